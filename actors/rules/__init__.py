@@ -1,0 +1,1 @@
+"""Pure functions on positions, folded in order by the device actor."""

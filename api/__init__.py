@@ -1,0 +1,1 @@
+"""Thin translation between HTTP and messages; the command line and composition root."""

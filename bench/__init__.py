@@ -1,0 +1,1 @@
+"""Load for operators and for ourselves: simulated fleet and benchmark scenarios."""

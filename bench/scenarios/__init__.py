@@ -1,0 +1,1 @@
+"""One module a scenario, named as in the tasks."""

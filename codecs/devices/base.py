@@ -1,0 +1,61 @@
+"""The shape of every device codec."""
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar
+
+from motorpool.codecs.reports import Order, Outgoing, Receipt, Report
+
+
+class DeviceCodec(abc.ABC):
+    """One peer's stream of bytes, both ways; made anew for each connection (or datagram peer).
+
+    Holds what the protocol needs between messages and nothing else: no socket, no clock, no device.
+    """
+
+    name: ClassVar[str]
+    """The protocol's name in settings and positions: "jt808"."""
+    port: ClassVar[int]
+    """Its usual port."""
+    commands: ClassVar[frozenset[str]]
+    """Command types that `encode` knows."""
+    request_response: ClassVar[bool] = False
+    """True where the peer speaks first and is answered once (HTTP): commands wait in the queue for its next
+    message, and its leaving says nothing about the device's status."""
+    numeric_identity: ClassVar[bool] = False
+    """True where the identity is a number, looked up exactly first and then without leading zeros."""
+
+    @abc.abstractmethod
+    def receive(self, data: bytes) -> list[Report]:
+        """All messages that are complete with these bytes, in order; what is left waits for more.
+
+        A bad frame becomes `Rejected` and the stream goes on behind it.
+
+        Raises:
+            CodecError: the stream cannot go on; the connection is to be closed.
+        """
+
+    @abc.abstractmethod
+    def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
+        """The answers to messages that were stored or taken note of, joined; may be empty."""
+
+    @abc.abstractmethod
+    def refuse(self, receipt: Receipt | None) -> bytes:
+        """The protocol's own answer to a device that is not known; empty where there is none."""
+
+    def deliver(self, command: str) -> None:
+        """Keep a queued command's text for the next answer (`request_response` codecs only)."""
+        raise NotImplementedError(self.name, command)
+
+    @abc.abstractmethod
+    def encode(self, order: Order) -> Outgoing:
+        """The bytes of a command.
+
+        Raises:
+            UnsupportedCommand: no such command here, or an attribute that cannot be encoded.
+        """
+
+    @property
+    @abc.abstractmethod
+    def buffered(self) -> int:
+        """Bytes held back for incomplete messages; bounded by the codec."""

@@ -1,0 +1,1 @@
+"""From media packets to HLS segments and playlists."""

@@ -1,0 +1,1 @@
+"""Actors on Trio: mailboxes, supervision, timers, topics. Knows nothing of fleets."""

@@ -1,0 +1,1 @@
+"""Tables and the database behind them. Knows no HTTP, no actor, no device protocol."""
