@@ -1,0 +1,309 @@
+"""One connection of a device: bytes up through its codec to the device actor, orders and answers down.
+
+A task reads; what is told to the connection (acknowledgements after the commit, commands) runs at once in the
+teller's task. A peer that stalls, babbles or lies costs this connection and nothing else.
+"""
+
+from typing import assert_never
+
+import msgspec
+
+from motorpool.actors.downlink import (
+    CheckTime,
+    Close,
+    ConnectionMessage,
+    Deliver,
+    Refused,
+    Stored,
+    Transmit,
+    TransmitOutcome,
+    Transmitted,
+)
+from motorpool.actors.identity import find_device, may_report, register_device
+from motorpool.actors.recorder import Tap
+from motorpool.actors.uplink import (
+    DEVICE,
+    CommandAnswered,
+    Connected,
+    DeviceMessage,
+    Disconnected,
+    Heard,
+    MediaUploaded,
+    PositionReported,
+)
+from motorpool.actors.wire import Wire
+from motorpool.codecs.devices import DeviceCodec
+from motorpool.codecs.errors import CodecError, UnsupportedCommand
+from motorpool.codecs.reports import (
+    CommandResult,
+    Goodbye,
+    Heartbeat,
+    Information,
+    Login,
+    MediaFile,
+    PositionReport,
+    Receipt,
+    RecordingList,
+    Rejected,
+    Reply,
+    Report,
+)
+from motorpool.runtime import Actor, MailboxFull, Ref
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Device
+
+__all__ = ["Connection", "ConnectionLimits"]
+
+CHECK_SECONDS = 10.0
+"""How often deadlines are looked at; they are that exact."""
+REFUSALS = 3
+"""Answers to an unknown device before its connection is closed."""
+REJECTIONS = 100
+"""Bad frames in a row before a connection counts as noise and is closed."""
+STALL_SECONDS = 60.0
+"""How long a peer may leave our answers unread."""
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True):
+    """What a connection may do before it is closed."""
+
+    login_seconds: float = 30.0
+    """To say who it is."""
+    idle_seconds: float = 1800.0
+    """Without a whole message."""
+    register_unknown: bool = False
+    """Register an unknown device at its first valid message."""
+
+
+class Connection(Actor[ConnectionMessage]):
+    """Reads one peer; made by the listener, gone with its socket."""
+
+    __slots__ = (
+        "_codec",
+        "_database",
+        "_device",
+        "_heard_at",
+        "_limits",
+        "_opened_at",
+        "_refusals",
+        "_rejected",
+        "_stalled_at",
+        "_tap",
+        "_unique_ids",
+        "_wire",
+    )
+
+    def __init__(
+        self,
+        wire: Wire,
+        codec: DeviceCodec,
+        *,
+        database: Database,
+        limits: ConnectionLimits,
+        tap: Tap | None = None,
+    ) -> None:
+        self._wire = wire
+        self._codec = codec
+        self._database = database
+        self._limits = limits
+        self._tap = tap
+        self._device: Ref[DeviceMessage] | None = None
+        self._unique_ids: tuple[str, ...] = ()
+        self._refusals = 0
+        self._rejected = 0
+        self._opened_at = 0.0
+        self._heard_at = 0.0
+        self._stalled_at: float | None = None
+
+    async def run(self) -> None:
+        """Read until either side ends it."""
+        self._opened_at = self._heard_at = self.context.clock.monotonic()
+        self.context.every(CHECK_SECONDS, CheckTime())
+        wire, codec = self._wire, self._codec
+        try:
+            while data := await wire.receive():
+                if self._tap is not None:
+                    self._tap.received(data)
+                try:
+                    reports = codec.receive(data)
+                except CodecError as error:
+                    self._close(f"cannot be understood: {error}")
+                    break
+                if reports:
+                    await self._pass_on(reports)
+        finally:
+            wire.close("the server stops")
+            if self._tap is not None:
+                self._tap.closed()
+            self._leave_device()
+            self.context.log.info(
+                "%s connection from %s ended: %s", codec.name, wire.peer or "a vanished peer", wire.reason
+            )
+
+    async def _pass_on(self, reports: list[Report]) -> None:
+        for report in reports:
+            if report.__class__ is PositionReport:
+                device = self._device
+                if device is None:
+                    self._refuse(report.receipt)
+                    continue
+                message = PositionReported(report, self._codec.name, self.context.ref)
+                try:
+                    device.tell_nowait(message)
+                except MailboxFull:
+                    await device.tell(message)
+            elif report.__class__ is Rejected:
+                self._count_rejected(report)
+                continue
+            else:
+                await self._pass_on_rare(report)
+            self._rejected = 0
+            self._heard_at = self.context.clock.monotonic()
+
+    async def _pass_on_rare(self, report: Report) -> None:
+        match report:
+            case Login():
+                await self._identify(report)
+            case Reply():
+                self._wire.send(report.data)
+            case Heartbeat() | Information() | RecordingList():
+                await self._note(report.receipt)
+            case Goodbye():
+                await self._note(report.receipt)
+                self._leave_device()
+            case CommandResult():
+                if self._device is None:
+                    self._refuse(report.receipt)
+                else:
+                    await self._device.tell(CommandAnswered(report, self._codec.name, self.context.ref))
+            case MediaFile():
+                if self._device is None:
+                    self._refuse(report.receipt)
+                else:
+                    await self._device.tell(MediaUploaded(report, self._codec.name, self.context.ref))
+            case PositionReport() | Rejected():
+                raise AssertionError(report)  # handled by the loop above
+            case _:
+                assert_never(report)
+
+    async def _note(self, receipt: Receipt | None) -> None:
+        """A message that needs no storing: the device is alive, and gets its answer."""
+        if self._device is None:
+            self._refuse(receipt)
+            return
+        await self._device.tell(Heard())
+        if receipt is not None:
+            self._answer(receipt)
+
+    # Identity
+
+    async def _identify(self, login: Login) -> None:
+        if self._device is not None and login.unique_ids == self._unique_ids:
+            if login.receipt is not None:
+                self._answer(login.receipt)
+            return
+        self._leave_device()
+        try:
+            device = await self._look_up(login)
+        except StorageError as error:
+            self._close(f"cannot be looked up now: {error}")
+            return
+        if device is None:
+            self._refuse(login.receipt, login.unique_ids)
+            return
+        self._unique_ids = login.unique_ids
+        self._device = self.context.system.ref(DEVICE, device.id)
+        self._refusals = 0
+        self.context.log.info("%s device %s from %s", self._codec.name, device.unique_id, self._wire.peer)
+        await self._device.tell(
+            Connected(self.context.ref, self._codec.name, self._wire.peer, self._wire.local_host)
+        )
+        if login.receipt is not None:
+            self._answer(login.receipt)
+
+    async def _look_up(self, login: Login) -> Device | None:
+        device = await find_device(self._database, login.unique_ids)
+        if device is None and self._limits.register_unknown:
+            device = await register_device(self._database, login.unique_ids)
+        if device is not None and not may_report(device, self.context.clock.now()):
+            return None
+        return device
+
+    def _refuse(self, receipt: Receipt | None, unique_ids: tuple[str, ...] = ()) -> None:
+        self._wire.send(self._codec.refuse(receipt))
+        self._refusals += 1
+        if unique_ids:
+            self.context.log.warning(
+                "refused the %s device %s from %s: not known, disabled or expired",
+                self._codec.name,
+                unique_ids[0],
+                self._wire.peer,
+            )
+        if self._refusals >= REFUSALS:
+            self._close("not a known device")
+
+    def _leave_device(self) -> None:
+        if self._device is not None:
+            self._device.tell_nowait(Disconnected(self.context.ref))
+            self._device = None
+            self._unique_ids = ()
+
+    # Downwards
+
+    def handle(self, message: ConnectionMessage) -> object:
+        """Runs to completion in the task of whoever tells it."""
+        match message:
+            case Stored():
+                self._wire.send(self._codec.acknowledge(message.receipts))
+                return None
+            case Transmit():
+                return self._transmit(message)
+            case Deliver():
+                self._codec.deliver(message.text)
+                return None
+            case CheckTime():
+                return self._check_time()
+            case Close():
+                return self._close(message.reason)
+            case _:
+                assert_never(message)
+
+    def _answer(self, receipt: Receipt) -> None:
+        self._wire.send(self._codec.acknowledge((receipt,)))
+
+    def _transmit(self, message: Transmit) -> TransmitOutcome:
+        try:
+            outgoing = self._codec.encode(message.order)
+        except UnsupportedCommand as error:
+            return Refused(str(error))
+        self._wire.send(outgoing.data)
+        return Transmitted(outgoing.reference)
+
+    # Limits
+
+    def _check_time(self) -> None:
+        now = self.context.clock.monotonic()
+        self._wire.send(self._codec.tick(now))
+        if not self._wire.backlog:
+            self._stalled_at = None
+        elif self._stalled_at is None:
+            self._stalled_at = now
+        elif now - self._stalled_at >= STALL_SECONDS:
+            self._close("does not read what it is sent")
+        if self._device is None and now - self._opened_at >= self._limits.login_seconds:
+            self._close("did not say who it is")
+        elif now - self._heard_at >= self._limits.idle_seconds:
+            self._close("said nothing whole for too long")
+
+    def _count_rejected(self, rejected: Rejected) -> None:
+        self._rejected += 1
+        if self._rejected == 1:
+            self.context.log.info(
+                "dropped bytes from %s: %s: %s", self._wire.peer, rejected.error, rejected.frame[:64].hex()
+            )
+        if self._rejected >= REJECTIONS:
+            self._close("sends nothing but noise")
+
+    def _close(self, reason: str) -> None:
+        self._wire.close(reason)

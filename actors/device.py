@@ -1,0 +1,464 @@
+"""One device: its last position, its status, its connection and the commands that wait for it.
+
+Born by the first message to it, gone when it has been silent for a while: all that must outlive it is in
+tables.
+"""
+
+from collections.abc import Awaitable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, assert_never
+
+import msgspec
+
+from motorpool.actors.directory import DIRECTORY, DeviceSeen
+from motorpool.actors.downlink import Close, ConnectionMessage, Deliver, Refused, Transmit
+from motorpool.actors.media_files import save_media
+from motorpool.actors.media_requests import MEDIA_REQUESTS, MediaAsked
+from motorpool.actors.position_writer import POSITION_WRITER, Append, AppendEvents
+from motorpool.actors.rules import POSITION_RULES
+from motorpool.actors.stream import STREAM, Held, Released, channel_of
+from motorpool.actors.topics import LiveDevice
+from motorpool.actors.uplink import (
+    DEVICE,
+    CommandAnswered,
+    CommandOutcome,
+    CommandQueued,
+    CommandRefused,
+    CommandSent,
+    Connected,
+    DeviceEdited,
+    DeviceMessage,
+    Disconnected,
+    GetCommandTypes,
+    Heard,
+    MediaUploaded,
+    PositionReported,
+    SendCommand,
+    StatusDue,
+)
+from motorpool.codecs.devices import CODECS
+from motorpool.codecs.reports import MediaAddress, Order, PositionReport
+from motorpool.runtime import Actor, ActorError, DynamicSpec, MailboxFull, Ref, Restart
+from motorpool.storage import commands, device_states, devices, positions
+from motorpool.storage.database import Database
+from motorpool.storage.records import Device as DeviceRow
+from motorpool.storage.records import Event, Position, QueuedCommand
+
+__all__ = ["DeviceActor", "device_spec"]
+
+FUTURE = timedelta(days=1)
+"""A fix that far ahead of us is kept but never the latest (decisions 22)."""
+NO_FIX = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
+"""Fix time of a message without a location from a device that never had one (protocols 0)."""
+LAST_UPDATE_SECONDS = 1.0
+"""At most one announcement of a mere new last update per device and second."""
+VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
+
+
+class DeviceActor(Actor[DeviceMessage]):
+    """Keeps what is known of one device between its messages."""
+
+    __slots__ = (
+        "_connection",
+        "_database",
+        "_device_id",
+        "_heard_at",
+        "_last",
+        "_last_update",
+        "_local_host",
+        "_media",
+        "_media_folder",
+        "_peer",
+        "_protocol",
+        "_queue",
+        "_row",
+        "_status",
+        "_status_timeout",
+        "_told_at",
+        "_watched",
+    )
+
+    def __init__(
+        self,
+        device_id: int,
+        database: Database,
+        *,
+        media: MediaAddress,
+        media_folder: Path,
+        status_timeout_seconds: float,
+    ) -> None:
+        self._device_id = device_id
+        self._database = database
+        self._media = media
+        self._media_folder = media_folder
+        self._status_timeout = status_timeout_seconds
+        self._row: DeviceRow | None = None
+        self._last: Position | None = None
+        self._queue: list[QueuedCommand] = []
+        self._connection: Ref[ConnectionMessage] | None = None
+        self._protocol = ""
+        self._peer = ""
+        self._local_host = ""
+        self._status = "offline"
+        self._last_update: datetime | None = None
+        self._heard_at = 0.0
+        self._told_at = 0.0
+        self._watched = False
+
+    async def start(self) -> None:
+        """Load what the tables know: the row, the latest position, the waiting commands."""
+        self._row = await devices.TABLE.fetch(self._database, self._device_id)
+        if self._row is None:
+            return
+        self._last = await positions.latest_of(self._database, self._device_id)
+        self._queue = await commands.queued_for(self._database, self._device_id)
+        self._last_update = await device_states.last_update(self._database, self._device_id)
+        if self._last is not None:
+            self._protocol = self._last.protocol
+
+    def may_leave(self) -> bool:
+        """Not while it is connected or counts as online."""
+        return self._connection is None and self._status != "online"
+
+    def handle(self, message: DeviceMessage) -> object:
+        """One message; the frequent ones first and without waiting."""
+        match message:
+            case PositionReported():
+                return self._position_reported(message)
+            case Heard():
+                return self._heard()
+            case Connected():
+                return self._connected(message)
+            case Disconnected():
+                return self._disconnected(message)
+            case CommandAnswered():
+                return self._command_answered(message)
+            case MediaUploaded():
+                return self._media_uploaded(message)
+            case SendCommand():
+                return self._send_command(message)
+            case GetCommandTypes():
+                return self._command_types()
+            case DeviceEdited():
+                return self._edited()
+            case StatusDue():
+                return self._status_due()
+            case _:
+                assert_never(message)
+
+    # Positions
+
+    def _position_reported(self, message: PositionReported) -> object:
+        if self._row is None:
+            return None
+        if self._queue and CODECS[message.protocol].request_response:
+            return self._deliver_then_store(message)
+        return self._store(message.report, message.protocol, message.connection)
+
+    async def _deliver_then_store(self, message: PositionReported) -> None:
+        queued = await commands.take(self._database, self._queue[0].id)
+        del self._queue[0]
+        if queued is not None:
+            message.connection.tell_nowait(Deliver(str(queued.attributes.get("data", ""))))
+            self._tell_delivered(queued)
+        waits = self._store(message.report, message.protocol, message.connection)
+        if waits is not None:
+            await waits
+
+    def _store(
+        self,
+        report: PositionReport,
+        protocol: str,
+        connection: Ref[ConnectionMessage],
+        happened: tuple[Event, ...] = (),
+    ) -> Awaitable[None] | None:
+        now = self.context.clock.now()
+        self._protocol = protocol
+        position = self._believe(report, protocol, now)
+        self._come_alive(now, announce=False)
+        append = Append(position, happened, connection, report.receipt)
+        writer = self.context.system.ref(POSITION_WRITER)
+        try:
+            writer.tell_nowait(append)
+        except MailboxFull:
+            return writer.tell(append)
+        return None
+
+    def _believe(self, report: PositionReport, protocol: str, now: datetime) -> Position:
+        """The position that we make of a report, and remember if it is the latest."""
+        last = self._last
+        attributes = dict(report.attributes)
+        for rule in POSITION_RULES:
+            rule(report, last, attributes)
+        if report.archived:
+            attributes["archive"] = True
+        device_time = report.device_time or now
+        if report.located:
+            fix_time = report.fix_time or device_time
+            position = Position(
+                device_id=self._device_id,
+                protocol=protocol,
+                server_time=now,
+                device_time=device_time,
+                fix_time=fix_time,
+                # A device that told no time may have sent it from its memory.
+                outdated=report.device_time is None and report.fix_time is None and not report.valid,
+                valid=report.valid,
+                latitude=report.latitude,
+                longitude=report.longitude,
+                altitude=report.altitude,
+                speed=report.speed,
+                course=report.course,
+                accuracy=report.accuracy,
+                network=dict(report.network) if report.network is not None else None,
+                attributes=attributes,
+            )
+        else:
+            position = Position(
+                device_id=self._device_id,
+                protocol=protocol,
+                server_time=now,
+                device_time=device_time,
+                fix_time=last.fix_time if last is not None else NO_FIX,
+                outdated=True,
+                valid=last.valid if last is not None else False,
+                latitude=last.latitude if last is not None else 0.0,
+                longitude=last.longitude if last is not None else 0.0,
+                altitude=last.altitude if last is not None else 0.0,
+                speed=last.speed if last is not None else 0.0,
+                course=last.course if last is not None else 0.0,
+                accuracy=last.accuracy if last is not None else 0.0,
+                network=dict(report.network) if report.network is not None else None,
+                attributes=attributes,
+            )
+        if position.fix_time - now <= FUTURE and (last is None or position.fix_time >= last.fix_time):
+            self._last = position
+        return position
+
+    # Status
+
+    def _heard(self) -> None:
+        if self._row is not None:
+            self._come_alive(self.context.clock.now(), announce=True)
+
+    def _come_alive(self, now: datetime, *, announce: bool) -> None:
+        """Online, and heard of just now; a stored position announces the new last update by itself."""
+        moment = self.context.clock.monotonic()
+        self._heard_at = moment
+        self._last_update = now
+        if self._status != "online":
+            self._announce("online")
+            if not self._watched:
+                self._watched = True
+                self.context.after(self._status_timeout, StatusDue())
+        elif announce and moment - self._told_at >= LAST_UPDATE_SECONDS:
+            self._announce("online")
+
+    def _status_due(self) -> None:
+        """One timer a device, armed while it is online and told late rather than moved at each message."""
+        self._watched = False
+        if self._status != "online":
+            return
+        left = self._heard_at + self._status_timeout - self.context.clock.monotonic()
+        if left > 0:
+            self._watched = True
+            self.context.after(left, StatusDue())
+        else:
+            self._announce("unknown")
+
+    def _announce(self, status: str) -> None:
+        self._status = status
+        self._told_at = self.context.clock.monotonic()
+        self.context.system.ref(DIRECTORY).tell_nowait(
+            DeviceSeen(LiveDevice(self._device_id, status, self._last_update, 0))
+        )
+
+    # Connection
+
+    def _connected(self, message: Connected) -> object:
+        if self._row is None:
+            return None
+        older = self._connection
+        if CODECS[message.protocol].request_response:
+            self._protocol = message.protocol
+            return None
+        self._connection = message.connection
+        self._protocol = message.protocol
+        self._peer = message.peer
+        self._local_host = message.local_host
+        if older is not None and older != message.connection:
+            self.context.log.warning("connected again from %s: the older connection is closed", message.peer)
+            older.tell_nowait(Close("replaced by a newer connection of the same device"))
+        self._come_alive(self.context.clock.now(), announce=True)
+        return self._drain_queue() if self._queue else None
+
+    def _disconnected(self, message: Disconnected) -> None:
+        if self._connection == message.connection:
+            self._connection = None
+            if self._row is not None:
+                self._announce("offline")
+
+    async def _edited(self) -> None:
+        self._row = await devices.TABLE.fetch(self._database, self._device_id)
+        now = self.context.clock.now()
+        if self._row is None:
+            self._last = None
+            self._queue.clear()
+        if self._connection is not None and (
+            self._row is None
+            or self._row.disabled
+            or (self._row.expiration_time is not None and self._row.expiration_time <= now)
+        ):
+            self._connection.tell_nowait(Close("the device was deleted, disabled or has expired"))
+
+    # Commands
+
+    def _command_types(self) -> tuple[str, ...]:
+        codec = CODECS.get(self._protocol)
+        return tuple(sorted({"custom"} | (codec.commands if codec is not None else frozenset())))
+
+    async def _send_command(self, message: SendCommand) -> CommandOutcome:
+        row = self._row
+        if row is None:
+            return CommandRefused("there is no such device")
+        codec = CODECS.get(self._protocol)
+        if codec is not None and message.type not in codec.commands:
+            return CommandRefused(f"{codec.name} devices do not know the command {message.type}")
+        if self._connection is not None:
+            refused = await self._transmit(self._connection, message.type, message.attributes)
+            if refused:
+                return CommandRefused(refused)
+            self._tell_stream(message)
+            return CommandSent()
+        if message.no_queue or message.attributes.get("noQueue") is True:
+            return CommandRefused("the device is offline")
+        queued = await commands.put(
+            self._database,
+            QueuedCommand(device_id=self._device_id, type=message.type, attributes=dict(message.attributes)),
+        )
+        self._queue.append(queued)
+        return CommandQueued(queued)
+
+    async def _transmit(
+        self, connection: Ref[ConnectionMessage], kind: str, attributes: Mapping[str, Any]
+    ) -> str:
+        """Send one command; the reason why not, or nothing."""
+        assert self._row is not None
+        order = Order(
+            type=kind,
+            attributes=attributes,
+            unique_id=self._row.unique_id,
+            media=msgspec.structs.replace(self._media, host=self._media.host or self._local_host),
+        )
+        if kind in VIDEO_COMMANDS:
+            # Told before the bytes go out: the media connection may be faster than any answer.
+            self.context.system.ref(MEDIA_REQUESTS).tell_nowait(
+                MediaAsked(self._device_id, self._row.unique_id, attributes, VIDEO_COMMANDS[kind], self._peer)
+            )
+        try:
+            outcome = await connection.ask(Transmit(order))
+        except ActorError as error:
+            return f"the device's connection has just ended ({error})"
+        return outcome.reason if isinstance(outcome, Refused) else ""
+
+    def _tell_stream(self, message: SendCommand) -> None:
+        """What `videoStart` began is held until `videoStop` (decisions 24)."""
+        if message.type not in {"videoStart", "videoStop"} or message.by_reader:
+            return
+        stream = self.context.system.ref(STREAM, (self._device_id, channel_of(message.attributes)))
+        try:
+            stream.tell_nowait(Held() if message.type == "videoStart" else Released())
+        except MailboxFull:
+            self.context.log.warning("the stream of channel %d is too busy to be told", stream.key[1])
+
+    async def _drain_queue(self) -> None:
+        """Send what waited, in order; at most once each: the row is taken before the bytes go out."""
+        while self._queue and self._connection is not None:
+            queued = await commands.take(self._database, self._queue[0].id)
+            del self._queue[0]
+            if queued is None:
+                continue
+            refused = await self._transmit(self._connection, queued.type, queued.attributes)
+            if refused:
+                self.context.log.warning(
+                    "queued command %s (%s) not sent: %s", queued.id, queued.type, refused
+                )
+            else:
+                self._tell_delivered(queued)
+
+    def _tell_delivered(self, queued: QueuedCommand) -> None:
+        self._store_events(self._event("queuedCommandSent", {"id": queued.id}))
+
+    def _command_answered(self, message: CommandAnswered) -> object:
+        if self._row is None:
+            return None
+        result = message.result
+        text = result.text or ("ok" if result.ok else "failed")
+        report = PositionReport({"result": text}, located=False, receipt=result.receipt)
+        return self._store(
+            report,
+            message.protocol,
+            message.connection,
+            (self._event("commandResult", {"result": text}),),
+        )
+
+    async def _media_uploaded(self, message: MediaUploaded) -> None:
+        """Keep the file and store a position that names it; acknowledged after both."""
+        if self._row is None:
+            return
+        media = message.media
+        now = self.context.clock.now()
+        try:
+            name = await save_media(self._media_folder, self._row.unique_id, media, now)
+        except OSError as error:
+            self.context.log.error("a file of %d bytes was not kept: %s", len(media.content), error)
+            return
+        taken = media.position or PositionReport({}, located=False)
+        report = msgspec.structs.replace(
+            taken,
+            attributes={**taken.attributes, media.kind: name, "channel": media.channel},
+            receipt=media.receipt,
+        )
+        waits = self._store(report, message.protocol, message.connection)
+        if waits is not None:
+            await waits
+
+    def _event(self, kind: str, attributes: dict[str, Any]) -> Event:
+        return Event(
+            type=kind,
+            event_time=self.context.clock.now(),
+            device_id=self._device_id,
+            attributes=attributes,
+        )
+
+    def _store_events(self, *happened: Event) -> None:
+        try:
+            self.context.system.ref(POSITION_WRITER).tell_nowait(AppendEvents(happened))
+        except MailboxFull:
+            self.context.log.warning("dropped %d events: the writer is full", len(happened))
+
+
+def device_spec(
+    database: Database,
+    *,
+    media: MediaAddress,
+    media_folder: Path,
+    status_timeout_seconds: float,
+    idle_seconds: float = 300.0,
+) -> DynamicSpec[int, DeviceMessage]:
+    """The devices of the tree, one actor each, made by the first message."""
+    return DynamicSpec(
+        kind=DEVICE,
+        name="devices",
+        factory=lambda device_id: DeviceActor(
+            device_id,
+            database,
+            media=media,
+            media_folder=media_folder,
+            status_timeout_seconds=status_timeout_seconds,
+        ),
+        restart=Restart.TRANSIENT,
+        mailbox_size=256,
+        idle_seconds=idle_seconds,
+    )

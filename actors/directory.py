@@ -1,0 +1,215 @@
+"""What moves about all devices, in memory: who is online, and where each was last.
+
+One actor so that a list of a thousand devices costs one question. It follows the stored positions and the
+devices' own announcements; latest positions are loaded at the first question and exact from then on.
+Last updates go to their table now and then (a crash loses at most that much of them; positions lose nothing).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import assert_never
+
+import msgspec
+
+from motorpool.actors.topics import DEVICES, POSITIONS, LiveDevice
+from motorpool.runtime import Actor, ChildSpec, Kind, Request
+from motorpool.storage import device_states, positions
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Position
+
+__all__ = [
+    "DIRECTORY",
+    "DeviceSeen",
+    "DevicesEdited",
+    "Directory",
+    "DirectoryMessage",
+    "GetLatest",
+    "GetLive",
+    "directory_spec",
+]
+
+SAVE_SECONDS = 30.0
+FUTURE_SECONDS = 86_400.0
+
+
+class DeviceSeen(msgspec.Struct, frozen=True, gc=False):
+    """A device's status or last update changed; its position id is not looked at."""
+
+    live: LiveDevice
+
+
+class DevicesEdited(msgspec.Struct, frozen=True, gc=False):
+    """Rows of these devices, or links to them, were created, changed or deleted; told after the commit."""
+
+    device_ids: tuple[int, ...]
+
+
+class PositionsForgotten(msgspec.Struct, frozen=True, gc=False):
+    """Stored positions of these devices were deleted: the newest that remains becomes the latest."""
+
+    device_ids: tuple[int, ...]
+
+
+class GetLive(msgspec.Struct, Request[dict[int, LiveDevice]], frozen=True, gc=False):
+    """Status, last update and latest position id of each device asked for."""
+
+    device_ids: tuple[int, ...]
+
+
+class GetLatest(msgspec.Struct, Request[list[Position]], frozen=True, gc=False):
+    """The latest position of each of the devices that has one, in the order asked."""
+
+    device_ids: tuple[int, ...]
+
+
+class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
+    positions: tuple[Position, ...]
+
+
+class _SaveDue(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+DirectoryMessage = (
+    DeviceSeen | DevicesEdited | PositionsForgotten | GetLive | GetLatest | _PositionsStored | _SaveDue
+)
+DIRECTORY: Kind[None, DirectoryMessage] = Kind("directory")
+
+
+class Directory(Actor[DirectoryMessage]):
+    """Answers from memory; asks the tables once for each device."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._status: dict[int, str] = {}
+        self._last_update: dict[int, datetime] = {}
+        self._latest: dict[int, Position | None] = {}
+        self._unsaved: set[int] = set()
+
+    async def start(self) -> None:
+        """Follow the stored positions."""
+        self._last_update = await device_states.all_last_updates(self._database)
+        self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
+        self.context.every(SAVE_SECONDS, _SaveDue())
+
+    async def stop(self) -> None:
+        """Save the last updates."""
+        await self._save()
+
+    def handle(self, message: DirectoryMessage) -> object:
+        """One message; what is in memory is answered without waiting."""
+        match message:
+            case _PositionsStored():
+                return self._positions_stored(message.positions)
+            case DeviceSeen():
+                return self._device_seen(message.live)
+            case GetLive():
+                return self._get_live(message.device_ids)
+            case GetLatest():
+                return self._get_latest(message.device_ids)
+            case DevicesEdited():
+                return self._edited(message.device_ids)
+            case PositionsForgotten():
+                return self._forget(message.device_ids)
+            case _SaveDue():
+                return self._save()
+            case _:
+                assert_never(message)
+
+    def _positions_stored(self, stored: Sequence[Position]) -> None:
+        latest, last_update, unsaved = self._latest, self._last_update, self._unsaved
+        touched: dict[int, None] = {}
+        for position in stored:
+            device_id = position.device_id
+            if device_id in latest:
+                known = latest[device_id]
+                if known is None or position.fix_time >= known.fix_time:
+                    ahead = (position.fix_time - position.server_time).total_seconds()
+                    if ahead <= FUTURE_SECONDS:
+                        latest[device_id] = position
+            last_update[device_id] = position.server_time
+            unsaved.add(device_id)
+            touched[device_id] = None
+        self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in touched))
+
+    def _device_seen(self, live: LiveDevice) -> None:
+        device_id = live.device_id
+        self._status[device_id] = live.status
+        if live.last_update is not None:
+            self._last_update[device_id] = live.last_update
+            self._unsaved.add(device_id)
+        self.context.system.topic(DEVICES).publish((self._live(device_id),))
+
+    def _live(self, device_id: int) -> LiveDevice:
+        latest = self._latest.get(device_id)
+        return LiveDevice(
+            device_id,
+            self._status.get(device_id, "offline"),
+            self._last_update.get(device_id),
+            latest.id if latest is not None else 0,
+        )
+
+    def _get_live(self, device_ids: tuple[int, ...]) -> object:
+        if any(device_id not in self._latest for device_id in device_ids):
+            return self._load_then_live(device_ids)
+        return {device_id: self._live(device_id) for device_id in device_ids}
+
+    async def _load_then_live(self, device_ids: tuple[int, ...]) -> dict[int, LiveDevice]:
+        await self._load(device_ids)
+        return {device_id: self._live(device_id) for device_id in device_ids}
+
+    def _get_latest(self, device_ids: tuple[int, ...]) -> object:
+        if any(device_id not in self._latest for device_id in device_ids):
+            return self._load_then_latest(device_ids)
+        return self._known_latest(device_ids)
+
+    async def _load_then_latest(self, device_ids: tuple[int, ...]) -> list[Position]:
+        await self._load(device_ids)
+        return self._known_latest(device_ids)
+
+    def _known_latest(self, device_ids: tuple[int, ...]) -> list[Position]:
+        found = (self._latest.get(device_id) for device_id in device_ids)
+        return [position for position in found if position is not None]
+
+    async def _load(self, device_ids: tuple[int, ...]) -> None:
+        # Batches stored meanwhile wait in the mailbox and are folded in right after, so nothing is missed.
+        missing = [device_id for device_id in device_ids if device_id not in self._latest]
+        loaded = {
+            position.device_id: position for position in await positions.latest(self._database, missing)
+        }
+        for device_id in missing:
+            self._latest[device_id] = loaded.get(device_id)
+
+    async def _edited(self, device_ids: tuple[int, ...]) -> None:
+        alive = await device_states.existing(self._database, device_ids)
+        for device_id in device_ids:
+            if device_id not in alive:
+                self._latest.pop(device_id, None)
+                self._status.pop(device_id, None)
+                self._last_update.pop(device_id, None)
+                self._unsaved.discard(device_id)
+
+    def _forget(self, device_ids: tuple[int, ...]) -> None:
+        for device_id in device_ids:
+            self._latest.pop(device_id, None)
+
+    async def _save(self) -> None:
+        unsaved = {
+            device_id: self._last_update[device_id]
+            for device_id in self._unsaved
+            if device_id in self._last_update
+        }
+        if not unsaved:
+            return
+        try:
+            await device_states.save(self._database, unsaved)
+        except StorageError as error:
+            self.context.log.warning("last updates not saved, tried again later: %s", error)
+        else:
+            self._unsaved.difference_update(unsaved)
+
+
+def directory_spec(database: Database) -> ChildSpec[DirectoryMessage]:
+    """The directory's place in the tree."""
+    return ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database), resident=False, mailbox_size=10_000)

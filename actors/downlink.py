@@ -1,0 +1,65 @@
+"""What a connection is told: the way down to a device."""
+
+import msgspec
+
+from motorpool.codecs.reports import Order, Receipt
+from motorpool.runtime import Kind, Request
+
+__all__ = [
+    "CONNECTION",
+    "Close",
+    "ConnectionMessage",
+    "Deliver",
+    "Refused",
+    "Stored",
+    "Transmit",
+    "TransmitOutcome",
+    "Transmitted",
+]
+
+
+class Stored(msgspec.Struct, frozen=True, gc=False):
+    """What these receipts stand for is committed: acknowledge it."""
+
+    receipts: tuple[Receipt, ...]
+
+
+class Deliver(msgspec.Struct, frozen=True, gc=False):
+    """A queued command's text for the next answer of a request-and-response protocol."""
+
+    text: str
+
+
+class Close(msgspec.Struct, frozen=True, gc=False):
+    """End the connection."""
+
+    reason: str
+
+
+class Transmitted(msgspec.Struct, frozen=True, gc=False):
+    """The command's bytes are on their way."""
+
+    reference: int | None
+
+
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """The codec cannot say this."""
+
+    reason: str
+
+
+TransmitOutcome = Transmitted | Refused
+
+
+class Transmit(msgspec.Struct, Request[TransmitOutcome], frozen=True, gc=False):
+    """Encode a command and send it."""
+
+    order: Order
+
+
+class CheckTime(msgspec.Struct, frozen=True, gc=False):
+    """Time to look at deadlines; told by the connection to itself."""
+
+
+ConnectionMessage = Stored | Deliver | Close | Transmit | CheckTime
+CONNECTION: Kind[int, ConnectionMessage] = Kind("connection")

@@ -1,0 +1,172 @@
+"""One media connection: JT/T 1078 packets up to the stream of the channel they name.
+
+It belongs to the device of its first valid packet and to no other ever after; a connection without a request
+behind it is told to stop and closed (jt808-jt1078.md 7.13 and 9).
+"""
+
+from typing import assert_never
+
+import trio
+
+from motorpool.actors.downlink import (
+    CheckTime,
+    Close,
+    ConnectionMessage,
+    Deliver,
+    Refused,
+    Stored,
+    Transmit,
+)
+from motorpool.actors.media_requests import MEDIA_REQUESTS, FindPublisher, Publisher
+from motorpool.actors.recorder import Tap
+from motorpool.actors.stream import STREAM, Publish, PublisherLeft, StreamMessage, UnitsPublished
+from motorpool.actors.uplink import DEVICE, SendCommand
+from motorpool.actors.wire import Wire
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.jt1078 import Jt1078
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.runtime import Actor, ActorError, MailboxFull, Ref
+
+__all__ = ["MediaConnection"]
+
+CHECK_SECONDS = 5.0
+LOGIN_SECONDS = 10.0
+"""For the first valid packet."""
+IDLE_SECONDS = 30.0
+"""Without a packet: lost power sends no FIN (jt808-jt1078.md 7.12)."""
+MAX_CHANNELS = 32
+REFUSED_SECONDS = 5.0
+"""For a device to close by itself after `videoStop`."""
+
+
+class MediaConnection(Actor[ConnectionMessage]):
+    """Reads one media peer; may carry several channels."""
+
+    def __init__(self, wire: Wire, *, kind: str, tap: Tap | None = None) -> None:
+        self._wire = wire
+        self._kind = kind
+        self._tap = tap
+        self._codec = Jt1078()
+        self._publisher: Publisher | None = None
+        self._streams: dict[int, Ref[StreamMessage]] = {}
+        self._lossy: set[int] = set()
+        self._unwanted: set[int] = set()
+        self._opened_at = 0.0
+        self._heard_at = 0.0
+        self._dropped = 0
+
+    async def run(self) -> None:
+        """Read until either side ends it."""
+        self._opened_at = self._heard_at = self.context.clock.monotonic()
+        self.context.every(CHECK_SECONDS, CheckTime())
+        wire, codec = self._wire, self._codec
+        try:
+            while data := await wire.receive():
+                if self._tap is not None:
+                    self._tap.received(data)
+                try:
+                    units = codec.receive(data)
+                except CodecError as error:
+                    wire.close(f"cannot be understood: {error}")
+                    break
+                if units:
+                    self._heard_at = self.context.clock.monotonic()
+                    await self._pass_on(units)
+        finally:
+            wire.close("the server stops")
+            if self._tap is not None:
+                self._tap.closed()
+            for stream in self._streams.values():
+                stream.tell_nowait(PublisherLeft(self.context.ref))
+            self.context.log.info("media connection from %s ended: %s", wire.peer, wire.reason)
+
+    async def _pass_on(self, units: list[AccessUnit]) -> None:
+        if len(self._streams) == 1:
+            (channel, stream) = next(iter(self._streams.items()))
+            if all(unit.channel == channel for unit in units):
+                self._tell(channel, stream, units)
+                return
+        by_channel: dict[int, list[AccessUnit]] = {}
+        for unit in units:
+            by_channel.setdefault(unit.channel, []).append(unit)
+        for channel, of_channel in by_channel.items():
+            stream = self._streams.get(channel) or await self._join(channel)
+            if stream is not None:
+                self._tell(channel, stream, of_channel)
+
+    def _tell(self, channel: int, stream: Ref[StreamMessage], units: list[AccessUnit]) -> None:
+        """Live pictures never wait: what a full mailbox does not take is dropped up to the next key frame."""
+        try:
+            stream.tell_nowait(UnitsPublished(self.context.ref, units, channel in self._lossy))
+        except MailboxFull:
+            self._lossy.add(channel)
+            self._dropped += len(units)
+        else:
+            self._lossy.discard(channel)
+
+    async def _join(self, channel: int) -> Ref[StreamMessage] | None:
+        """The stream of this channel, if it wants us; asked once for each channel."""
+        if channel in self._unwanted or len(self._streams) >= MAX_CHANNELS:
+            return None
+        try:
+            publisher = self._publisher or await self._identify()
+            if publisher is None:
+                return None
+            stream = self.context.system.ref(STREAM, (publisher.device_id, channel))
+            if await stream.ask(Publish(self.context.ref)):
+                self._streams[channel] = stream
+                return stream
+        except ActorError as error:
+            self._wire.close(f"cannot be served now: {error}")
+            return None
+        self._unwanted.add(channel)
+        self.context.log.info("nobody asked for channel %d of %s", channel, publisher.unique_id)
+        await self._tell_to_stop(publisher, channel)
+        return None
+
+    async def _identify(self) -> Publisher | None:
+        finder = self.context.system.ref(MEDIA_REQUESTS)
+        publisher = await finder.ask(FindPublisher(self._codec.sim, self._wire.peer, self._kind))
+        if publisher is None:
+            self._wire.close(f"media of an unknown SIM {self._codec.sim}")
+            return None
+        self._publisher = publisher
+        self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, self._wire.peer)
+        return publisher
+
+    async def _tell_to_stop(self, publisher: Publisher, channel: int) -> None:
+        """A terminal whose connection is just closed comes back at once; told to stop, it does not."""
+        device = self.context.system.ref(DEVICE, publisher.device_id)
+        try:
+            await device.ask(SendCommand("videoStop", {"channel": channel}, no_queue=True, by_reader=True))
+        except ActorError as error:
+            self.context.log.info("could not tell it to stop: %s", error)
+        if not self._streams:
+            with trio.move_on_after(REFUSED_SECONDS):
+                while await self._wire.receive():
+                    pass
+            self._wire.close("media that nobody asked for")
+
+    def handle(self, message: ConnectionMessage) -> object:
+        """Runs to completion in the task of whoever tells it."""
+        match message:
+            case CheckTime():
+                return self._check_time()
+            case Close():
+                return self._wire.close(message.reason)
+            case Transmit():
+                return Refused("a media connection takes no commands")
+            case Stored() | Deliver():
+                return None
+            case _:
+                assert_never(message)
+
+    def _check_time(self) -> None:
+        now = self.context.clock.monotonic()
+        if self._dropped:
+            self.context.log.warning("dropped %d units: the stream is too busy", self._dropped)
+            self._dropped = 0
+        if self._publisher is None and now - self._opened_at >= LOGIN_SECONDS:
+            self._wire.close("no valid media packet")
+        elif now - self._heard_at >= IDLE_SECONDS:
+            self._wire.close("no media for too long")

@@ -1,0 +1,115 @@
+"""Which media connections are expected: asked of a device a moment ago, not yet arrived.
+
+A media packet names a SIM and a channel and nothing else, and its SIM need not be the number the device
+signs in with (jt808-jt1078.md 7.10 and 9): the open requests tell which device a connection belongs to.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from motorpool.runtime import Actor, ChildSpec, Kind, Request
+from motorpool.storage import devices
+from motorpool.storage.database import Database
+
+__all__ = [
+    "MEDIA_REQUESTS",
+    "FindPublisher",
+    "MediaAsked",
+    "MediaRequests",
+    "Publisher",
+    "media_requests_spec",
+]
+
+OPEN_SECONDS = 120.0
+"""A request older than that is no reason to take an unknown SIM for its device."""
+KEPT_REQUESTS = 10_000
+SUFFIX_DIGITS = 10
+"""Digits that must agree from the right where a SIM is cut or padded."""
+
+
+class MediaAsked(msgspec.Struct, frozen=True, gc=False):
+    """A device is being told to open a media connection."""
+
+    device_id: int
+    unique_id: str
+    attributes: Mapping[str, Any]
+    kind: str
+    """"live" or "playback"."""
+    peer: str
+    """The address of its command connection."""
+
+
+class Publisher(msgspec.Struct, frozen=True, gc=False):
+    """Whose media connection it is."""
+
+    device_id: int
+    unique_id: str
+
+
+class FindPublisher(msgspec.Struct, Request[Publisher | None], frozen=True, gc=False):
+    """Whose connection is this?"""
+
+    sim: str
+    """Digits of the packet's SIM, as they stand."""
+    peer: str
+    kind: str
+
+
+MediaRequestsMessage = MediaAsked | FindPublisher
+MEDIA_REQUESTS: Kind[None, MediaRequestsMessage] = Kind("media_requests")
+
+
+class MediaRequests(Actor[MediaRequestsMessage]):
+    """Keeps the open requests, newest last."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._open: OrderedDict[tuple[int, str], tuple[float, MediaAsked]] = OrderedDict()
+
+    def handle(self, message: MediaRequestsMessage) -> object:
+        """One message."""
+        match message:
+            case MediaAsked():
+                return self._asked(message)
+            case FindPublisher():
+                return self._find(message)
+            case _:
+                assert_never(message)
+
+    def _asked(self, message: MediaAsked) -> None:
+        key = (message.device_id, message.kind)
+        self._open[key] = (self.context.clock.monotonic(), message)
+        self._open.move_to_end(key)
+        if len(self._open) > KEPT_REQUESTS:
+            self._open.popitem(last=False)
+
+    async def _find(self, message: FindPublisher) -> Publisher | None:
+        """By the number itself; then by its last digits, then by its address, among the open requests."""
+        stripped = message.sim.lstrip("0")
+        if stripped:
+            device = await devices.by_unique_ids(self._database, (message.sim, stripped))
+            if device is not None:
+                return Publisher(device.id, device.unique_id)
+        oldest = self.context.clock.monotonic() - OPEN_SECONDS
+        pending = [asked for at, asked in self._open.values() if at >= oldest and asked.kind == message.kind]
+        ending = [asked for asked in pending if stripped and _same_ending(stripped, asked.unique_id)]
+        from_address = [asked for asked in pending if asked.peer == message.peer]
+        for candidates in (ending, from_address):
+            if len(candidates) == 1:
+                self.context.log.info("media SIM %s taken for %s", message.sim, candidates[0].unique_id)
+                return Publisher(candidates[0].device_id, candidates[0].unique_id)
+        return None
+
+
+def _same_ending(sim: str, unique_id: str) -> bool:
+    digits = unique_id.lstrip("0")
+    length = min(len(sim), len(digits))
+    return length >= SUFFIX_DIGITS and sim[-length:] == digits[-length:]
+
+
+def media_requests_spec(database: Database) -> ChildSpec[MediaRequestsMessage]:
+    """Its place in the tree."""
+    return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: MediaRequests(database), resident=False)

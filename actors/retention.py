@@ -1,0 +1,55 @@
+"""Keeps the partitions of positions ahead of time, and drops what is older than the operator wants to
+keep.
+"""
+
+from datetime import timedelta
+
+import trio
+
+from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.storage import positions
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+
+__all__ = ["RETENTION", "Retention", "retention_spec"]
+
+CHECK_SECONDS = 3600.0
+
+RETENTION: Kind[None, None] = Kind("retention")
+
+
+class Retention(Actor[None]):
+    """Looks once an hour; what fails is tried at the next look."""
+
+    def __init__(self, database: Database, days: int) -> None:
+        self._database = database
+        self._days = days
+
+    async def start(self) -> None:
+        """Make today's partition before the first position comes."""
+        await positions.ensure_partitions(self._database, self.context.clock.now())
+
+    def handle(self, message: None) -> None:
+        """Takes no messages."""
+
+    async def run(self) -> None:
+        """Look, then sleep."""
+        while True:
+            await self._look()
+            await trio.sleep(CHECK_SECONDS)
+
+    async def _look(self) -> None:
+        now = self.context.clock.now()
+        try:
+            await positions.ensure_partitions(self._database, now)
+            if self._days > 0:
+                dropped = await positions.drop_before(self._database, now - timedelta(days=self._days))
+                if dropped:
+                    self.context.log.info("dropped %d positions older than %d days", dropped, self._days)
+        except StorageError as error:
+            self.context.log.warning("partitions not looked after: %s", error)
+
+
+def retention_spec(database: Database, days: int) -> ChildSpec[None]:
+    """Its place in the tree. `days` 0 keeps everything for ever."""
+    return ChildSpec(kind=RETENTION, factory=lambda: Retention(database, days), resident=False)

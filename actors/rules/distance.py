@@ -1,0 +1,34 @@
+"""How far the device came since its last position (open-details 11, step 7)."""
+
+from math import asin, cos, radians, sin, sqrt
+from typing import Any
+
+from motorpool.codecs.reports import PositionReport
+from motorpool.storage.records import Position
+
+__all__ = ["add_distance", "great_circle"]
+
+EARTH_RADIUS = 6_378_137.0
+"""Metres."""
+
+
+def great_circle(latitude: float, longitude: float, to_latitude: float, to_longitude: float) -> float:
+    """Metres between two points given in degrees, along a sphere (haversine)."""
+    phi, to_phi = radians(latitude), radians(to_latitude)
+    across = sin((to_phi - phi) / 2) ** 2
+    along = cos(phi) * cos(to_phi) * sin(radians(to_longitude - longitude) / 2) ** 2
+    return 2 * EARTH_RADIUS * asin(min(1.0, sqrt(across + along)))
+
+
+def add_distance(report: PositionReport, last: Position | None, attributes: dict[str, Any]) -> None:
+    """Add `distance` (metres since the last position, unless the device sent it) and `totalDistance`."""
+    travelled = attributes.get("distance")
+    if not isinstance(travelled, int | float):
+        travelled = 0.0
+        if report.located and last is not None and not (last.latitude == 0 and last.longitude == 0):
+            travelled = round(
+                great_circle(last.latitude, last.longitude, report.latitude, report.longitude), 2
+            )
+        attributes["distance"] = travelled
+    before = last.attributes.get("totalDistance", 0.0) if last is not None else 0.0
+    attributes["totalDistance"] = round(before + travelled, 2)

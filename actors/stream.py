@@ -1,0 +1,352 @@
+"""One live stream: the pictures and sound of a device's channel become segments and a playlist.
+
+A publisher (the media connection) hands in access units, readers ask for the playlist and segments;
+reading never cuts or moves the stream (decisions 24). The first reader of an online device's playlist
+may start it; what readers began ends at the device when nobody has read for a while; what `videoStart`
+began is held until `videoStop`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import msgspec
+import trio
+
+from motorpool.actors.downlink import Close
+from motorpool.actors.uplink import DEVICE, CommandSent, SendCommand
+from motorpool.codecs.media.playlist import LivePlaylist
+from motorpool.codecs.media.segmenter import Cut, Segmenter
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
+from motorpool.storage import stream_marks
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+
+__all__ = [
+    "STREAM",
+    "Held",
+    "Publish",
+    "PublisherLeft",
+    "ReadPlaylist",
+    "ReadSegment",
+    "Released",
+    "Stream",
+    "StreamLimits",
+    "StreamMessage",
+    "UnitsPublished",
+    "channel_of",
+    "stream_spec",
+]
+
+RESERVED_INDICES = 1_000
+"""Media sequence numbers written down ahead: a crash skips the rest of them, none comes twice."""
+CLOSE_SECONDS = 5.0
+"""For a device to close its media connection by itself after `videoStop`."""
+TICK_SECONDS = 5.0
+
+
+def channel_of(attributes: Mapping[str, Any]) -> int:
+    """The camera channel that a video command names: `channel`, else `index`, else 1 (decisions 23)."""
+    for key in ("channel", "index"):
+        try:
+            if attributes.get(key) is not None:
+                return int(attributes[key])
+        except (TypeError, ValueError):
+            return 1
+    return 1
+
+
+class StreamLimits(msgspec.Struct, frozen=True):
+    """How streams are cut, kept, started and ended."""
+
+    segment_seconds: float = 2.0
+    window_segments: int = 6
+    autostart: bool = True
+    start_seconds: float = 10.0
+    linger_seconds: float = 60.0
+    unrequested: bool = False
+    """Take media that nobody asked for."""
+
+
+class Publish(msgspec.Struct, Request[bool], frozen=True, gc=False):
+    """A media connection of this channel asks to be the publisher; the newest wins."""
+
+    connection: Ref[Any]
+
+
+class UnitsPublished(msgspec.Struct, frozen=True, gc=False):
+    """What one read of the publisher's connection brought."""
+
+    connection: Ref[Any]
+    units: list[AccessUnit]
+    lossy: bool = False
+    """Units before these were dropped on the way."""
+
+
+class PublisherLeft(msgspec.Struct, frozen=True, gc=False):
+    """The publisher's connection has ended."""
+
+    connection: Ref[Any]
+
+
+class Held(msgspec.Struct, frozen=True, gc=False):
+    """`videoStart` was sent: keep the stream until `videoStop`."""
+
+
+class Released(msgspec.Struct, frozen=True, gc=False):
+    """`videoStop` was sent."""
+
+
+class ReadPlaylist(msgspec.Struct, Request[bytes], frozen=True, gc=False):
+    """The live playlist; the first reader may start the stream and waits for its first segment."""
+
+    start: bool = True
+
+
+class ReadSegment(msgspec.Struct, Request[bytes | None], frozen=True, gc=False):
+    """A segment's bytes; None when it has left the window or never was."""
+
+    index: int
+
+
+class _Tick(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+StreamMessage = (
+    UnitsPublished | ReadSegment | ReadPlaylist | Publish | PublisherLeft | Held | Released | _Tick
+)
+STREAM: Kind[tuple[int, int], StreamMessage] = Kind("stream")
+
+
+class Stream(Actor[StreamMessage]):
+    """One channel of one device."""
+
+    def __init__(self, key: tuple[int, int], database: Database, limits: StreamLimits) -> None:
+        self._device_id, self._channel = key
+        self._database = database
+        self._limits = limits
+        self._segmenter = Segmenter(target_seconds=limits.segment_seconds)
+        self._playlist = LivePlaylist(window=limits.window_segments, target_seconds=limits.segment_seconds)
+        self._reserved = 0
+        self._publisher: Ref[Any] | None = None
+        self._held = False
+        self._asked_at: float | None = None
+        """When readers last had the device start; None while they did not."""
+        self._read_at = 0.0
+        self._waiting: list[tuple[float, Deferred[bytes]]] = []
+        self._close_at: float | None = None
+
+    async def start(self) -> None:
+        """Go on above the numbers of any earlier life."""
+        mark = await stream_marks.load(self._database, self._device_id, self._channel, "live")
+        self._playlist = LivePlaylist(
+            window=self._limits.window_segments,
+            target_seconds=self._limits.segment_seconds,
+            first_index=mark.next_index,
+            first_discontinuity=mark.next_discontinuity,
+        )
+        if mark.next_index:
+            self._segmenter.discontinuity()
+        self._reserved = mark.next_index
+        await self._reserve()
+        self.context.every(TICK_SECONDS, _Tick())
+
+    async def stop(self) -> None:
+        """Let go of readers and write down where the numbers stand."""
+        for _, reader in self._waiting:
+            reader.answer(self._playlist.render())
+        self._waiting.clear()
+        await stream_marks.save(
+            self._database,
+            self._device_id,
+            self._channel,
+            "live",
+            self._playlist.next_index,
+            self._playlist.next_discontinuity,
+        )
+
+    def may_leave(self) -> bool:
+        """Not while anybody publishes, holds or waits."""
+        return self._publisher is None and not self._held and not self._waiting
+
+    def handle(self, message: StreamMessage) -> object:
+        """One message; pictures first."""
+        match message:
+            case UnitsPublished():
+                return self._units_published(message)
+            case ReadSegment():
+                self._read_at = self.context.clock.monotonic()
+                return self._playlist.get(message.index)
+            case ReadPlaylist():
+                return self._read_playlist(message)
+            case Publish():
+                return self._publish(message)
+            case PublisherLeft():
+                return self._publisher_left(message)
+            case Held():
+                self._held = True
+                self._close_at = None
+                return None
+            case Released():
+                return self._released()
+            case _Tick():
+                return self._tick()
+            case _:
+                assert_never(message)
+
+    # The publisher
+
+    def _publish(self, message: Publish) -> bool:
+        wanted = self._held or self._asked_at is not None or self._limits.unrequested
+        if not wanted:
+            return False
+        if self._publisher is not None and self._publisher != message.connection:
+            self._close_publisher("replaced by a newer media connection of the same channel")
+        self._publisher = message.connection
+        self._segmenter.discontinuity()
+        self.context.log.info("published by %s", message.connection.path)
+        return True
+
+    def _publisher_left(self, message: PublisherLeft) -> None:
+        if self._publisher == message.connection:
+            self._publisher = None
+            self._close_at = None
+            self.context.log.info("the publisher has left")
+
+    def _units_published(self, message: UnitsPublished) -> object:
+        if message.connection != self._publisher:
+            return None  # an older connection's last words
+        segmenter = self._segmenter
+        if message.lossy:
+            segmenter.lost()
+        now = self.context.clock.monotonic()
+        cuts = [cut for unit in message.units if (cut := segmenter.push(unit, now)) is not None]
+        if not cuts:
+            return None
+        if any(cut.needs_transcoding for cut in cuts) or self._reserved - self._playlist.next_index < 10:
+            return self._append_in_thread(cuts)
+        for cut in cuts:
+            self._append(cut)
+        return None
+
+    async def _append_in_thread(self, cuts: list[Cut]) -> None:
+        """Where sound must be transcoded the loop is not held up; units wait in the mailbox meanwhile."""
+        if self._reserved - self._playlist.next_index < 10:
+            await self._reserve()
+        for cut in cuts:
+            if cut.needs_transcoding:
+                segment = await trio.to_thread.run_sync(self._segmenter.mux, cut)
+                self._playlist.append(segment, at=self.context.clock.now())
+                self._answer_waiting()
+            else:
+                self._append(cut)
+
+    def _append(self, cut: Cut) -> None:
+        self._playlist.append(self._segmenter.mux(cut), at=self.context.clock.now())
+        self._answer_waiting()
+
+    async def _reserve(self) -> None:
+        self._reserved = self._playlist.next_index + RESERVED_INDICES
+        try:
+            await stream_marks.save(
+                self._database,
+                self._device_id,
+                self._channel,
+                "live",
+                self._reserved,
+                self._playlist.next_discontinuity + RESERVED_INDICES,
+            )
+        except StorageError as error:
+            self.context.log.warning("the stream's numbers were not written down: %s", error)
+
+    # Readers
+
+    def _read_playlist(self, message: ReadPlaylist) -> object:
+        self._read_at = now = self.context.clock.monotonic()
+        if self._publisher is None and message.start and self._limits.autostart:
+            asked = self._asked_at
+            if asked is None or now - asked >= self._limits.start_seconds:
+                return self._start_then_read()
+        return self._playlist_or_wait()
+
+    def _playlist_or_wait(self) -> object:
+        starting = self._publisher is not None or self._asked_at is not None
+        if len(self._playlist) or not starting:
+            return self._playlist.render()
+        reader: Deferred[bytes] = self.context.defer()
+        self._waiting.append((self.context.clock.monotonic() + self._limits.start_seconds, reader))
+        if len(self._waiting) == 1:
+            self.context.after(self._limits.start_seconds, _Tick())
+        return reader
+
+    async def _start_then_read(self) -> object:
+        if await self._command("videoStart"):
+            self._asked_at = self.context.clock.monotonic()
+            self._close_at = None
+        return self._playlist_or_wait()
+
+    def _answer_waiting(self) -> None:
+        if self._waiting:
+            text = self._playlist.render()
+            for _, reader in self._waiting:
+                reader.answer(text)
+            self._waiting.clear()
+
+    # Time
+
+    def _tick(self) -> object:
+        now = self.context.clock.monotonic()
+        while self._waiting and self._waiting[0][0] <= now:
+            _, reader = self._waiting.pop(0)
+            reader.answer(self._playlist.render())
+        if self._close_at is not None and now >= self._close_at:
+            self._close_at = None
+            self._close_publisher("the stream was stopped")
+        unread = now - max(self._read_at, self._asked_at or 0.0)
+        if self._asked_at is not None and not self._held and unread >= self._limits.linger_seconds:
+            return self._stop_for_readers()
+        return None
+
+    async def _stop_for_readers(self) -> None:
+        self.context.log.info("nobody reads: stopped")
+        self._asked_at = None
+        await self._command("videoStop")
+        self._close_soon()
+
+    def _released(self) -> None:
+        self._held = False
+        self._asked_at = None
+        self._close_soon()
+
+    def _close_soon(self) -> None:
+        if self._publisher is not None:
+            self._close_at = self.context.clock.monotonic() + CLOSE_SECONDS
+            self.context.after(CLOSE_SECONDS, _Tick())
+
+    def _close_publisher(self, reason: str) -> None:
+        if self._publisher is not None:
+            publisher, self._publisher = self._publisher, None
+            publisher.tell_nowait(Close(reason))
+
+    async def _command(self, kind: str) -> bool:
+        device = self.context.system.ref(DEVICE, self._device_id)
+        order = SendCommand(type=kind, attributes={"channel": self._channel}, no_queue=True, by_reader=True)
+        try:
+            outcome = await device.ask(order)
+        except ActorError as error:
+            self.context.log.warning("%s: the device does not answer: %s", kind, error)
+            return False
+        return isinstance(outcome, CommandSent)
+
+
+def stream_spec(database: Database, limits: StreamLimits) -> DynamicSpec[tuple[int, int], StreamMessage]:
+    """The streams of the tree, one actor a channel, made by the first reader or publisher."""
+    return DynamicSpec(
+        kind=STREAM,
+        name="streams",
+        factory=lambda key: Stream(key, database, limits),
+        restart=Restart.TRANSIENT,
+        mailbox_size=1_000,
+        idle_seconds=300.0,
+    )

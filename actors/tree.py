@@ -1,0 +1,168 @@
+"""The supervision tree on one page: what stands lower leans on what stands higher.
+
+Started from top to bottom, stopped from bottom to top; a crash restarts what it must and nothing above it.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from motorpool.actors.connection import Connection, ConnectionLimits
+from motorpool.actors.device import device_spec
+from motorpool.actors.directory import directory_spec
+from motorpool.actors.downlink import CONNECTION
+from motorpool.actors.listener import listener_spec
+from motorpool.actors.media_connection import MediaConnection
+from motorpool.actors.media_requests import media_requests_spec
+from motorpool.actors.position_writer import position_writer_spec
+from motorpool.actors.recorder import Tap, recorder_spec
+from motorpool.actors.retention import retention_spec
+from motorpool.actors.stream import StreamLimits, stream_spec
+from motorpool.actors.wire import Wire
+from motorpool.codecs.devices import CODECS, DeviceCodec
+from motorpool.codecs.reports import MediaAddress
+from motorpool.runtime import (
+    Actor,
+    ChildSpec,
+    DynamicSpec,
+    Restart,
+    Strategy,
+    SupervisorSpec,
+)
+from motorpool.storage.database import Database
+
+__all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree"]
+
+MEDIA_PORTS = {"live": 5263, "playback": 5363}
+"""JT/T 1078, one port for each kind: the packets do not tell (jt808-jt1078.md 9, option A)."""
+MEDIA_READ_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetSettings:
+    """Plain arguments of the tree; the settings of the same names say what they mean."""
+
+    data: Path = Path("data")
+    device_host: str = "0.0.0.0"  # noqa: S104 - devices come from everywhere (contract.md)
+    public_host: str | None = None
+    port_offset: int = 0
+    protocols: tuple[str, ...] | None = None
+    register_unknown: bool = False
+    connections_per_address: int = 20_000
+    idle_seconds: float = 1800.0
+    login_seconds: float = 30.0
+    status_timeout_seconds: float = 600.0
+    segment_seconds: float = 2.0
+    window_segments: int = 6
+    autostart: bool = True
+    start_seconds: float = 10.0
+    linger_seconds: float = 60.0
+    unrequested_media: bool = False
+    position_retention_days: int = 0
+    record: Path | None = None
+
+
+def fleet_tree(
+    database: Database, settings: FleetSettings, *, services: tuple[ChildSpec, ...] = ()
+) -> SupervisorSpec:
+    """The whole tree; `services` (HTTP) come last in and go first out.
+
+    Raises:
+        ValueError: a protocol is named that there is none of.
+    """
+    offset = settings.port_offset
+    media = MediaAddress(
+        settings.public_host or "", MEDIA_PORTS["live"] + offset, MEDIA_PORTS["playback"] + offset
+    )
+    return SupervisorSpec(
+        name="system",
+        strategy=Strategy.REST_FOR_ONE,
+        children=(
+            *((recorder_spec(settings.record),) if settings.record else ()),
+            position_writer_spec(database),
+            retention_spec(database, settings.position_retention_days),
+            directory_spec(database),
+            media_requests_spec(database),
+            device_spec(
+                database,
+                media=media,
+                media_folder=settings.data / "media",
+                status_timeout_seconds=settings.status_timeout_seconds,
+            ),
+            stream_spec(database, _stream_limits(settings)),
+            DynamicSpec(
+                kind=CONNECTION,
+                name="connections",
+                factory=_no_connection,
+                restart=Restart.TEMPORARY,
+                mailbox_size=1_000,
+                idle_seconds=None,
+                start_on_message=False,
+            ),
+            SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings))),
+            *((SupervisorSpec(name="services", children=services),) if services else ()),
+        ),
+    )
+
+
+def _stream_limits(settings: FleetSettings) -> StreamLimits:
+    return StreamLimits(
+        segment_seconds=settings.segment_seconds,
+        window_segments=settings.window_segments,
+        autostart=settings.autostart,
+        start_seconds=settings.start_seconds,
+        linger_seconds=settings.linger_seconds,
+        unrequested=settings.unrequested_media,
+    )
+
+
+def _no_connection(number: int) -> Actor:
+    raise LookupError(f"connection {number} has ended")
+
+
+def _device_connection(
+    codec: type[DeviceCodec], database: Database, limits: ConnectionLimits, wire: Wire, tap: Tap | None
+) -> Actor:
+    return Connection(wire, codec(), database=database, limits=limits, tap=tap)
+
+
+def _media_connection(kind: str, wire: Wire, tap: Tap | None) -> Actor:
+    return MediaConnection(wire, kind=kind, tap=tap)
+
+
+def _listeners(database: Database, settings: FleetSettings) -> list[ChildSpec]:
+    wanted = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
+    unknown = wanted - {*CODECS, "jt1078"}
+    if unknown:
+        raise ValueError(f"no such protocol: {', '.join(sorted(unknown))}")
+    limits = ConnectionLimits(
+        login_seconds=settings.login_seconds,
+        idle_seconds=settings.idle_seconds,
+        register_unknown=settings.register_unknown,
+    )
+    specs = [
+        listener_spec(
+            name,
+            settings.device_host,
+            codec.port + settings.port_offset,
+            partial(_device_connection, codec, database, limits),
+            per_address=settings.connections_per_address,
+            recorded=settings.record is not None,
+        )
+        for name, codec in sorted(CODECS.items())
+        if name in wanted
+    ]
+    if "jt1078" in wanted:
+        specs += [
+            listener_spec(
+                f"jt1078-{kind}",
+                settings.device_host,
+                port + settings.port_offset,
+                partial(_media_connection, kind),
+                per_address=settings.connections_per_address,
+                recorded=settings.record is not None,
+                read_bytes=MEDIA_READ_BYTES,
+            )
+            for kind, port in MEDIA_PORTS.items()
+        ]
+    return specs

@@ -1,0 +1,136 @@
+"""One TCP connection as a seam: everything above it sees bytes, nobody else touches the socket.
+
+A plain non-blocking socket and `wait_readable`, one system call a read: of the ways that were measured the
+cheapest that stays ordinary Trio (measured.md, "The hot path, tried whole", point 1). An epoll task of
+its own could replace this file and nothing else.
+"""
+
+import socket
+from collections.abc import Callable
+
+import trio
+
+__all__ = ["Wire"]
+
+READ_BYTES = 16 * 1024
+"""A read, and so what a peer can have in hand at once before its messages are passed on."""
+
+
+class Wire:
+    """A connected, non-blocking stream socket with a bounded backlog of what it could not send at once."""
+
+    __slots__ = (
+        "_backlog",
+        "_closed",
+        "_on_close",
+        "_socket",
+        "backlog_limit",
+        "peer",
+        "read_bytes",
+        "reason",
+    )
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        *,
+        read_bytes: int = READ_BYTES,
+        backlog_limit: int = 256 * 1024,
+        on_close: "Callable[[Wire], None] | None" = None,
+    ) -> None:
+        connected.setblocking(False)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = connected
+        self._backlog = b""
+        self._closed = False
+        self._on_close = on_close
+        self.read_bytes = read_bytes
+        self.backlog_limit = backlog_limit
+        self.reason = ""
+        """Why the connection ended; empty while it lives."""
+        try:
+            self.peer: str = connected.getpeername()[0]
+        except OSError:
+            self.peer = ""
+
+    @property
+    def local_host(self) -> str:
+        """The address at which the peer reached us; empty once it is gone."""
+        try:
+            return str(self._socket.getsockname()[0])
+        except OSError:
+            return ""
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that wait for the peer to read."""
+        return len(self._backlog)
+
+    async def receive(self) -> bytes:
+        """The next bytes, at least one; empty when the connection has ended, from either side.
+
+        While a backlog waits the peer is not read: whoever does not take answers gets no further questions.
+        Cancellation loses nothing that was read.
+        """
+        while not self._closed:
+            try:
+                if self._backlog:
+                    await trio.lowlevel.wait_writable(self._socket)
+                    self._flush()
+                    continue
+                await trio.lowlevel.wait_readable(self._socket)
+                data = self._socket.recv(self.read_bytes)
+            except BlockingIOError:
+                continue
+            except trio.ClosedResourceError:
+                continue  # woken by send() for its backlog, or by close()
+            except OSError as error:
+                self.close(f"connection lost: {error.strerror or error}")
+                return b""
+            if not data:
+                self.close("closed by the device")
+            return data
+        return b""
+
+    def send(self, data: bytes) -> None:
+        """Send now what the socket takes and keep the rest; never waits, never raises.
+
+        Past `backlog_limit` the connection is closed: the peer has stopped reading.
+        """
+        if self._closed or not data:
+            return
+        if self._backlog:
+            self._keep(self._backlog + data)
+            return
+        try:
+            sent = self._socket.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            self.close(f"connection lost: {error.strerror or error}")
+            return
+        if sent < len(data):
+            self._keep(data[sent:])
+            trio.lowlevel.notify_closing(self._socket)  # wakes receive(), which then waits to write
+
+    def close(self, reason: str) -> None:
+        """End the connection; whoever waits in `receive` gets the end of the stream."""
+        if self._closed:
+            return
+        self._closed = True
+        self._backlog = b""
+        self.reason = reason
+        trio.lowlevel.notify_closing(self._socket)
+        self._socket.close()
+        if self._on_close is not None:
+            self._on_close(self)
+
+    def _keep(self, data: bytes) -> None:
+        if len(data) > self.backlog_limit:
+            self.close("does not read what it is sent")
+        else:
+            self._backlog = data
+
+    def _flush(self) -> None:
+        sent = self._socket.send(self._backlog)
+        self._backlog = self._backlog[sent:]
