@@ -366,11 +366,12 @@ class DeviceActor(Actor[DeviceMessage]):
         """What `videoStart` began is held until `videoStop` (decisions 24)."""
         if message.type not in {"videoStart", "videoStop"} or message.by_reader:
             return
-        stream = self.context.system.ref(STREAM, (self._device_id, channel_of(message.attributes)))
+        channel = channel_of(message.attributes)
+        stream = self.context.system.ref(STREAM, (self._device_id, channel))
         try:
             stream.tell_nowait(Held() if message.type == "videoStart" else Released())
         except MailboxFull:
-            self.context.log.warning("the stream of channel %d is too busy to be told", stream.key[1])
+            self.context.log.warning("the stream of channel %d is too busy to be told", channel)
 
     async def _drain_queue(self) -> None:
         """Send what waited, in order; at most once each: the row is taken before the bytes go out."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import trio
 
-from motorpool.actors.downlink import CONNECTION
+from motorpool.actors.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.recorder import RECORDER, Tap
 from motorpool.actors.wire import Wire
 from motorpool.runtime import Actor, ChildSpec, Kind
@@ -21,7 +21,7 @@ PAUSE_SECONDS = 0.1
 """When the process is out of files."""
 OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
-AcceptedBy = Callable[[Wire, Tap | None], Actor]
+AcceptedBy = Callable[[Wire, Tap | None], Actor[ConnectionMessage]]
 """Makes the actor for one accepted connection."""
 
 _numbers = itertools.count(1)

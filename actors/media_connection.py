@@ -65,13 +65,12 @@ class MediaConnection(Actor[ConnectionMessage]):
                 if self._tap is not None:
                     self._tap.received(data)
                 try:
-                    units = codec.receive(data)
+                    found = codec.receive(data)
                 except CodecError as error:
                     wire.close(f"cannot be understood: {error}")
                     break
-                if units:
-                    self._heard_at = self.context.clock.monotonic()
-                    await self._pass_on(units)
+                if found:
+                    await self._pass_on([unit for unit in found if isinstance(unit, AccessUnit)])
         finally:
             wire.close("the server stops")
             if self._tap is not None:
@@ -81,10 +80,12 @@ class MediaConnection(Actor[ConnectionMessage]):
             self.context.log.info("media connection from %s ended: %s", wire.peer, wire.reason)
 
     async def _pass_on(self, units: list[AccessUnit]) -> None:
+        if units:
+            self._heard_at = self.context.clock.monotonic()
         if len(self._streams) == 1:
-            (channel, stream) = next(iter(self._streams.items()))
-            if all(unit.channel == channel for unit in units):
-                self._tell(channel, stream, units)
+            (only, its_stream) = next(iter(self._streams.items()))
+            if all(unit.channel == only for unit in units):
+                self._tell(only, its_stream, units)
                 return
         by_channel: dict[int, list[AccessUnit]] = {}
         for unit in units:
@@ -126,9 +127,10 @@ class MediaConnection(Actor[ConnectionMessage]):
 
     async def _identify(self) -> Publisher | None:
         finder = self.context.system.ref(MEDIA_REQUESTS)
-        publisher = await finder.ask(FindPublisher(self._codec.sim, self._wire.peer, self._kind))
+        sim = self._codec.sim or ""
+        publisher = await finder.ask(FindPublisher(sim, self._wire.peer, self._kind))
         if publisher is None:
-            self._wire.close(f"media of an unknown SIM {self._codec.sim}")
+            self._wire.close(f"media of an unknown SIM {sim}")
             return None
         self._publisher = publisher
         self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, self._wire.peer)

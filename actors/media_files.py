@@ -1,5 +1,6 @@
 """Files that devices upload: `media/{uniqueId}/{name}` under the data folder (decisions 14)."""
 
+import re
 import secrets
 from datetime import datetime
 from pathlib import Path
@@ -19,10 +20,11 @@ async def save_media(folder: Path, unique_id: str, media: MediaFile, now: dateti
     Raises:
         OSError: the disk does not take it.
     """
+    # An identity is free text: whatever it is, it names one folder below ours.
+    home = folder / (re.sub(r"[/\\\0]", "_", unique_id).lstrip(".") or "_")
     name = f"{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.{media.extension}"
 
     def write() -> None:
-        home = folder / unique_id.replace("/", "_").replace("\\", "_").lstrip(".")
         home.mkdir(parents=True, exist_ok=True)
         part = home / f".{name}.part"
         try:

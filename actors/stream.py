@@ -6,7 +6,8 @@ may start it; what readers began ends at the device when nobody has read for a w
 began is held until `videoStop`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from datetime import timedelta
 from typing import Any, assert_never
 
 import msgspec
@@ -14,8 +15,10 @@ import trio
 
 from motorpool.actors.downlink import Close
 from motorpool.actors.uplink import DEVICE, CommandSent, SendCommand
+from motorpool.codecs.media.cuts import Cut
+from motorpool.codecs.media.muxer import Muxer, Segment
 from motorpool.codecs.media.playlist import LivePlaylist
-from motorpool.codecs.media.segmenter import Cut, Segmenter
+from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage import stream_marks
@@ -97,7 +100,7 @@ class Released(msgspec.Struct, frozen=True, gc=False):
     """`videoStop` was sent."""
 
 
-class ReadPlaylist(msgspec.Struct, Request[bytes], frozen=True, gc=False):
+class ReadPlaylist(msgspec.Struct, Request[str], frozen=True, gc=False):
     """The live playlist; the first reader may start the stream and waits for its first segment."""
 
     start: bool = True
@@ -126,28 +129,28 @@ class Stream(Actor[StreamMessage]):
         self._device_id, self._channel = key
         self._database = database
         self._limits = limits
-        self._segmenter = Segmenter(target_seconds=limits.segment_seconds)
-        self._playlist = LivePlaylist(window=limits.window_segments, target_seconds=limits.segment_seconds)
+        self._segmenter = Segmenter(limits.segment_seconds)
+        self._muxer = Muxer()
+        self._playlist = LivePlaylist(limits.window_segments, target_seconds=limits.segment_seconds)
         self._reserved = 0
         self._publisher: Ref[Any] | None = None
         self._held = False
         self._asked_at: float | None = None
         """When readers last had the device start; None while they did not."""
         self._read_at = 0.0
-        self._waiting: list[tuple[float, Deferred[bytes]]] = []
+        self._waiting: list[tuple[float, Deferred[str]]] = []
         self._close_at: float | None = None
 
     async def start(self) -> None:
         """Go on above the numbers of any earlier life."""
         mark = await stream_marks.load(self._database, self._device_id, self._channel, "live")
         self._playlist = LivePlaylist(
-            window=self._limits.window_segments,
+            self._limits.window_segments,
             target_seconds=self._limits.segment_seconds,
             first_index=mark.next_index,
             first_discontinuity=mark.next_discontinuity,
         )
-        if mark.next_index:
-            self._segmenter.discontinuity()
+        self._segmenter = Segmenter(self._limits.segment_seconds, discontinuity=mark.next_index > 0)
         self._reserved = mark.next_index
         await self._reserve()
         self.context.every(TICK_SECONDS, _Tick())
@@ -197,68 +200,84 @@ class Stream(Actor[StreamMessage]):
 
     # The publisher
 
-    def _publish(self, message: Publish) -> bool:
+    def _publish(self, message: Publish) -> object:
         wanted = self._held or self._asked_at is not None or self._limits.unrequested
         if not wanted:
             return False
         if self._publisher is not None and self._publisher != message.connection:
             self._close_publisher("replaced by a newer media connection of the same channel")
         self._publisher = message.connection
-        self._segmenter.discontinuity()
         self.context.log.info("published by %s", message.connection.path)
+        waits = self._take(self._segmenter.discontinuity())
+        return True if waits is None else self._then_true(waits)
+
+    async def _then_true(self, waits: Coroutine[Any, Any, None]) -> bool:
+        await waits
         return True
 
-    def _publisher_left(self, message: PublisherLeft) -> None:
-        if self._publisher == message.connection:
-            self._publisher = None
-            self._close_at = None
-            self.context.log.info("the publisher has left")
+    def _publisher_left(self, message: PublisherLeft) -> object:
+        if self._publisher != message.connection:
+            return None
+        self._publisher = None
+        self._close_at = None
+        self.context.log.info("the publisher has left")
+        return self._take(self._segmenter.flush())
 
     def _units_published(self, message: UnitsPublished) -> object:
         if message.connection != self._publisher:
             return None  # an older connection's last words
         segmenter = self._segmenter
-        if message.lossy:
-            segmenter.lost()
+        cuts = [segmenter.discontinuity()] if message.lossy else []
         now = self.context.clock.monotonic()
-        cuts = [cut for unit in message.units if (cut := segmenter.push(unit, now)) is not None]
-        if not cuts:
+        cuts += [segmenter.push(unit, now) for unit in message.units]
+        return self._take(*cuts)
+
+    # Segments
+
+    def _take(self, *cuts: Cut | None) -> Coroutine[Any, Any, None] | None:
+        """Make segments of the cuts: at once, or in a thread where sound must be transcoded."""
+        made = [cut for cut in cuts if cut is not None]
+        if not made:
             return None
-        if any(cut.needs_transcoding for cut in cuts) or self._reserved - self._playlist.next_index < 10:
-            return self._append_in_thread(cuts)
-        for cut in cuts:
-            self._append(cut)
+        if self._reserved - self._playlist.next_index <= len(made) or any(
+            cut.needs_transcoding for cut in made
+        ):
+            return self._append_slowly(made)
+        for cut in made:
+            self._append(self._muxer.mux(cut))
         return None
 
-    async def _append_in_thread(self, cuts: list[Cut]) -> None:
-        """Where sound must be transcoded the loop is not held up; units wait in the mailbox meanwhile."""
-        if self._reserved - self._playlist.next_index < 10:
-            await self._reserve()
+    async def _append_slowly(self, cuts: list[Cut]) -> None:
+        """The loop is not held up; units wait in the mailbox meanwhile."""
         for cut in cuts:
+            if self._reserved <= self._playlist.next_index:
+                await self._reserve()
             if cut.needs_transcoding:
-                segment = await trio.to_thread.run_sync(self._segmenter.mux, cut)
-                self._playlist.append(segment, at=self.context.clock.now())
-                self._answer_waiting()
+                self._append(await trio.to_thread.run_sync(self._muxer.mux, cut))
             else:
-                self._append(cut)
+                self._append(self._muxer.mux(cut))
 
-    def _append(self, cut: Cut) -> None:
-        self._playlist.append(self._segmenter.mux(cut), at=self.context.clock.now())
+    def _append(self, segment: Segment) -> None:
+        clock = self.context.clock
+        age = timedelta(seconds=clock.monotonic() - segment.arrived)
+        self._playlist.append(segment, clock.now() - age)
         self._answer_waiting()
 
     async def _reserve(self) -> None:
-        self._reserved = self._playlist.next_index + RESERVED_INDICES
+        reserved = self._playlist.next_index + RESERVED_INDICES
         try:
             await stream_marks.save(
                 self._database,
                 self._device_id,
                 self._channel,
                 "live",
-                self._reserved,
+                reserved,
                 self._playlist.next_discontinuity + RESERVED_INDICES,
             )
         except StorageError as error:
             self.context.log.warning("the stream's numbers were not written down: %s", error)
+        # Without the database pictures go on: the numbers are only in danger if we crash as well.
+        self._reserved = reserved
 
     # Readers
 
@@ -274,7 +293,7 @@ class Stream(Actor[StreamMessage]):
         starting = self._publisher is not None or self._asked_at is not None
         if len(self._playlist) or not starting:
             return self._playlist.render()
-        reader: Deferred[bytes] = self.context.defer()
+        reader: Deferred[str] = Deferred()
         self._waiting.append((self.context.clock.monotonic() + self._limits.start_seconds, reader))
         if len(self._waiting) == 1:
             self.context.after(self._limits.start_seconds, _Tick())

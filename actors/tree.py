@@ -6,11 +6,12 @@ Started from top to bottom, stopped from bottom to top; a crash restarts what it
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from motorpool.actors.connection import Connection, ConnectionLimits
 from motorpool.actors.device import device_spec
 from motorpool.actors.directory import directory_spec
-from motorpool.actors.downlink import CONNECTION
+from motorpool.actors.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.listener import listener_spec
 from motorpool.actors.media_connection import MediaConnection
 from motorpool.actors.media_requests import media_requests_spec
@@ -63,7 +64,7 @@ class FleetSettings:
 
 
 def fleet_tree(
-    database: Database, settings: FleetSettings, *, services: tuple[ChildSpec, ...] = ()
+    database: Database, settings: FleetSettings, *, services: tuple[ChildSpec[Any], ...] = ()
 ) -> SupervisorSpec:
     """The whole tree; `services` (HTTP) come last in and go first out.
 
@@ -93,11 +94,10 @@ def fleet_tree(
             DynamicSpec(
                 kind=CONNECTION,
                 name="connections",
-                factory=_no_connection,
+                factory=None,
                 restart=Restart.TEMPORARY,
                 mailbox_size=1_000,
                 idle_seconds=None,
-                start_on_message=False,
             ),
             SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings))),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
@@ -116,21 +116,17 @@ def _stream_limits(settings: FleetSettings) -> StreamLimits:
     )
 
 
-def _no_connection(number: int) -> Actor:
-    raise LookupError(f"connection {number} has ended")
-
-
 def _device_connection(
     codec: type[DeviceCodec], database: Database, limits: ConnectionLimits, wire: Wire, tap: Tap | None
-) -> Actor:
+) -> Actor[ConnectionMessage]:
     return Connection(wire, codec(), database=database, limits=limits, tap=tap)
 
 
-def _media_connection(kind: str, wire: Wire, tap: Tap | None) -> Actor:
+def _media_connection(kind: str, wire: Wire, tap: Tap | None) -> Actor[ConnectionMessage]:
     return MediaConnection(wire, kind=kind, tap=tap)
 
 
-def _listeners(database: Database, settings: FleetSettings) -> list[ChildSpec]:
+def _listeners(database: Database, settings: FleetSettings) -> list[ChildSpec[None]]:
     wanted = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
     unknown = wanted - {*CODECS, "jt1078"}
     if unknown:

@@ -1,1 +1,67 @@
 """Actors on Trio: mailboxes, supervision, timers, topics. Knows nothing of fleets."""
+
+from motorpool.runtime.actor import Actor, ActorLog, Context
+from motorpool.runtime.clock import Clock, SystemClock
+from motorpool.runtime.dead_letters import DeadLetter, DeadLetters
+from motorpool.runtime.deferred import Deferred
+from motorpool.runtime.errors import (
+    ActorError,
+    ActorFailed,
+    ActorStopped,
+    AlreadyStarted,
+    AskTimedOut,
+    Lagged,
+    MailboxFull,
+    RestartIntensityExceeded,
+    UnknownKind,
+)
+from motorpool.runtime.kind import Kind, Request
+from motorpool.runtime.mailbox import MailboxStatistics
+from motorpool.runtime.ref import Ref
+from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
+from motorpool.runtime.specs import BackOff, ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec
+from motorpool.runtime.system import System, open_system
+from motorpool.runtime.timer_heap import Timer
+from motorpool.runtime.timers import Timers
+from motorpool.runtime.topic import Forwarding, Subscription, Topic, TopicName
+
+__all__ = [
+    "Actor",
+    "ActorError",
+    "ActorFailed",
+    "ActorLog",
+    "ActorState",
+    "ActorStopped",
+    "AlreadyStarted",
+    "AskTimedOut",
+    "BackOff",
+    "ChildSpec",
+    "Clock",
+    "Context",
+    "DeadLetter",
+    "DeadLetters",
+    "Deferred",
+    "DynamicSpec",
+    "Forwarding",
+    "Kind",
+    "KindTotals",
+    "Lagged",
+    "MailboxFull",
+    "MailboxStatistics",
+    "Ref",
+    "Request",
+    "Restart",
+    "RestartIntensityExceeded",
+    "Strategy",
+    "Subscription",
+    "SupervisorSpec",
+    "System",
+    "SystemClock",
+    "Timer",
+    "Timers",
+    "Topic",
+    "TopicName",
+    "TopicStatistics",
+    "UnknownKind",
+    "open_system",
+]

@@ -30,5 +30,7 @@ def add_distance(report: PositionReport, last: Position | None, attributes: dict
                 great_circle(last.latitude, last.longitude, report.latitude, report.longitude), 2
             )
         attributes["distance"] = travelled
-    before = last.attributes.get("totalDistance", 0.0) if last is not None else 0.0
+    before = last.attributes.get("totalDistance") if last is not None else None
+    if not isinstance(before, int | float):
+        before = 0.0
     attributes["totalDistance"] = round(before + travelled, 2)

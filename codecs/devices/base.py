@@ -1,7 +1,8 @@
 """The shape of every device codec."""
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
 from typing import ClassVar
 
 from motorpool.codecs.reports import Order, Outgoing, Receipt, Report
@@ -25,6 +26,10 @@ class DeviceCodec(abc.ABC):
     numeric_identity: ClassVar[bool] = False
     """True where the identity is a number, looked up exactly first and then without leading zeros."""
 
+    utc_now: Callable[[], datetime] | None = None
+    """The injected wall clock, for devices that ask for the time; set by the connection. Without it they are
+    told that this is not supported."""
+
     @abc.abstractmethod
     def receive(self, data: bytes) -> list[Report]:
         """All messages that are complete with these bytes, in order; what is left waits for more.
@@ -43,6 +48,13 @@ class DeviceCodec(abc.ABC):
     def refuse(self, receipt: Receipt | None) -> bytes:
         """The protocol's own answer to a device that is not known; empty where there is none."""
 
+    def tick(self, now: float) -> bytes:
+        """Told the monotonic time in seconds every few seconds: what to send because nothing came."""
+        return b""
+
+    def set_timezone(self, zone: tzinfo) -> None:  # noqa: B027 - most protocols write UTC and need none
+        """The zone of the device's clock (attribute `decoder.timezone`); no matter where times are UTC."""
+
     def deliver(self, command: str) -> None:
         """Keep a queued command's text for the next answer (`request_response` codecs only)."""
         raise NotImplementedError(self.name, command)
@@ -54,6 +66,11 @@ class DeviceCodec(abc.ABC):
         Raises:
             UnsupportedCommand: no such command here, or an attribute that cannot be encoded.
         """
+
+    @property
+    def closing(self) -> bool:
+        """True once the peer has its last answer: the connection is to be closed when that is sent."""
+        return False
 
     @property
     @abc.abstractmethod

@@ -1,0 +1,7 @@
+"""`python -m motorpool`."""
+
+import sys
+
+from motorpool.api.main import main
+
+sys.exit(main())

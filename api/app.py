@@ -1,0 +1,158 @@
+"""The application: declared operations behind login, one error table, headers, the console at `/`."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+
+from quart import Request, Response, Websocket, has_request_context, request
+from quart import websocket as socket
+from quart.globals import request_ctx
+from quart_trio import QuartTrio
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
+
+from motorpool.api import console_files, metrics, websocket
+from motorpool.api.answers import as_json, as_text
+from motorpool.api.auth import identify
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.openapi import describe
+from motorpool.api.engine.operations import Content, Operation, Operations
+from motorpool.api.errors import Refusal, Unauthorized, Unavailable
+from motorpool.api.house import House
+from motorpool.api.resources import OPERATIONS
+from motorpool.api.version import program_version
+from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
+from motorpool.storage.errors import Conflict, NotFound, Rejected, StorageError, StorageUnavailable
+
+__all__ = ["create_app"]
+
+_log = logging.getLogger(__name__)
+
+SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Referrer-Policy": "same-origin",
+}
+
+
+def create_app(house: House) -> QuartTrio:
+    """Make the application for one running server."""
+    app = QuartTrio("motorpool.api", static_folder=None)
+    app.url_map.merge_slashes = False
+    app.config["MAX_CONTENT_LENGTH"] = house.settings.http.body_bytes
+    app.config["BODY_TIMEOUT"] = house.settings.http.body_seconds
+    # Long answers may take long; a client that stops reading is dropped by listening.py.
+    app.config["RESPONSE_TIMEOUT"] = None
+    app.config["PROPAGATE_EXCEPTIONS"] = False
+    figures = metrics.Figures(house)
+    operations = [*OPERATIONS, _document_operation(OPERATIONS)]
+    for operation in operations:
+        app.add_url_rule(
+            operation.rule,
+            endpoint=operation.name,
+            view_func=_view(house, operation, figures),
+            methods=[operation.method],
+        )
+    websocket.install(app, house)
+    console_files.install(app)
+    metrics.install(app, house, figures)
+
+    @app.errorhandler(Exception)
+    async def refuse(error: Exception) -> Response:
+        return answer_error(error, request if has_request_context() else socket)
+
+    @app.after_request
+    async def add_headers(response: Response) -> Response:
+        for name, value in SECURITY_HEADERS.items():
+            response.headers.setdefault(name, value)
+        if request.path.startswith("/api/"):
+            response.headers.setdefault("Cache-Control", "no-store")
+            _allow_origin(response, house.settings.http.cors_origin)
+        return response
+
+    return app
+
+
+def _document_operation(operations: Iterable[Operation]) -> Operation:
+    collected = Operations("server")
+
+    @collected.operation("GET", "/openapi.json", answers={200: Content(text="This document")}, public=True)
+    async def get_openapi(call: Call) -> Response:
+        """The OpenAPI document of all operations."""
+        return as_json(document)
+
+    own = next(iter(collected))
+    document = describe([*operations, own], version=program_version())
+    return own
+
+
+def _view(house: House, operation: Operation, figures: metrics.Figures) -> Callable[..., Awaitable[Response]]:
+    async def view(**path: int | str) -> Response:
+        began = house.clock.monotonic()
+        try:
+            response = await serve(path)
+        except Exception as error:
+            response = answer_error(error, request)
+        figures.answered(operation.name, response.status_code, house.clock.monotonic() - began)
+        return response
+
+    async def serve(path: dict[str, int | str]) -> Response:
+        call = Call(house, request_ctx.request, path)
+        try:
+            call.visitor = await identify(house, call.request)
+        except Refusal:
+            # A bad credential on a public operation is no credential.
+            if not operation.public:
+                raise
+        if call.visitor is None and not operation.public:
+            raise Unauthorized("log in first")
+        return await operation.serve(call)
+
+    return view
+
+
+def answer_error(error: Exception, asked: Request | Websocket) -> Response:
+    """The one table from what went wrong to status and text."""
+    match error:
+        case Refusal():
+            refusal = error
+        case StorageUnavailable():
+            refusal = Unavailable("the database cannot be reached now")
+        case NotFound():
+            return as_text("not found", 404)
+        case Conflict() | Rejected():
+            return as_text(str(error), 400)
+        case StorageError():
+            _log.error("storage failed at %s %s: %s", asked.method, asked.path, error)
+            return as_text("the database refused the request", 500)
+        case AskTimedOut() | ActorStopped() | ActorFailed() | ActorError():
+            _log.warning("%s %s: %s", asked.method, asked.path, error)
+            refusal = Unavailable("the server is too busy or restarting a part; try again")
+        case RequestEntityTooLarge():
+            return as_text("the body is too large", 413, {"Connection": "close"})
+        case RequestTimeout():
+            return as_text("the body did not arrive in time", 400, {"Connection": "close"})
+        case HTTPException():
+            allowed = sorted(error.valid_methods or ()) if isinstance(error, MethodNotAllowed) else ()
+            headers = {"Allow": ", ".join(allowed)} if allowed else {}
+            return as_text((error.name or "refused").lower(), error.code or 500, headers)
+        case _:
+            _log.error("%s %s failed", asked.method, asked.path, exc_info=error)
+            return as_text("internal error", 500)
+    headers = dict(refusal.headers)
+    if isinstance(refusal, Unauthorized) and "text/html" in asked.headers.get("Accept", ""):
+        # Only for people who open an API address by hand; a fetch must not make the browser ask.
+        headers.setdefault("WWW-Authenticate", 'Basic realm="api"')
+    return as_text(refusal.text, refusal.status, headers)
+
+
+def _allow_origin(response: Response, allowed: str | None) -> None:
+    response.headers["Access-Control-Allow-Headers"] = "origin, content-type, accept, authorization"
+    response.headers["Access-Control-Allow-Credentials"] = "true"
+    response.headers["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS"
+    origin = request.headers.get("Origin")
+    if origin is None:
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        return
+    response.headers.add("Vary", "Origin")
+    listed = [word.strip() for word in (allowed or "").split(",") if word.strip()]
+    if "*" in listed or origin in listed:
+        response.headers["Access-Control-Allow-Origin"] = origin

@@ -1,0 +1,82 @@
+"""Who asks, and what he may do apart from any single object (open-details 3.6, 4.2)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from motorpool.api.errors import BadRequest
+from motorpool.storage.records import ServerSettings, Session, User
+
+__all__ = ["Caller"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """A user behind a valid credential, under the flags of user and server together."""
+
+    user: User
+    server: ServerSettings
+    session: Session | None = None
+    """The cookie's session, where it was a cookie."""
+    token_expires: datetime | None = None
+    """Until when the credential lives, where it was a token or began with one."""
+
+    @property
+    def id(self) -> int:
+        """The user's id."""
+        return self.user.id
+
+    @property
+    def administrator(self) -> bool:
+        """May do everything."""
+        return self.user.administrator
+
+    @property
+    def manager(self) -> bool:
+        """May have users of his own; administrators may."""
+        return self.user.administrator or self.user.user_limit != 0
+
+    @property
+    def readonly(self) -> bool:
+        """Changes nothing; reading and sending commands stay."""
+        return not self.administrator and (self.user.readonly or self.server.readonly)
+
+    @property
+    def device_readonly(self) -> bool:
+        """Changes no devices."""
+        return not self.administrator and (self.user.device_readonly or self.server.device_readonly)
+
+    @property
+    def limit_commands(self) -> bool:
+        """Sends saved commands only."""
+        return not self.administrator and (self.user.limit_commands or self.server.limit_commands)
+
+    @property
+    def disable_reports(self) -> bool:
+        """Sees no history."""
+        return not self.administrator and (self.user.disable_reports or self.server.disable_reports)
+
+    @property
+    def fixed_email(self) -> bool:
+        """Keeps his address."""
+        return not self.administrator and (self.user.fixed_email or self.server.fixed_email)
+
+    def require_writes(self) -> None:
+        """Refuse the readonly with 400."""
+        if self.readonly:
+            raise BadRequest("the user is read-only")
+
+    def require_device_writes(self) -> None:
+        """Refuse who may change no devices with 400."""
+        self.require_writes()
+        if self.device_readonly:
+            raise BadRequest("the user may not change devices")
+
+    def require_administrator(self) -> None:
+        """Refuse everybody else with 400."""
+        if not self.administrator:
+            raise BadRequest("only an administrator may do this")
+
+    def require_reports(self) -> None:
+        """Refuse who may see no history with 400."""
+        if self.disable_reports:
+            raise BadRequest("the user has no access to reports and position history")

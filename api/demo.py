@@ -1,0 +1,123 @@
+"""The demonstration: an administrator with a generated login, and the simulated fleet beside the server."""
+
+import logging
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import trio
+
+from motorpool.runtime import Actor, ChildSpec, Kind
+
+__all__ = ["Credentials", "FleetProgram", "fleet_program_spec", "keep_credentials", "simulate_command"]
+
+FLEET_PROGRAM: Kind[None, None] = Kind("simulated_fleet")
+
+VEHICLES = 5
+EMAIL = "demo@motorpool.local"
+STOP_SECONDS = 3.0
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 30.0
+
+_log = logging.getLogger(__name__)
+
+
+class Credentials(msgspec.Struct, frozen=True):
+    """The generated login."""
+
+    email: str
+    password: str
+
+
+def keep_credentials(data: Path) -> Credentials:
+    """Read the login of an earlier start, or make one in a file that only its owner may read."""
+    path = data / "login.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Credentials)
+    except FileNotFoundError:
+        made = Credentials(EMAIL, secrets.token_urlsafe(9))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Written whole under another name first: a crash leaves no half a login.
+    draft = path.with_suffix(".new")
+    opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(opened, "wb") as file:
+        file.write(msgspec.json.encode(made))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    return made
+
+
+def simulate_command(address: tuple[str, int], port_offset: int, credentials: Path) -> list[str]:
+    """The command line of the fleet's process."""
+    host, port = address
+    shown = f"[{host}]" if ":" in host else host
+    return [
+        sys.executable,
+        "-m",
+        "motorpool",
+        "simulate",
+        "--end-with-input",
+        *("--server", f"http://{shown}:{port}"),
+        *("--host", "127.0.0.1"),
+        *("--port-offset", str(port_offset)),
+        *("--vehicles", str(VEHICLES)),
+        *("--credentials", str(credentials)),
+    ]
+
+
+class FleetProgram(Actor[None]):
+    """Keeps the program running: started again, ever more slowly, when it ends by itself.
+
+    A fleet that cannot run must not take the server down, so its end is no crash of this actor.
+    """
+
+    def __init__(self, command: list[str], environ: Mapping[str, str]) -> None:
+        self._command = command
+        self._environ = environ
+        self._program: trio.Process | None = None
+        self._stopping = trio.Event()
+
+    def handle(self, message: None) -> None:
+        """Takes no messages."""
+
+    async def run(self) -> None:
+        """Start the program again and again."""
+        pause = FIRST_PAUSE_SECONDS
+        while not self._stopping.is_set():
+            started = self.context.clock.monotonic()
+            # Its standard input is a pipe that closes when this process dies in whatever way, and in a
+            # session of its own it misses the terminal's Ctrl-C: it ends when we say so.
+            self._program = await trio.lowlevel.open_process(
+                self._command, stdin=subprocess.PIPE, env=dict(self._environ), start_new_session=True
+            )
+            code = await self._program.wait()
+            if self._stopping.is_set():
+                return
+            if self.context.clock.monotonic() - started > LONGEST_PAUSE_SECONDS:
+                pause = FIRST_PAUSE_SECONDS
+            _log.warning("the simulated fleet ended with code %d; again in %g s", code, pause)
+            await trio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+    async def stop(self) -> None:
+        """Ask the program to end, then make it."""
+        self._stopping.set()
+        program = self._program
+        if program is None or program.returncode is not None:
+            return
+        program.terminate()
+        with trio.move_on_after(STOP_SECONDS):
+            await program.wait()
+        if program.returncode is None:
+            program.kill()
+            await program.wait()
+
+
+def fleet_program_spec(command: list[str], environ: Mapping[str, str]) -> ChildSpec[None]:
+    """The fleet's place in the tree: behind the HTTP server that it logs in to."""
+    return ChildSpec(kind=FLEET_PROGRAM, factory=lambda: FleetProgram(command, environ))

@@ -1,0 +1,37 @@
+"""Audit rows: who did what, from where (open-details 19.3)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from motorpool.api.engine.call import Call
+from motorpool.storage import audit
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import AuditAction, User
+
+__all__ = ["note"]
+
+
+async def note(
+    call: Call,
+    queries: Queries,
+    action: str,
+    object_type: str | None = None,
+    object_id: int = 0,
+    *,
+    user: User | None = None,
+    attributes: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a row, in the caller's transaction where there is one."""
+    who = user or (call.visitor.user if call.visitor else None)
+    await audit.note(
+        queries,
+        AuditAction(
+            action_time=call.now,
+            address=call.address,
+            user_id=who.id if who else 0,
+            action_type=action,
+            object_type=object_type,
+            object_id=object_id,
+            attributes=dict(attributes or {}),
+        ),
+    )

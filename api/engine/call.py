@@ -1,0 +1,122 @@
+"""One request as an operation sees it: who asks, from where, and what was sent, read as declared."""
+
+import ipaddress
+import typing
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+from quart import Request, Websocket
+
+from motorpool.api.caller import Caller
+from motorpool.api.errors import Unauthorized
+from motorpool.api.house import House
+from motorpool.api.json import decode, read_fields
+
+__all__ = ["Call", "client_address", "is_trusted"]
+
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Call:
+    """A request under way."""
+
+    def __init__(self, house: House, request: Request, path: Mapping[str, Any]) -> None:
+        self.house = house
+        self.request = request
+        self.path = path
+        """What stood in the braces of the path; `Any` because the router has read it as declared."""
+        self.visitor: Caller | None = None
+        """Who asks; None for anonymous, which only public operations ever see."""
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks; Unauthorized where nobody is logged in."""
+        if self.visitor is None:
+            raise Unauthorized("log in first")
+        return self.visitor
+
+    @property
+    def id(self) -> int:
+        """The `{id}` of the path."""
+        number = self.path["id"]
+        assert isinstance(number, int)
+        return number
+
+    @property
+    def now(self) -> datetime:
+        """The present instant of the injected clock."""
+        return self.house.clock.now()
+
+    @property
+    def address(self) -> str:
+        """The client's address; a proxy's word counts only where the proxy is trusted."""
+        return client_address(self.request, self.house.settings.http.trusted_proxies)
+
+    def query(self, shape: type[S]) -> S:
+        """Read the query parameters; BadRequest names the wrong one."""
+        return read_fields(_gather(self.request.args.to_dict(flat=False), shape), shape, strict=False)
+
+    async def form(self, shape: type[S]) -> S:
+        """Read a urlencoded form."""
+        sent = await self.request.form
+        return read_fields(_gather(sent.to_dict(flat=False), shape), shape, strict=False)
+
+    async def raw_body(self) -> bytes:
+        """Read the body's bytes; 413 past the limit."""
+        body = await self.request.get_data(cache=True, as_text=False)
+        assert isinstance(body, bytes)
+        return body
+
+    async def body(self, shape: type[T], *, strict: bool = True) -> T:
+        """Read a JSON body; BadRequest names the wrong field."""
+        return decode(await self.raw_body(), shape, depth=self.house.settings.http.json_depth, strict=strict)
+
+
+@cache
+def _repeated(shape: type[msgspec.Struct]) -> Mapping[str, bool]:
+    """Parameter name -> may be given more than once."""
+    hints = typing.get_type_hints(shape)
+    return {
+        field.encode_name: typing.get_origin(hints[field.name]) is tuple
+        for field in msgspec.structs.fields(shape)
+    }
+
+
+def _gather(sent: Mapping[str, list[str]], shape: type[msgspec.Struct]) -> dict[str, Any]:
+    """Take the parameters that are declared; unknown ones are ignored, empty ones count as absent."""
+    found: dict[str, Any] = {}
+    for name, repeated in _repeated(shape).items():
+        values = [value for value in sent.get(name, ()) if value != ""]
+        if values:
+            found[name] = values if repeated else values[0]
+    return found
+
+
+def client_address(request: Request | Websocket, trusted: tuple[str, ...]) -> str:
+    """Walk back over trusted proxies to the first address that is not one."""
+    address = peer_address(request)
+    hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
+    while hops and is_trusted(address, trusted):
+        address = hops.pop()
+    return address
+
+
+def peer_address(request: Request | Websocket) -> str:
+    """The address at the other end of the socket."""
+    client = request.scope.get("client")
+    return str(client[0]) if client else "127.0.0.1"
+
+
+def is_trusted(address: str, networks: tuple[str, ...]) -> bool:
+    """Whether an address lies in one of the networks."""
+    if not networks:
+        return False
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(found in ipaddress.ip_network(network, strict=False) for network in networks)

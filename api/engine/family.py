@@ -1,0 +1,270 @@
+"""Plain resource families: one declaration serves list, create, fetch, update and delete (style 6.8).
+
+A family says which record and table it is, which list parameters it takes and who may do what; routes,
+OpenAPI, access, audit rows and validation follow. What a family does beyond that stands in its `Conduct`.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from quart import Response
+
+from motorpool.api.answers import as_json, as_json_array, nothing
+from motorpool.api.caller import Caller
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import NOTHING, Content, Operation, Operations
+from motorpool.api.errors import BadRequest, NoSuch
+from motorpool.storage.queries import Queries
+from motorpool.storage.tables import ListQuery, Table
+
+__all__ = ["USUAL", "Conduct", "Family", "ListParameters", "serve_family"]
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class ListParameters(msgspec.Struct, frozen=True, rename="camel"):
+    """Every list parameter that a family may take; those it does not take stay at their defaults."""
+
+    all: Annotated[bool, msgspec.Meta(description="Administrators and managers: all there are.")] = False
+    user_id: Annotated[Id, msgspec.Meta(description="Those linked to this user.")] | None = None
+    device_id: Annotated[Id, msgspec.Meta(description="Those linked to this device.")] | None = None
+    group_id: Annotated[Id, msgspec.Meta(description="Those linked to this group.")] | None = None
+    keyword: Annotated[str, msgspec.Meta(description="Text to be found, whatever its case.")] = ""
+    limit: Annotated[Count, msgspec.Meta(description="At most so many; 0 is no limit.")] = 0
+    offset: Annotated[Count, msgspec.Meta(description="Skip so many; only with `limit`.")] = 0
+    exclude_attributes: Annotated[bool, msgspec.Meta(description="Leave `attributes` empty.")] = False
+    refresh: Annotated[bool, msgspec.Meta(description="Taken for old clients; no effect.")] = False
+    id: Annotated[tuple[Id, ...], msgspec.Meta(description="Those with these ids.")] = ()
+    unique_id: Annotated[tuple[str, ...], msgspec.Meta(description="Those with these unique ids.")] = ()
+
+
+USUAL = frozenset({"all", "user_id", "keyword", "limit", "offset", "exclude_attributes", "refresh"})
+
+STREAMED_FROM = 500
+"""Unlimited lists go out in batches, so that 100,000 records never stand in memory at once."""
+
+
+class Conduct(Generic[R]):
+    """What a family does beyond the plain; everything here is the plain."""
+
+    def require_writes(self, caller: Caller) -> None:
+        """Refuse with 400 who may change nothing of this family."""
+        caller.require_writes()
+
+    async def read(self, call: Call, shape: type[R]) -> R:
+        """Read the body of a create or update."""
+        return await call.body(shape)
+
+    async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
+        """Turn list parameters into the query, after checking who may ask for what."""
+        raise NotImplementedError
+
+    async def may_read(self, call: Call, queries: Queries, number: int) -> bool:
+        """Whether the caller has access to this record, which may not exist."""
+        raise NotImplementedError
+
+    async def may_write(self, call: Call, queries: Queries, number: int) -> bool:
+        """Whether the caller may edit and delete it, given that he may write at all."""
+        return await self.may_read(call, queries, number)
+
+    async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
+        """Check and complete what is to be stored; `old` is None for a new record."""
+        del call, transaction, old
+        return new
+
+    async def insert(self, call: Call, transaction: Queries, new: R) -> R:
+        """Store a new record and link it to its maker."""
+        raise NotImplementedError
+
+    async def update(self, call: Call, transaction: Queries, new: R) -> R | None:
+        """Store a changed record."""
+        raise NotImplementedError
+
+    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+        """Remove a record."""
+        raise NotImplementedError
+
+    async def written(self, call: Call, number: int) -> None:
+        """Tell whom it concerns, after the commit."""
+        del call, number
+
+    async def show(self, call: Call, records: Sequence[R]) -> list[R]:
+        """Add what no table holds."""
+        del call
+        return list(records)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Generic[R]):
+    """One plain resource."""
+
+    name: str
+    """In audit rows: "device"."""
+    path: str
+    """Below /api: "devices"."""
+    shape: type[R]
+    """As the API shows and takes it; the table's record, or one that extends it."""
+    table: Table[Any]
+    conduct: Conduct[R]
+    parameters: frozenset[str] = USUAL
+    read_only: tuple[str, ...] = ()
+    """Fields that a body may carry but that only the server writes."""
+    public_create: bool = False
+
+    @cached_property
+    def query(self) -> type[msgspec.Struct]:
+        """The list parameters that this family takes, as a record."""
+        fields = [
+            (item.name, item.type, item.default)
+            for item in msgspec.structs.fields(ListParameters)
+            if item.name in self.parameters
+        ]
+        return msgspec.defstruct(f"{self.title}Query", fields, rename="camel", frozen=True)
+
+    def read_parameters(self, call: Call) -> ListParameters:
+        """Read those of the request."""
+        return ListParameters(**msgspec.structs.asdict(call.query(self.query)))
+
+    @property
+    def title(self) -> str:
+        """The family's name for operation names: "Device"."""
+        return self.shape.__name__
+
+
+def serve_family(family: Family[Any], operations: Operations) -> None:
+    """Add the five operations of a family."""
+    served = _Served(family)
+    one, many = family.title, f"{family.title}s"
+    shape = family.shape
+    path, single = f"/{family.path}", f"/{family.path}/{{id}}"
+    listed: Any = list[shape]  # type: ignore[valid-type]  # a type made at run time, for msgspec
+    found: dict[int, Content] = {200: Content(shape=shape)}
+    declare = [
+        ("GET", path, f"list{many}", f"List {family.path}", served.enumerate, {200: Content(shape=listed)}),
+        ("POST", path, f"create{one}", f"Create a {family.name}", served.create, found),
+        ("GET", single, f"get{one}", f"Fetch a {family.name}", served.fetch, found),
+        ("PUT", single, f"update{one}", f"Replace a {family.name}", served.update, found),
+        ("DELETE", single, f"delete{one}", f"Delete a {family.name}", served.delete, {204: NOTHING}),
+    ]
+    for method, place, name, summary, serve, answers in declare:
+        operations.add(
+            Operation(
+                method=method,
+                path=place,
+                tag=operations.tag,
+                name=name,
+                summary=summary,
+                serve=serve,
+                query=family.query if serve == served.enumerate else None,
+                body=shape if method in {"POST", "PUT"} else None,
+                answers=answers,
+                refusals=() if method == "GET" and place == single else (400,),
+                public=family.public_create and method == "POST",
+            )
+        )
+
+
+class _Served(Generic[R]):
+    """The five operations of one family."""
+
+    def __init__(self, family: Family[R]) -> None:
+        self._family = family
+        self._conduct = family.conduct
+
+    async def enumerate(self, call: Call) -> Response:
+        query = await self._conduct.scope(call, self._family.read_parameters(call))
+        if query.limit and query.limit <= STREAMED_FROM:
+            records = await self._family.table.list(call.house.database, query)
+            return as_json(await self._conduct.show(call, records))
+        return await as_json_array(self._batches(call, query))
+
+    async def _batches(self, call: Call, query: ListQuery) -> "AsyncIterator[list[object]]":
+        async for batch in self._family.table.stream(call.house.database, query):
+            yield [*await self._conduct.show(call, batch)]
+
+    async def fetch(self, call: Call) -> Response:
+        record = await self._family.table.fetch(call.house.database, call.id)
+        if record is None or not await self._conduct.may_read(call, call.house.database, call.id):
+            raise NoSuch(f"no such {self._family.name}")
+        return as_json((await self._conduct.show(call, [record]))[0])
+
+    async def create(self, call: Call) -> Response:
+        if not self._family.public_create:
+            self._conduct.require_writes(call.caller)
+        sent = await self._conduct.read(call, self._family.shape)
+        async with call.house.database.transaction() as transaction:
+            new = await self._conduct.prepare(call, transaction, self._blank(sent), None)
+            stored = await self._conduct.insert(call, transaction, new)
+            number = self._id(stored)
+            await note(call, transaction, "create", self._family.name, number)
+        await self._conduct.written(call, number)
+        return as_json((await self._conduct.show(call, [stored]))[0])
+
+    async def update(self, call: Call) -> Response:
+        self._conduct.require_writes(call.caller)
+        sent = await self._conduct.read(call, self._family.shape)
+        if self._id(sent) not in {0, call.id}:
+            raise BadRequest("id: is not the one of the path")
+        async with call.house.database.transaction() as transaction:
+            old = await self._family.table.fetch(transaction, call.id)
+            await self._require_write(call, transaction, old)
+            assert old is not None
+            new = await self._conduct.prepare(call, transaction, self._keep(sent, old), old)
+            stored = await self._conduct.update(call, transaction, new)
+            if stored is None:
+                raise NoSuch(f"no such {self._family.name}")
+            await note(call, transaction, "edit", self._family.name, call.id)
+        await self._conduct.written(call, call.id)
+        return as_json((await self._conduct.show(call, [stored]))[0])
+
+    async def delete(self, call: Call) -> Response:
+        self._conduct.require_writes(call.caller)
+        async with call.house.database.transaction() as transaction:
+            old = await self._family.table.fetch(transaction, call.id)
+            if old is None and call.caller.administrator:
+                return nothing()
+            await self._require_write(call, transaction, old)
+            await self._conduct.delete(call, transaction, call.id)
+            await note(call, transaction, "remove", self._family.name, call.id)
+        await self._conduct.written(call, call.id)
+        return nothing()
+
+    async def _require_write(self, call: Call, queries: Queries, old: R | None) -> None:
+        """Refuse with 400 what is not the caller's; only who sees everything learns that nothing is there."""
+        if old is None and call.caller.administrator:
+            raise NoSuch(f"no such {self._family.name}")
+        if old is None or not await self._conduct.may_write(call, queries, self._id(old)):
+            raise BadRequest(f"no access to the {self._family.name}")
+
+    def _blank(self, sent: R) -> R:
+        """A new record has no id and nothing of what only the server writes."""
+        defaults = {name: self._defaults[name] for name in self._family.read_only}
+        return msgspec.structs.replace(sent, id=0, **defaults)
+
+    def _keep(self, sent: R, old: R) -> R:
+        """What only the server writes stays as it was."""
+        kept = {name: getattr(old, name) for name in ("id", *self._family.read_only)}
+        return msgspec.structs.replace(sent, **kept)
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        found = {}
+        for item in msgspec.structs.fields(self._family.shape):
+            found[item.name] = (
+                item.default_factory()
+                if item.default is msgspec.NODEFAULT and item.default_factory is not msgspec.NODEFAULT
+                else item.default
+            )
+        return found
+
+    def _id(self, record: R) -> int:
+        number = getattr(record, "id")  # noqa: B009 - every record has one, the bound cannot say so
+        assert isinstance(number, int)
+        return number

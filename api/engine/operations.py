@@ -1,0 +1,129 @@
+"""Declared operations: what a request may carry, what it is answered, and the function that serves it.
+
+Routes, checks of the input and the OpenAPI document all come from these declarations, so that none of them
+can say what the others do not.
+"""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from quart import Response
+
+from motorpool.api.engine.call import Call
+
+__all__ = ["Content", "Operation", "Operations"]
+
+Serve = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """The body of an answer."""
+
+    media_type: str = "application/json"
+    shape: Any = None
+    """A type msgspec knows, for JSON; None for text and files."""
+    text: str = ""
+    """What it is, for the OpenAPI document."""
+
+
+NOTHING = Content(media_type="")
+"""An answer without a body."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One method of one path."""
+
+    method: str
+    path: str
+    """Below /api, parameters in braces: "/devices/{id}"; `{name:text}` is one segment of text."""
+    tag: str
+    name: str
+    summary: str
+    serve: Serve
+    query: type[msgspec.Struct] | None = None
+    form: type[msgspec.Struct] | None = None
+    body: Any = None
+    answers: Mapping[int, Content] = field(default_factory=dict)
+    refusals: tuple[int, ...] = ()
+    public: bool = False
+    """Served without login; a credential, if any, is still read."""
+
+    @property
+    def rule(self) -> str:
+        """The path as the router writes it."""
+        return "/api" + re.sub(r"\{(\w+)(:text)?\}", _converter, self.path)
+
+    @property
+    def plain_path(self) -> str:
+        """The path as OpenAPI writes it."""
+        return self.path.replace(":text}", "}")
+
+    @property
+    def path_parameters(self) -> tuple[tuple[str, type], ...]:
+        """Names and types of what stands in braces."""
+        found = re.findall(r"\{(\w+)(:text)?\}", self.path)
+        return tuple((name, str if text else int) for name, text in found)
+
+
+def _converter(found: "re.Match[str]") -> str:
+    return f"<{found[1]}>" if found[2] else f"<int:{found[1]}>"
+
+
+class Operations:
+    """The operations of one resource, collected by decorators."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self._all: list[Operation] = []
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._all)
+
+    def add(self, operation: Operation) -> None:
+        """Add an operation that is declared elsewhere, by a family."""
+        self._all.append(operation)
+
+    def operation(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: type[msgspec.Struct] | None = None,
+        form: type[msgspec.Struct] | None = None,
+        body: object = None,
+        answer: object = None,
+        answers: Mapping[int, Content] | None = None,
+        refusals: tuple[int, ...] = (),
+        public: bool = False,
+    ) -> Callable[[Serve], Serve]:
+        """Declare the decorated function as the operation; its docstring's first line is the summary.
+
+        `answer` is the JSON type of a 200; anything else stands in `answers`.
+        """
+
+        def declare(serve: Serve) -> Serve:
+            self.add(
+                Operation(
+                    method=method,
+                    path=path,
+                    tag=self.tag,
+                    name=serve.__name__,
+                    summary=(inspect.getdoc(serve) or "").partition("\n")[0].rstrip("."),
+                    serve=serve,
+                    query=query,
+                    form=form,
+                    body=body,
+                    answers=answers if answers is not None else {200: Content(shape=answer)},
+                    refusals=refusals,
+                    public=public,
+                )
+            )
+            return serve
+
+        return declare

@@ -1,0 +1,152 @@
+"""The HTTP server as an actor: Hypercorn's connections behind our own doors (see listening.py)."""
+
+import contextlib
+import errno
+import logging
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+from hypercorn.utils import wrap_app
+from quart_trio import QuartTrio
+
+from motorpool.api.listening import BoundStream, Door, encrypt
+from motorpool.api.settings import HttpSettings
+from motorpool.runtime import Actor, ChildSpec, Kind, System
+
+__all__ = ["HTTP", "HttpServer", "MadeApp", "http_spec"]
+
+HTTP: Kind[None, None] = Kind("http")
+
+GRACE_SECONDS = 2.0
+"""Requests under way at the stop may end within this; then their connections are closed."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeApp:
+    """An application, and what tells its endless answers (sockets) to end."""
+
+    app: QuartTrio
+    closing: trio.Event
+
+
+class HttpServer(Actor[None]):
+    """Accepts until stopped; the stop takes at most the grace time whatever clients do."""
+
+    def __init__(
+        self,
+        make_app: Callable[[System], MadeApp],
+        sockets: Sequence[socket.socket],
+        settings: HttpSettings,
+    ) -> None:
+        self._make_app = make_app
+        self._sockets = sockets
+        self._settings = settings
+        self._stopping = trio.Event()
+        self._ended = trio.Event()
+        self._doors: list[Door] = []
+
+    async def start(self) -> None:
+        """Listen on duplicates of the bound sockets, which outlive a restart of this actor."""
+        self._made = self._make_app(self.context.system)
+        await self._made.app.startup()
+        self._config = hypercorn_config(self._settings)
+        places = trio.Semaphore(self._settings.connections)
+        for bound in self._sockets:
+            try:
+                bound.listen(self._settings.backlog)
+            except OSError as error:
+                host, port = bound.getsockname()[:2]
+                used = error.errno == errno.EADDRINUSE
+                reason = "the address is in use" if used else error.strerror
+                raise OSError(error.errno, f"cannot listen on {host}:{port}: {reason}") from None
+            self._doors.append(Door(bound.dup(), places=places, stall_seconds=self._settings.stall_seconds))
+
+    def handle(self, message: None) -> None:
+        """Takes no messages."""
+
+    async def run(self) -> None:
+        """Serve."""
+        context = WorkerContext(None)
+        tls = self._config.create_ssl_context()
+        listeners: list[trio.abc.Listener[Any]] = [
+            door if tls is None else encrypt(door, tls) for door in self._doors
+        ]
+        app = wrap_app(self._made.app, self._config.wsgi_max_body_size, "asgi")
+        serve = partial(self._serve, partial(TCPServer, app, self._config, context))
+        try:
+            async with trio.open_nursery() as connections:
+                try:
+                    async with trio.open_nursery() as accepting:
+                        accepting.start_soon(
+                            partial(trio.serve_listeners, serve, listeners, handler_nursery=connections)
+                        )
+                        await self._stopping.wait()
+                        accepting.cancel_scope.cancel()
+                    self._made.closing.set()
+                    await context.terminated.set()
+                    with trio.move_on_after(GRACE_SECONDS):
+                        for door in self._doors:
+                            await door.wait_empty()
+                finally:
+                    # Hypercorn shields its sends and closes; a socket that is gone ends them.
+                    for door in self._doors:
+                        door.abort_all()
+                    connections.cancel_scope.cancel()
+        finally:
+            self._ended.set()
+
+    async def stop(self) -> None:
+        """Stop accepting, let requests end, close what stays."""
+        self._stopping.set()
+        if self._doors:
+            await self._ended.wait()
+        for door in self._doors:
+            await door.aclose()
+        await self._made.app.shutdown()
+
+    async def _serve(self, make: Callable[..., TCPServer], stream: BoundStream) -> None:
+        try:
+            await make(ConnectionState({}), stream)
+        except Exception:
+            # One connection's trouble is its own.
+            _log.exception("an HTTP connection failed")
+        finally:
+            with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                await trio.aclose_forcefully(stream)
+
+
+def hypercorn_config(settings: HttpSettings) -> Config:
+    """Hypercorn's settings, each on purpose (measured.md, HTTP)."""
+    config = Config()
+    config.keep_alive_timeout = settings.keep_alive_seconds
+    config.keep_alive_max_requests = settings.requests_per_connection
+    # Seconds without a byte from the client; the pings below keep quiet sockets alive.
+    config.read_timeout = round(settings.idle_seconds)
+    config.websocket_ping_interval = max(10.0, settings.idle_seconds / 5)
+    config.websocket_max_message_size = 64 * 1024
+    config.h11_max_incomplete_size = 64 * 1024
+    config.ssl_handshake_timeout = 10.0
+    config.include_server_header = False
+    config.accesslog = None
+    config.errorlog = logging.getLogger("hypercorn.error")
+    if settings.tls_certificate is not None and settings.tls_key is not None:
+        config.certfile = str(settings.tls_certificate)
+        config.keyfile = str(settings.tls_key)
+    return config
+
+
+def http_spec(
+    make_app: Callable[[System], MadeApp], sockets: Sequence[socket.socket], settings: HttpSettings
+) -> ChildSpec[None]:
+    """The server's place in the tree: the last in, the first out."""
+    return ChildSpec(kind=HTTP, factory=lambda: HttpServer(make_app, sockets, settings))

@@ -1,0 +1,226 @@
+"""Records to JSON and back: names, times and leniency in one place (open-details 1, decisions 8)."""
+
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from motorpool.api.errors import BadRequest
+
+__all__ = ["decode", "encode", "format_time", "parse_time", "read_fields"]
+
+T = TypeVar("T")
+
+_LATEST_MILLISECONDS = 253_402_300_799_999
+"""The last instant of the year 9999."""
+
+
+def format_time(instant: datetime) -> str:
+    """ISO 8601 in UTC with `Z`; milliseconds only where they are not zero."""
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    if instant.microsecond >= 1000:
+        return instant.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return instant.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+_DATE_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,9}))?(Z|z|[+-]\d\d:?\d\d)(Z|z)?"
+)
+
+
+def parse_time(text: str) -> datetime:
+    """Read an ISO 8601 date-time that carries `Z` or an offset; ValueError for anything else.
+
+    `+00:00Z`, which a client library makes of an aware datetime, is read as `+00:00` (open-details 28.2).
+    """
+    found = _DATE_TIME.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("not an ISO 8601 date-time with Z or an offset")
+    day, minute, second, fraction, zone, _ = found.groups()
+    micro = (fraction or "0")[:6].ljust(6, "0")
+    zone = "+00:00" if zone in "Zz" else zone
+    try:
+        return datetime.fromisoformat(f"{day}T{minute}{second or ':00'}.{micro}{zone}").astimezone(UTC)
+    except OverflowError:
+        raise ValueError("out of the calendar's range") from None
+
+
+def encode(value: object) -> bytes:
+    """Encode records, lists of them, or mappings of names to either."""
+    return msgspec.json.encode(_presentable(value))
+
+
+def decode(body: bytes, shape: type[T], *, depth: int = 32, strict: bool = True) -> T:
+    """Read a JSON body as `shape`; BadRequest names the field that is wrong."""
+    return read_fields(parse(body, depth=depth), shape, strict=strict)
+
+
+def parse(body: bytes, *, depth: int = 32) -> object:
+    """Read JSON of bounded depth into plain values."""
+    if not body.strip():
+        raise BadRequest("the request needs a JSON body")
+    try:
+        value = msgspec.json.decode(body)
+        # A lone surrogate or a NUL can be neither stored nor sent back.
+        if b"\\u" in body and _unstorable(value):
+            raise BadRequest("the body holds characters that cannot be stored")
+    except RecursionError:
+        raise BadRequest(f"the JSON body is nested deeper than {depth} levels") from None
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise BadRequest(f"the body is not JSON: {_lower(str(error))}") from None
+    if _deeper(value, depth):
+        raise BadRequest(f"the JSON body is nested deeper than {depth} levels")
+    return value
+
+
+def read_fields(value: object, shape: type[T], *, strict: bool = True) -> T:
+    """Read plain values as a record: null is the default where the field knows no null; dates leniently."""
+    record = _record(shape)
+    if isinstance(value, dict) and record is not None:
+        value = _lenient(value, record)
+    try:
+        return msgspec.convert(value, shape, strict=strict)
+    except msgspec.ValidationError as error:
+        raise BadRequest(_explain(str(error))) from None
+
+
+def _record(shape: object) -> type[msgspec.Struct] | None:
+    return shape if isinstance(shape, type) and issubclass(shape, msgspec.Struct) else None
+
+
+def _lenient(value: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str, Any]:
+    changed = dict(value)
+    for name, (nullable, dated) in _fields(shape).items():
+        if name not in changed:
+            continue
+        item = changed[name]
+        if item is None and not nullable:
+            del changed[name]
+        elif dated and item is not None:
+            changed[name] = _read_date(name, item)
+    return changed
+
+
+def _read_date(name: str, item: object) -> datetime | None:
+    try:
+        if isinstance(item, datetime):
+            return item
+        if isinstance(item, str):
+            return parse_time(item) if item else None
+        if isinstance(item, int) and not isinstance(item, bool) and 0 <= item <= _LATEST_MILLISECONDS:
+            return datetime.fromtimestamp(item // 1000, UTC).replace(microsecond=item % 1000 * 1000)
+    except ValueError as error:
+        raise BadRequest(f"{name}: {error}") from None
+    raise BadRequest(f"{name}: not an ISO 8601 date-time with Z or an offset")
+
+
+@cache
+def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[bool, bool]]:
+    """Field name in JSON -> takes null, is a date."""
+    found = {}
+    hints = typing.get_type_hints(shape)
+    for field in msgspec.structs.fields(shape):
+        kind = hints[field.name]
+        options = (
+            typing.get_args(kind) if typing.get_origin(kind) in {types.UnionType, typing.Union} else (kind,)
+        )
+        found[field.encode_name] = (type(None) in options or Any in options, datetime in options)
+    return found
+
+
+def _presentable(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_presentable(item) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return _wire(type(value))(value)
+    if isinstance(value, dict):
+        return {name: _presentable(item) for name, item in value.items()}
+    if isinstance(value, datetime):
+        return format_time(value)
+    return value
+
+
+@cache
+def _wire(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], object]:
+    """How records of this type are shown: dates as text, all else as msgspec encodes it.
+
+    msgspec writes six digits of a second; a twin of the record with texts in place of dates costs less than
+    a dictionary. Records whose dates are whole seconds pass as they are.
+    """
+    hints = typing.get_type_hints(shape)
+    fields = msgspec.structs.fields(shape)
+    dates = []
+    nested = False
+    for index, field in enumerate(fields):
+        options = typing.get_args(hints[field.name]) or (hints[field.name],)
+        if datetime in options:
+            dates.append(index)
+        nested = nested or any(
+            isinstance(option, type) and issubclass(option, msgspec.Struct) for option in options
+        )
+    if not dates and not nested:
+        return lambda record: record
+    twin = msgspec.defstruct(
+        f"{shape.__name__}Wire",
+        [(field.encode_name, Any) for field in fields],
+        gc=False,
+    )
+
+    def present(record: msgspec.Struct) -> object:
+        values = list(msgspec.structs.astuple(record))
+        if nested:
+            values = [
+                _presentable(item) if isinstance(item, msgspec.Struct | list | tuple) else item
+                for item in values
+            ]
+        for index in dates:
+            instant = values[index]
+            if isinstance(instant, datetime):
+                values[index] = format_time(instant)
+        return twin(*values)
+
+    return present
+
+
+def _deeper(value: object, depth: int) -> bool:
+    level = [value]
+    for _ in range(depth):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return any(isinstance(item, dict | list) for item in level)
+
+
+def _unstorable(value: object) -> bool:
+    if isinstance(value, str):
+        return "\x00" in value or any("\ud800" <= letter <= "\udfff" for letter in value)
+    if isinstance(value, dict):
+        return any(_unstorable(item) for pair in value.items() for item in pair)
+    return isinstance(value, list) and any(_unstorable(item) for item in value)
+
+
+_PATH = re.compile(r" - at `(?:key in )?\$\.?(.*)`$")
+
+
+def _explain(text: str) -> str:
+    """Put msgspec's sentence in the order people expect: the field, then what is wrong."""
+    found = _PATH.search(text)
+    if found is None:
+        return _lower(text)
+    sentence = _lower(text[: found.start()])
+    return f"{found[1]}: {sentence}" if found[1] else sentence
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

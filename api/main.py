@@ -1,0 +1,145 @@
+"""The command line: one thin verb each for what the program can be asked to do."""
+
+import argparse
+import getpass
+import importlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from motorpool.api.configuration import SettingsError, describe, load
+from motorpool.api.log import open_log
+from motorpool.api.serve import StartFailed, edit_user, last_line, serve
+from motorpool.api.settings import Settings
+from motorpool.api.version import program_version
+
+__all__ = ["main"]
+
+END_SECONDS = 5.0
+"""After its input has closed a child ends within this, whatever it is at."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; the result is the exit code: 0, 1 for a failure, 2 for wrong words or settings."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    parser = _parser(given)
+    words = parser.parse_args(given)
+    if words.verb is None:
+        parser.print_help()
+        return 2
+    try:
+        run: Callable[[argparse.Namespace], int] = words.run
+        return run(words)
+    except SettingsError as error:
+        return _fail(str(error), 2)
+    except StartFailed as error:
+        return _fail(str(error), 1)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="motorpool", description="A server for vehicle fleets.")
+    parser.add_argument("--version", action="version", version=f"motorpool {program_version()}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    verb = verbs.add_parser("serve", help="run the server")
+    _add_config(verb)
+    verb.add_argument("--demo", action="store_true", help="with a simulated fleet, in data/demo")
+    verb.add_argument("--record", type=Path, metavar="FILE", help="write what devices send to FILE")
+    verb.set_defaults(run=_serve)
+    verb = verbs.add_parser("simulate", help="run simulated devices against a server")
+    verb.add_argument("--end-with-input", action="store_true", help=argparse.SUPPRESS)
+    _add_lazily(verb, "simulate", "motorpool.bench.simulate", given)
+    verb = verbs.add_parser("bench", help="measure")
+    _add_lazily(verb, "bench", "motorpool.bench.main", given)
+    verb = verbs.add_parser("settings", help="print every setting with its default, unit and meaning")
+    verb.set_defaults(run=_print_settings)
+    verb = verbs.add_parser("user", help="make a user, or set his password or role, from the shell")
+    _add_config(verb)
+    verb.add_argument("email")
+    verb.add_argument("--demo", action="store_true", help="of the demonstration's data")
+    verb.add_argument("--password", action="store_true", help="set the password (asked for, or from input)")
+    role = verb.add_mutually_exclusive_group()
+    role.add_argument("--administrator", action="store_true", default=None, help="make an administrator")
+    role.add_argument("--no-administrator", action="store_false", dest="administrator", help="take it away")
+    verb.set_defaults(run=_edit_user)
+    return parser
+
+
+def _add_config(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--config", type=Path, metavar="FILE", help="settings (motorpool.toml)")
+
+
+def _add_lazily(verb: argparse.ArgumentParser, name: str, module: str, given: Sequence[str]) -> None:
+    """Let a verb of bench/ declare its arguments, but import it only when it is the one asked for."""
+    if next((word for word in given if not word.startswith("-")), None) == name:
+        loaded = importlib.import_module(module)
+        loaded.add_arguments(verb)
+        verb.set_defaults(run=partial(_run_loaded, loaded.run))
+
+
+def _run_loaded(run: Callable[[argparse.Namespace], int], words: argparse.Namespace) -> int:
+    if getattr(words, "end_with_input", False):
+        threading.Thread(target=_end_with_input, daemon=True).start()
+    return run(words)
+
+
+def _end_with_input() -> None:
+    """End this process when its parent's end of the pipe closes, however the parent died."""
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(END_SECONDS)
+    os._exit(1)
+
+
+def _settings(words: argparse.Namespace) -> Settings:
+    settings, warnings = load(words.config, os.environ, demo=words.demo)
+    for warning in warnings:
+        print(f"motorpool: warning: {warning}", file=sys.stderr)
+    return settings
+
+
+def _serve(words: argparse.Namespace) -> int:
+    settings = _settings(words)
+    open_log(settings.log)
+    try:
+        trio.run(partial(serve, settings, demo=words.demo, record=words.record))
+    except BaseExceptionGroup as group:
+        if group.subgroup(KeyboardInterrupt):
+            return 130
+        return _fail(last_line(group), 1)
+    except (OSError, ExceptionGroup) as error:
+        return _fail(last_line(error), 1)
+    return 0
+
+
+def _print_settings(words: argparse.Namespace) -> int:
+    del words
+    for line in describe():
+        print(line)
+    return 0
+
+
+def _edit_user(words: argparse.Namespace) -> int:
+    settings = _settings(words)
+    password = None
+    if words.password:
+        asked = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+        if not asked:
+            return _fail("the password is empty", 2)
+        password = asked
+    done = trio.run(partial(edit_user, settings, words.email, password, words.administrator))
+    print(done)
+    return 0
+
+
+def _fail(line: str, code: int) -> int:
+    print(f"motorpool: {line}", file=sys.stderr)
+    return code

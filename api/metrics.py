@@ -1,0 +1,79 @@
+"""`/metrics`: Prometheus figures, for this machine only unless configured (decisions 15)."""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from quart import Request, Response, request
+from quart_trio import QuartTrio
+
+from motorpool.api.answers import as_bytes
+from motorpool.api.engine.call import is_trusted, peer_address
+from motorpool.api.errors import Forbidden
+from motorpool.api.house import House
+from motorpool.runtime.metrics import SystemCollector
+
+__all__ = ["Figures", "install"]
+
+LOOPBACK = ("127.0.0.0/8", "::1/128")
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "CF-Connecting-IP", "Via")
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Figures:
+    """The registry of one server, and what the HTTP side counts itself."""
+
+    def __init__(self, house: House) -> None:
+        self.registry = CollectorRegistry()
+        self.registry.register(SystemCollector(house.system))
+        self.registry.register(DatabaseCollector(lambda: house.database.available))
+        self.requests = Counter(
+            "motorpool_http_requests",
+            "Answered requests by operation and status class.",
+            ("operation", "status"),
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "motorpool_http_request_seconds",
+            "Time to answer by operation; the sending of long bodies is not in it.",
+            ("operation",),
+            buckets=(0.005, 0.02, 0.1, 0.5, 2, 10),
+            registry=self.registry,
+        )
+
+    def answered(self, operation: str, status: int, seconds: float) -> None:
+        """Count one answer."""
+        self.requests.labels(operation, f"{status // 100}xx").inc()
+        self.seconds.labels(operation).observe(seconds)
+
+
+class DatabaseCollector(Collector):
+    """Whether the database answers."""
+
+    def __init__(self, available: Callable[[], bool]) -> None:
+        self._available = available
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the one gauge."""
+        yield GaugeMetricFamily(
+            "motorpool_database_available", "1 while the database answers.", value=float(self._available())
+        )
+
+
+def install(app: QuartTrio, house: House, figures: Figures) -> None:
+    """Serve the figures."""
+
+    @app.get("/metrics")
+    async def metrics() -> Response:
+        if not permitted(request, house.settings.http.metrics_allow):
+            raise Forbidden("metrics are for this machine only; [http] metrics_allow names others")
+        return as_bytes(generate_latest(figures.registry), TEXT, {"Cache-Control": "no-store"})
+
+
+def permitted(asked: Request, allowed: tuple[str, ...]) -> bool:
+    """This machine and nothing forwarded through it, or a network of the settings."""
+    address = peer_address(asked)
+    if any(name in asked.headers for name in FORWARDED):
+        return False
+    return is_trusted(address, LOOPBACK) or is_trusted(address, allowed)

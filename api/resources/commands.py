@@ -1,0 +1,223 @@
+"""Commands to devices: sending, queueing, and what a device understands (open-details 8)."""
+
+from typing import Annotated, Any
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.uplink import (
+    DEVICE,
+    CommandQueued,
+    CommandRefused,
+    CommandSent,
+    GetCommandTypes,
+    SendCommand,
+)
+from motorpool.api.access import may_see_device
+from motorpool.api.answers import as_json
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked import may_see
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.errors import BadRequest
+from motorpool.codecs.devices import CODECS
+from motorpool.storage import access, commands, devices, groups, links
+from motorpool.storage.conditions import Condition, either
+from motorpool.storage.records import Command, QueuedCommand
+from motorpool.storage.tables import ListQuery
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("commands")
+
+CHANNELS = range(1, 32)
+CHANNELED = {"videoStart", "videoStop", "videoPlayback", "videoSnapshot"}
+LISTING = "videoPlaybackList"
+
+SEND_SECONDS = 10.0
+"""A device actor writes to its connection, or to the queue, well within this."""
+
+
+class CommandBody(msgspec.Struct, rename="camel"):
+    """An inline command; or with `id` a saved one, to which only the device is added."""
+
+    id: int = 0
+    device_id: int = 0
+    description: str = ""
+    type: Annotated[str, msgspec.Meta(max_length=128)] = ""
+    text_channel: bool = False
+    attributes: dict[str, Any] = {}
+
+
+class CommandType(msgspec.Struct):
+    """A type of command."""
+
+    type: str
+
+
+class SendQuery(msgspec.Struct, rename="camel"):
+    """Send to all devices of a group that the caller may see."""
+
+    group_id: int | None = None
+
+
+class TypesQuery(msgspec.Struct, rename="camel"):
+    """What one device understands."""
+
+    device_id: int | None = None
+    text_channel: bool = False
+
+
+class SendableQuery(msgspec.Struct, rename="camel"):
+    """For which device."""
+
+    device_id: int | None = None
+
+
+@OPERATIONS.operation("GET", "/commands/types", query=TypesQuery, answer=list[CommandType])
+async def list_command_types(call: Call) -> Response:
+    """Command types: all there are, or those one device understands."""
+    query = call.query(TypesQuery)
+    if query.device_id is None:
+        every = {"custom"}.union(*(codec.commands for codec in CODECS.values()))
+        return as_json([CommandType(name) for name in sorted(every)])
+    await _require_device(call, query.device_id)
+    if query.text_channel:
+        return as_json([CommandType("custom")])
+    return as_json([CommandType(name) for name in await _types(call, query.device_id)])
+
+
+@OPERATIONS.operation("GET", "/commands/send", query=SendableQuery, answer=list[Command])
+async def list_sendable_commands(call: Call) -> Response:
+    """The caller's saved commands that fit a device."""
+    query = call.query(SendableQuery)
+    if query.device_id is None:
+        return as_json(
+            await commands.TABLE.list(call.house.database, ListQuery(accessible_to=call.caller.id))
+        )
+    await _require_device(call, query.device_id)
+    fitting = ListQuery(accessible_to=call.caller.id, conditions=(await _linked_to(call, query.device_id),))
+    saved = await commands.TABLE.list(call.house.database, fitting)
+    understood = set(await _types(call, query.device_id))
+    return as_json([command for command in saved if command.type in understood])
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/commands/send",
+    query=SendQuery,
+    body=CommandBody,
+    answers={
+        200: Content(shape=Command, text="Handed to the device's connection"),
+        202: Content(shape=QueuedCommand | list[QueuedCommand], text="Kept until the device comes"),
+    },
+)
+async def send_command(call: Call) -> Response:
+    """Send a command now, or keep it for a device that is offline."""
+    group_id = call.query(SendQuery).group_id
+    # A known client sends the device id as text.
+    body = await call.body(CommandBody, strict=False)
+    command = await _command(call, body)
+    if group_id is not None:
+        return await _send_to_group(call, command, group_id)
+    await _require_device(call, body.device_id)
+    command = msgspec.structs.replace(command, device_id=body.device_id)
+    outcome = await _send(call, command, body.device_id)
+    await note(
+        call, call.house.database, "command", "device", body.device_id, attributes={"type": command.type}
+    )
+    return as_json(command) if outcome is None else as_json(outcome, 202)
+
+
+async def _command(call: Call, body: CommandBody) -> Command:
+    """Make the command to be sent, from storage where it is a saved one."""
+    if body.id > 0:
+        saved = await commands.TABLE.fetch(call.house.database, body.id)
+        if saved is None or not await may_see(call, commands.TABLE, body.id):
+            raise BadRequest("no access to the saved command")
+        return saved
+    if call.caller.limit_commands:
+        raise BadRequest("the user may send saved commands only")
+    if not body.type:
+        raise BadRequest("type: needed")
+    return Command(
+        description=body.description,
+        type=body.type,
+        text_channel=body.text_channel,
+        attributes=body.attributes,
+    )
+
+
+async def _send(call: Call, command: Command, device_id: int) -> QueuedCommand | None:
+    """Send to one device; the queue's row where it has to wait. BadRequest says why not."""
+    if command.text_channel:
+        raise BadRequest("no SMS gateway is configured")
+    _check_channel(command)
+    request = SendCommand(
+        type=command.type, attributes=command.attributes, no_queue=command.attributes.get("noQueue") is True
+    )
+    outcome = await call.house.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
+    match outcome:
+        case CommandSent():
+            return None
+        case CommandQueued():
+            return outcome.queued
+        case CommandRefused():
+            raise BadRequest(outcome.reason)
+
+
+async def _send_to_group(call: Call, command: Command, group_id: int) -> Response:
+    """Send to every visible device of the group; one that refuses does not keep it from the others."""
+    members = ListQuery(
+        accessible_to=None if call.caller.administrator else call.caller.id,
+        conditions=(access.devices_of_group(group_id),),
+    )
+    visible = await devices.TABLE.ids(call.house.database, members)
+    if not visible:
+        raise BadRequest("the group holds no device that the user may see")
+    queued: list[QueuedCommand] = []
+    refused: list[str] = []
+    for device_id in visible:
+        try:
+            outcome = await _send(call, command, device_id)
+        except BadRequest as error:
+            refused.append(f"device {device_id}: {error.text}")
+            continue
+        if outcome is not None:
+            queued.append(outcome)
+    await note(call, call.house.database, "command", "group", group_id, attributes={"type": command.type})
+    if len(refused) == len(visible):
+        raise BadRequest(refused[0])
+    return as_json(queued, 202) if queued else as_json(command)
+
+
+def _check_channel(command: Command) -> None:
+    """Refuse camera numbers that no camera has (decisions 23)."""
+    if command.type not in CHANNELED and command.type != LISTING:
+        return
+    channel = command.attributes.get("channel", command.attributes.get("index"))
+    if channel is None:
+        return
+    whole = isinstance(channel, int) and not isinstance(channel, bool)
+    number = int(channel) if whole or (isinstance(channel, str) and channel.isdecimal()) else -1
+    if number not in CHANNELS and not (number == 0 and command.type == LISTING):
+        raise BadRequest("attributes.channel: cameras have the numbers 1 to 31")
+
+
+async def _linked_to(call: Call, device_id: int) -> Condition:
+    """What holds for saved commands linked to the device or to a group it is in."""
+    device = await devices.TABLE.fetch(call.house.database, device_id)
+    above = await groups.above(call.house.database, device.group_id) if device and device.group_id else []
+    return either(
+        links.linked_from(links.DEVICE_COMMAND, device_id),
+        *(links.linked_from(links.GROUP_COMMAND, group_id) for group_id in above),
+    )
+
+
+async def _types(call: Call, device_id: int) -> tuple[str, ...]:
+    return await call.house.system.ref(DEVICE, device_id).ask(GetCommandTypes())
+
+
+async def _require_device(call: Call, device_id: int) -> None:
+    if not await may_see_device(call, device_id):
+        raise BadRequest("no access to the device")

@@ -1,0 +1,98 @@
+"""Devices: rows from the table, what moves about them from the directory (open-details 7.1)."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from motorpool.actors.directory import DIRECTORY, GetLive
+from motorpool.api.access import tell_devices_edited
+from motorpool.api.caller import Caller
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.family import USUAL, Family, ListParameters, serve_family
+from motorpool.api.engine.linked import Linked
+from motorpool.api.engine.operations import Operations
+from motorpool.api.errors import BadRequest
+from motorpool.storage import access, devices, groups, links
+from motorpool.storage.conditions import Condition, both, either
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import Device
+from motorpool.storage.tables import ListQuery
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("devices")
+
+LONGEST = 128
+
+
+class DeviceConduct(Linked[Device]):
+    """Devices have a limit, a unique id, and live fields that no table holds."""
+
+    def require_writes(self, caller: Caller) -> None:
+        """Neither the readonly nor the device-readonly."""
+        caller.require_device_writes()
+
+    async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
+        """Ids or unique ids asked for stand alone; other filters are ignored then (open-details 6)."""
+        if not wanted.id and not wanted.unique_id:
+            return await super().scope(call, wanted)
+        named = either(
+            Condition("id = any({0}::bigint[])", (list(wanted.id),)),
+            Condition("unique_id = any({0}::text[])", (list(wanted.unique_id),)),
+        )
+        visible = () if call.caller.administrator else (access.devices_of_user(call.caller.id),)
+        return ListQuery(conditions=(both(named, *visible),), exclude_attributes=wanted.exclude_attributes)
+
+    async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
+        """Check names, limit and references."""
+        new = msgspec.structs.replace(
+            new,
+            name=new.name.strip(),
+            unique_id=new.unique_id.strip(),
+            phone=new.phone.strip() if new.phone else new.phone,
+        )
+        for field, text in (("name", new.name), ("uniqueId", new.unique_id)):
+            if not text:
+                raise BadRequest(f"{field}: needed")
+            if len(text) > LONGEST:
+                raise BadRequest(f"{field}: longer than {LONGEST} characters")
+        await self.check_references(call, transaction, new, old)
+        if old is None and not call.caller.administrator:
+            limit = call.caller.user.device_limit
+            if 0 <= limit <= len(await access.device_ids(transaction, call.caller.id)):
+                raise BadRequest("the user's limit of devices is reached")
+        return new
+
+    async def written(self, call: Call, number: int) -> None:
+        """Actors and sockets look again."""
+        await tell_devices_edited(call.house, number)
+
+    async def show(self, call: Call, records: Sequence[Device]) -> list[Device]:
+        """Add status, last update and latest position."""
+        if not records:
+            return []
+        ids = tuple(record.id for record in records)
+        live = await call.house.system.ref(DIRECTORY).ask(GetLive(ids))
+        shown = []
+        for record in records:
+            now = live.get(record.id)
+            shown.append(
+                msgspec.structs.replace(
+                    record, status=now.status, last_update=now.last_update, position_id=now.position_id
+                )
+                if now
+                else record
+            )
+        return shown
+
+
+DEVICES = Family(
+    name="device",
+    path="devices",
+    shape=Device,
+    table=devices.TABLE,
+    conduct=DeviceConduct(devices.TABLE, links.USER_DEVICE, references={"group_id": groups.TABLE}),
+    parameters=USUAL | {"id", "unique_id"},
+    read_only=("status", "last_update", "position_id"),
+)
+serve_family(DEVICES, OPERATIONS)

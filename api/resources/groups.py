@@ -1,0 +1,44 @@
+"""Groups of devices; a group's own group must not lie below it (open-details 4.2)."""
+
+from motorpool.api.access import tell_access_changed
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.family import USUAL, Family, serve_family
+from motorpool.api.engine.linked import Linked
+from motorpool.api.engine.operations import Operations
+from motorpool.api.errors import BadRequest
+from motorpool.storage import groups, links
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import Group
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("groups")
+
+
+class GroupConduct(Linked[Group]):
+    """Groups nest without circles."""
+
+    async def prepare(self, call: Call, transaction: Queries, new: Group, old: Group | None) -> Group:
+        """Check the group above."""
+        await self.check_references(call, transaction, new, old)
+        if old is not None and new.group_id and old.id in await groups.above(transaction, new.group_id):
+            raise BadRequest("groupId: the group would lie below itself")
+        return new
+
+    async def written(self, call: Call, number: int) -> None:
+        """What a group holds decides what people see."""
+        del number
+        tell_access_changed(call.house)
+
+
+GROUPS = Family(
+    name="group",
+    path="groups",
+    shape=Group,
+    table=groups.TABLE,
+    conduct=GroupConduct(
+        groups.TABLE, links.USER_GROUP, references={"group_id": groups.TABLE}, user_id_expands=True
+    ),
+    parameters=USUAL,
+)
+serve_family(GROUPS, OPERATIONS)

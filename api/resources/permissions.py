@@ -1,0 +1,136 @@
+"""Links between objects: `{ownerId, propertyId}`, owner first (open-details 5)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from quart import Response
+
+from motorpool.api.access import tell_access_changed, tell_devices_edited
+from motorpool.api.answers import as_json, nothing
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked import may_see, may_see_user
+from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.errors import BadRequest
+from motorpool.storage import commands, devices, groups, links
+from motorpool.storage.links import PAIRS, Pair
+from motorpool.storage.tables import Table
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("permissions")
+
+Link = dict[str, int]
+
+TABLES: Mapping[str, Table[Any]] = {
+    "device": devices.TABLE,
+    "group": groups.TABLE,
+    "command": commands.TABLE,
+}
+"""Where the access to either side of a link is looked up; users have rules of their own."""
+
+BY_KEYS = {tuple(key.lower() for key in keys): pair for keys, pair in PAIRS.items()}
+
+_KEYS = sorted({key for keys in PAIRS for key in keys})
+LinkQuery = msgspec.defstruct("LinkQuery", [(key, int | None, None) for key in _KEYS], frozen=True)
+"""Two of these, the owner's first; 0 stands for any."""
+
+
+@OPERATIONS.operation("GET", "/permissions", query=LinkQuery, answer=list[Link])
+async def list_permissions(call: Call) -> Response:
+    """The links of two kinds of objects, given as `ownerId` and `propertyId`; for administrators."""
+    call.caller.require_administrator()
+    call.query(LinkQuery)
+    sent = {key: int(value) for key, value in call.request.args.items() if key in _KEYS}
+    pair = _pair(sent)
+    owner_id, property_id = sent.values()
+    if not owner_id and not property_id:
+        raise BadRequest("one of the two ids must not be 0")
+    found = await links.find(call.house.database, pair, owner_id=owner_id, property_id=property_id)
+    first, second = pair.keys
+    return as_json([{first: owner, second: owned} for owner, owned in found])
+
+
+@OPERATIONS.operation("POST", "/permissions", body=Link, answers={204: NOTHING})
+async def create_permission(call: Call) -> Response:
+    """Link two objects; doing it again changes nothing."""
+    await _apply(call, [await call.body(Link)], add=True)
+    return nothing()
+
+
+@OPERATIONS.operation("DELETE", "/permissions", body=Link, answers={204: NOTHING})
+async def delete_permission(call: Call) -> Response:
+    """Unlink two objects."""
+    await _apply(call, [await call.body(Link)], add=False)
+    return nothing()
+
+
+@OPERATIONS.operation("POST", "/permissions/bulk", body=list[Link], answers={204: NOTHING})
+async def create_permissions(call: Call) -> Response:
+    """Link many pairs of the same kind, one after the other."""
+    await _apply(call, await call.body(list[Link]), add=True)
+    return nothing()
+
+
+@OPERATIONS.operation("DELETE", "/permissions/bulk", body=list[Link], answers={204: NOTHING})
+async def delete_permissions(call: Call) -> Response:
+    """Unlink many pairs of the same kind, one after the other."""
+    await _apply(call, await call.body(list[Link]), add=False)
+    return nothing()
+
+
+async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
+    call.caller.require_writes()
+    if not sent:
+        return
+    if any(tuple(link) != tuple(sent[0]) for link in sent):
+        raise BadRequest("all links of a list have the same two keys")
+    pair = _pair(sent[0])
+    try:
+        for link in sent:
+            owner_id, property_id = link.values()
+            await _require_access(call, pair.owner, owner_id)
+            await _require_access(call, pair.property, property_id)
+            async with call.house.database.transaction() as transaction:
+                if add:
+                    await links.add(transaction, pair, owner_id, property_id)
+                else:
+                    await links.remove(transaction, pair, owner_id, property_id)
+                await note(
+                    call,
+                    transaction,
+                    "link" if add else "unlink",
+                    pair.property,
+                    property_id,
+                    attributes={"ownerType": pair.owner, "ownerId": owner_id},
+                )
+    finally:
+        # What was done before a refusal stays done, and concerns people.
+        await _tell(call, pair, sent)
+
+
+async def _tell(call: Call, pair: Pair, sent: Sequence[Link]) -> None:
+    if "device" in {pair.owner, pair.property}:
+        place = 0 if pair.owner == "device" else 1
+        await tell_devices_edited(call.house, *{list(link.values())[place] for link in sent})
+    else:
+        tell_access_changed(call.house)
+
+
+def _pair(link: Mapping[str, int]) -> Pair:
+    found = BY_KEYS.get(tuple(key.lower() for key in link))
+    if found is None:
+        raise BadRequest("a link has exactly two keys, the owner's first, such as userId and deviceId")
+    return found
+
+
+async def _require_access(call: Call, kind: str, number: int) -> None:
+    if not 0 < number < 2**63:
+        raise BadRequest(f"{kind}Id: no such")
+    if kind in {"user", "managedUser"}:
+        permitted = await may_see_user(call, call.house.database, number)
+    else:
+        permitted = call.caller.administrator or await may_see(call, TABLES[kind], number)
+    if not permitted:
+        raise BadRequest(f"{kind}Id: no access to it, or no such")

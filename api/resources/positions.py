@@ -1,0 +1,110 @@
+"""Positions: the latest, by span, by id; and their deletion (open-details 9.2, decisions 17)."""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.directory import DIRECTORY, GetLatest, PositionsForgotten
+from motorpool.api.access import may_see_device, require_device, visible_device_ids
+from motorpool.api.answers import as_json, as_json_array, nothing
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.errors import BadRequest, NoSuch
+from motorpool.storage import positions
+from motorpool.storage.records import Position
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("positions")
+
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class PositionQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "from", "end": "to"}):
+    """Without parameters: the latest of all one's devices."""
+
+    device_id: Annotated[int, msgspec.Meta(description="Needs `from` and `to`.")] | None = None
+    start: Instant | None = None
+    end: Instant | None = None
+    id: Annotated[tuple[int, ...], msgspec.Meta(description="These positions, in this order.")] = ()
+
+
+class SpanQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "from", "end": "to"}):
+    """A device and a span of fix times, both ends included."""
+
+    device_id: int
+    start: Instant
+    end: Instant
+
+
+@OPERATIONS.operation("GET", "/positions", query=PositionQuery, answer=list[Position], refusals=(404,))
+async def list_positions(call: Call) -> Response:
+    """Latest positions; or those of a device in a span; or those with given ids."""
+    query = call.query(PositionQuery)
+    if query.id:
+        return as_json(await _by_ids(call, query.id))
+    if query.device_id is None:
+        if query.start is not None or query.end is not None:
+            raise BadRequest("deviceId: needed with from and to")
+        ids = await visible_device_ids(call.house, call.caller)
+        latest = await call.house.system.ref(DIRECTORY).ask(GetLatest(tuple(sorted(ids))))
+        return as_json(latest)
+    if query.start is None or query.end is None:
+        raise BadRequest("deviceId: needs from and to")
+    call.caller.require_reports()
+    await _require_device(call, query.device_id)
+    most = call.house.settings.positions.most
+    if most:
+        found = await positions.between(
+            call.house.database, query.device_id, query.start, query.end, limit=most + 1
+        )
+        if len(found) > most:
+            raise BadRequest(f"the span holds more than {most} positions; ask for a shorter one")
+        return as_json(found)
+    return await as_json_array(
+        positions.stream_between(call.house.database, query.device_id, query.start, query.end)
+    )
+
+
+@OPERATIONS.operation("DELETE", "/positions", query=SpanQuery, answers={204: NOTHING}, refusals=(404,))
+async def delete_positions(call: Call) -> Response:
+    """Delete a device's positions in a span."""
+    query = call.query(SpanQuery)
+    call.caller.require_writes()
+    await _require_device(call, query.device_id)
+    async with call.house.database.transaction() as transaction:
+        await positions.delete_between(transaction, query.device_id, query.start, query.end)
+        await note(call, transaction, "remove", "position", attributes={"deviceId": query.device_id})
+    await call.house.system.ref(DIRECTORY).tell(PositionsForgotten((query.device_id,)))
+    return nothing()
+
+
+@OPERATIONS.operation("DELETE", "/positions/{id}", answers={204: NOTHING}, refusals=(400,))
+async def delete_position(call: Call) -> Response:
+    """Delete one position."""
+    call.caller.require_writes()
+    found = await positions.by_ids(call.house.database, [call.id])
+    if not found or not await may_see_device(call, found[0].device_id):
+        raise NoSuch("no such position")
+    async with call.house.database.transaction() as transaction:
+        await positions.delete(transaction, call.id)
+        await note(call, transaction, "remove", "position", call.id)
+    await call.house.system.ref(DIRECTORY).tell(PositionsForgotten((found[0].device_id,)))
+    return nothing()
+
+
+async def _by_ids(call: Call, ids: tuple[int, ...]) -> list[Position]:
+    call.caller.require_reports()
+    found = await positions.by_ids(call.house.database, list(ids))
+    seen = {device_id: await may_see_device(call, device_id) for device_id in {p.device_id for p in found}}
+    visible = {position.id: position for position in found if seen[position.device_id]}
+    if any(number not in visible for number in ids):
+        raise NoSuch("no such position")
+    return [visible[number] for number in ids]
+
+
+async def _require_device(call: Call, device_id: int) -> None:
+    await require_device(call, device_id)

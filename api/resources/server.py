@@ -1,0 +1,123 @@
+"""The server itself: settings, health, time zones, and what administrators look into (open-details 19)."""
+
+import gc
+import shutil
+from functools import cache
+from typing import Any
+from zoneinfo import available_timezones
+
+import msgspec
+import trio
+from quart import Response
+
+from motorpool.api.answers import as_bytes, as_json, as_text
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.errors import BadRequest, Refusal, Unauthorized
+from motorpool.api.version import INTERFACE
+from motorpool.storage import server, users
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import ServerSettings
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("server")
+
+HEALTH_SECONDS = 5.0
+
+
+class Health(Refusal):
+    """Something that must work does not."""
+
+
+class Server(ServerSettings, frozen=True, rename="camel"):
+    """The settings and what the server tells of itself; the latter is ignored in a body."""
+
+    version: str = INTERFACE
+    open_id_enabled: bool = False
+    open_id_force: bool = False
+    email_enabled: bool = False
+    text_enabled: bool = False
+    geocoder_enabled: bool = False
+    new_server: bool = False
+    """Told to the anonymous while there is no user: the client opens its registration page."""
+    storage_space: list[int] | None = None
+    """Free and total bytes of the data's volume; for administrators."""
+
+
+@OPERATIONS.operation("GET", "/server", answer=Server, public=True)
+async def get_server(call: Call) -> Response:
+    """The server's settings."""
+    return as_json(await _present(call))
+
+
+@OPERATIONS.operation("PUT", "/server", body=Server, answer=Server)
+async def update_server(call: Call) -> Response:
+    """Replace the server's settings; for administrators."""
+    call.caller.require_administrator()
+    sent = await call.body(Server)
+    known = call.house.server
+    if sent.id not in {0, known.id}:
+        raise BadRequest("id: is not the server's")
+    async with call.house.database.transaction() as transaction:
+        stored = await server.save(transaction, sent)
+        await note(call, transaction, "edit", "server", known.id)
+    call.house.server = stored
+    return as_json(await _present(call))
+
+
+async def _present(call: Call) -> Server:
+    stored = {name: getattr(call.house.server, name) for name in ServerSettings.__struct_fields__}
+    space = None
+    if call.visitor is not None and call.visitor.administrator:
+        found = await trio.to_thread.run_sync(shutil.disk_usage, call.house.settings.data)
+        space = [found.free, found.total]
+    return Server(
+        **stored,
+        new_server=call.visitor is None and not await users.any_exist(call.house.database),
+        storage_space=space,
+    )
+
+
+@OPERATIONS.operation(
+    "GET", "/health", answers={200: Content(media_type="text/plain", text="OK")}, refusals=(500,), public=True
+)
+async def get_health(call: Call) -> Response:
+    """200 while the server and its database work."""
+    try:
+        with trio.fail_after(HEALTH_SECONDS):
+            await call.house.database.check()
+    except (StorageError, trio.TooSlowError):
+        raise Health("the database does not answer") from None
+    if call.house.closing.is_set():
+        raise Health("the server is stopping")
+    return as_text("OK")
+
+
+@OPERATIONS.operation("GET", "/server/timezones", answer=list[str])
+async def list_timezones(call: Call) -> Response:
+    """The names of all time zones."""
+    del call
+    return as_json(_timezones())
+
+
+@cache
+def _timezones() -> list[str]:
+    return sorted(available_timezones())
+
+
+@OPERATIONS.operation("GET", "/server/gc", answers={200: Content(media_type="text/plain")})
+async def collect_garbage(call: Call) -> Response:
+    """Run a garbage collection; for administrators."""
+    call.caller.require_administrator()
+    return as_text(f"{gc.collect()} objects collected")
+
+
+@OPERATIONS.operation("GET", "/server/actors", answer=list[dict[str, Any]])
+async def list_actors(call: Call) -> Response:
+    """The live tree of actors: paths, mailboxes, restarts, last errors; for administrators."""
+    if not call.caller.administrator:
+        raise Unauthorized("only an administrator may see the actors")
+    tree = call.house.system.snapshot()
+    return as_bytes(msgspec.json.encode(tree), "application/json")

@@ -1,0 +1,156 @@
+"""Logging in and out, tokens, and opening a session as another user (open-details 2)."""
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import msgspec
+from quart import Response
+
+from motorpool.api.answers import as_json, as_text, nothing
+from motorpool.api.auth import (
+    InvalidToken,
+    begin_session,
+    end_session,
+    log_in,
+    read_token,
+    usable,
+    user_of_token,
+)
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked import may_see_user
+from motorpool.api.engine.operations import NOTHING, Content, Operations
+from motorpool.api.errors import BadRequest, NoSuch, TooManyFailures, Unauthorized
+from motorpool.api.resources.users import ShownUser, show
+from motorpool.api.tokens import issue, read
+from motorpool.storage import tokens, users
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("session")
+
+TOKEN_LIFE = timedelta(days=7)
+LONGEST_TOKEN = timedelta(days=366 * 100)
+
+
+class TokenQuery(msgspec.Struct, rename="camel"):
+    """A session token that stands for a login."""
+
+    token: str | None = None
+
+
+class LoginForm(msgspec.Struct, rename="camel"):
+    """What people type."""
+
+    email: str
+    password: str
+    code: str | None = None
+
+
+class TokenForm(msgspec.Struct, rename="camel"):
+    """Until when a new token lives."""
+
+    expiration: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+
+
+class RevokeForm(msgspec.Struct, rename="camel"):
+    """The token to be revoked."""
+
+    token: str
+
+
+@OPERATIONS.operation("GET", "/session", query=TokenQuery, answer=ShownUser, refusals=(404,), public=True)
+async def get_session(call: Call) -> Response:
+    """Who is logged in; with `token` logs in by it."""
+    text = call.query(TokenQuery).token
+    if text is None:
+        if call.visitor is None:
+            raise NoSuch("nobody is logged in")
+        return as_json(show(call.visitor.user))
+    try:
+        token = await read_token(call.house, text)
+    except InvalidToken as error:
+        raise NoSuch(str(error)) from None
+    user = await user_of_token(call.house, token)
+    if user is None:
+        raise NoSuch("the token's user may not log in")
+    response = as_json(show(user))
+    await begin_session(call, response, user, token_expires=token.expires)
+    await note(call, call.house.database, "login", user=user)
+    return response
+
+
+@OPERATIONS.operation("POST", "/session", form=LoginForm, answer=ShownUser, refusals=(401, 429), public=True)
+async def create_session(call: Call) -> Response:
+    """Log in with e-mail and password, and a one-time code where the user has a key."""
+    form = await call.form(LoginForm)
+    try:
+        user = await log_in(call.house, call.address, form.email, form.password, form.code)
+    except (Unauthorized, TooManyFailures):
+        await note(call, call.house.database, "denied")
+        raise
+    response = as_json(show(user))
+    await begin_session(call, response, user)
+    await note(call, call.house.database, "login", user=user)
+    return response
+
+
+@OPERATIONS.operation("DELETE", "/session", answers={204: NOTHING})
+async def delete_session(call: Call) -> Response:
+    """Log out."""
+    await end_session(call)
+    await note(call, call.house.database, "logout")
+    return nothing()
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/session/token",
+    form=TokenForm,
+    answers={200: Content(media_type="text/plain", text="The token")},
+)
+async def create_token(call: Call) -> Response:
+    """Issue a token that logs in as the caller, as Bearer or by `GET /session?token=`."""
+    form = await call.form(TokenForm)
+    expires = form.expiration or call.now + TOKEN_LIFE
+    expires = min(expires, call.now + LONGEST_TOKEN)
+    if call.caller.token_expires is not None:
+        # Who came with a token makes none that outlives it.
+        expires = min(expires, call.caller.token_expires)
+    if expires <= call.now:
+        raise BadRequest("expiration: lies in the past")
+    text, _ = issue(call.house.token_key, call.caller.id, "session", expires)
+    await note(call, call.house.database, "create", "token")
+    return as_text(text)
+
+
+@OPERATIONS.operation("POST", "/session/token/revoke", form=RevokeForm, answers={204: NOTHING})
+async def revoke_token(call: Call) -> Response:
+    """Revoke a token of one's own, or as an administrator anybody's; an expired one may be revoked too."""
+    form = await call.form(RevokeForm)
+    try:
+        token = read(call.house.token_key, form.token, "session", now=call.now, expired_too=True)
+    except InvalidToken as error:
+        raise BadRequest(str(error)) from None
+    if token.user_id != call.caller.id and not call.caller.administrator:
+        raise BadRequest("the token is another user's")
+    await tokens.revoke(call.house.database, token.id, token.expires)
+    await note(call, call.house.database, "remove", "token")
+    return nothing()
+
+
+@OPERATIONS.operation("GET", "/session/{id}", answer=ShownUser)
+async def impersonate(call: Call) -> Response:
+    """Open a session as another user; for administrators and his managers."""
+    user = await users.TABLE.fetch(call.house.database, call.id)
+    permitted = user is not None and await may_see_user(call, call.house.database, user.id)
+    if not permitted and not call.caller.administrator:
+        raise Unauthorized("only an administrator or a manager of the user may do this")
+    if user is None:
+        raise NoSuch("no such user")
+    if not usable(user, call.now):
+        raise BadRequest("the user is disabled or has expired")
+    response = as_json(show(user))
+    await begin_session(call, response, user, token_expires=call.caller.token_expires)
+    await note(call, call.house.database, "login", user=user)
+    return response

@@ -1,0 +1,272 @@
+"""Users: the first becomes administrator, who may make and change whom (open-details 3)."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import msgspec
+import pyotp
+from quart import Response
+
+from motorpool.api.access import tell_access_changed
+from motorpool.api.answers import as_text
+from motorpool.api.caller import Caller
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.family import USUAL, Conduct, Family, ListParameters, serve_family
+from motorpool.api.engine.linked import may_see_user
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.errors import BadRequest
+from motorpool.storage import links, sessions, users
+from motorpool.storage.conditions import Condition
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import User
+from motorpool.storage.tables import ListQuery
+
+__all__ = ["OPERATIONS", "ShownUser", "show"]
+
+FLAGS = ("readonly", "device_readonly", "disabled", "limit_commands", "disable_reports", "fixed_email")
+"""Restrictions: nobody lifts his own."""
+ROLE = ("administrator", "device_limit", "user_limit")
+"""What only administrators give."""
+OPEN_ATTRIBUTES = frozenset({"notificationTokens", "termsAccepted"})
+"""What even a readonly user may change of himself: push token and terms dialog of the client."""
+
+LONGEST_PASSWORD = 1024
+
+
+class ShownUser(User, frozen=True, rename="camel"):
+    """A user as the API shows and takes him: with a password that only comes in, never goes out."""
+
+    password: Annotated[str, msgspec.Meta(max_length=LONGEST_PASSWORD)] | None = None
+
+
+def show(user: User) -> ShownUser:
+    """Hide the secrets; left out of a PUT they are kept."""
+    fields = {name: getattr(user, name) for name in User.__struct_fields__}
+    return ShownUser(**{**fields, "totp_key": None, "password": None})
+
+
+class UserConduct(Conduct[ShownUser]):
+    """The rules of open-details 3.2 to 3.5; every refusal is a 400."""
+
+    def require_writes(self, caller: Caller) -> None:
+        """Decide in `prepare`: a readonly user may still change a few attributes of himself."""
+        del caller
+
+    async def read(self, call: Call, shape: type[ShownUser]) -> ShownUser:
+        """Read the body; from here on `password` is its hash, which takes too long for a transaction."""
+        sent = await call.body(shape)
+        if not sent.password:
+            return sent
+        closed = call.visitor is None and not call.house.server.registration
+        # Nobody spends our time on hashes who will be refused anyway.
+        if closed and await users.any_exist(call.house.database):
+            raise BadRequest("registration is not open")
+        return msgspec.structs.replace(sent, password=await call.house.passwords.hash(sent.password))
+
+    async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
+        """Administrators see all, managers theirs; nobody else lists users (the specification's 400)."""
+        caller = call.caller
+        if not caller.manager:
+            raise BadRequest("only administrators and managers may list users")
+        manager_id: int | None = None if caller.administrator else caller.id
+        if wanted.user_id is not None:
+            if not caller.administrator and wanted.user_id != caller.id:
+                raise BadRequest("userId: not the caller's")
+            manager_id = wanted.user_id
+        conditions = [] if manager_id is None else [links.linked_from(links.USER_USER, manager_id)]
+        if wanted.device_id is not None:
+            owners = await links.owners(call.house.database, links.USER_DEVICE, wanted.device_id)
+            conditions.append(Condition("id = any({0}::bigint[])", (owners,)))
+        return ListQuery(
+            conditions=tuple(conditions),
+            keyword=wanted.keyword,
+            limit=wanted.limit,
+            offset=wanted.offset,
+            exclude_attributes=wanted.exclude_attributes,
+        )
+
+    async def may_read(self, call: Call, queries: Queries, number: int) -> bool:
+        """Oneself, one's managed users, or anybody for administrators."""
+        return await may_see_user(call, queries, number)
+
+    async def prepare(
+        self, call: Call, transaction: Queries, new: ShownUser, old: ShownUser | None
+    ) -> ShownUser:
+        """Check the limits and who changes what."""
+        new = msgspec.structs.replace(new, email=new.email.strip(), login=(new.login or "").strip() or None)
+        if not new.email:
+            raise BadRequest("email: needed")
+        if len(new.email) > 128:
+            raise BadRequest("email: longer than 128 characters")
+        _check_totp_key(new.totp_key)
+        if old is None:
+            return await _prepare_new(call, transaction, new)
+        return await _prepare_change(call, transaction, new, old)
+
+    async def insert(self, call: Call, transaction: Queries, new: ShownUser) -> ShownUser:
+        """Store; a manager's new user is linked to him."""
+        assert new.password is not None
+        made = await users.TABLE.insert(transaction, new)
+        await users.set_password(transaction, made.id, new.password)
+        creator = call.visitor
+        if creator is not None and creator.manager and not creator.administrator:
+            await links.add(transaction, links.USER_USER, creator.id, made.id)
+        return show(made)
+
+    async def update(self, call: Call, transaction: Queries, new: ShownUser) -> ShownUser | None:
+        """Store; a new password ends the user's other sessions."""
+        stored = await users.TABLE.update(transaction, new)
+        if stored is None:
+            return None
+        if new.password:
+            await users.set_password(transaction, stored.id, new.password)
+            own = call.caller.session
+            await sessions.delete_of_user(transaction, stored.id, keep=own.id if own else None)
+        return show(stored)
+
+    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+        """Remove; his links and sessions go with him, objects stay."""
+        call.caller.require_writes()
+        return await users.TABLE.delete(transaction, number)
+
+    async def written(self, call: Call, number: int) -> None:
+        """Open sockets look again whether their user may still be there."""
+        del number
+        tell_access_changed(call.house)
+
+    async def show(self, call: Call, records: Sequence[User]) -> list[ShownUser]:
+        """Hide secrets."""
+        del call
+        return [show(record) for record in records]
+
+
+async def _prepare_new(call: Call, transaction: Queries, new: ShownUser) -> ShownUser:
+    if not new.password:
+        raise BadRequest("password: needed")
+    if not await users.register(transaction):
+        # The first user of an empty server; two at once are one after the other.
+        return msgspec.structs.replace(new, administrator=True)
+    creator = call.visitor
+    if creator is not None and creator.administrator:
+        return new
+    server = call.house.server
+    if creator is not None and creator.manager:
+        creator.require_writes()
+        limit = creator.user.user_limit
+        if 0 <= limit <= len(await links.properties(transaction, links.USER_USER, creator.id)):
+            raise BadRequest("the manager's limit of users is reached")
+        _refuse_role(new)
+        _check_expiration(creator, new.expiration_time)
+        return new
+    if not server.registration:
+        raise BadRequest("registration is not open")
+    if server.attributes.get("totpForce") is True and not new.totp_key:
+        raise BadRequest("totpKey: needed on this server")
+    _refuse_role(new)
+    if any(getattr(new, flag) for flag in FLAGS):
+        raise BadRequest("only a manager may restrict a user")
+    chosen = call.house.settings.users
+    expires = call.now + timedelta(days=chosen.expiration_days) if chosen.expiration_days else None
+    return msgspec.structs.replace(
+        new,
+        device_limit=chosen.device_limit,
+        expiration_time=expires,
+        # The server's flags are also the defaults of who registers himself.
+        **{flag: getattr(server, flag) for flag in FLAGS if hasattr(server, flag)},
+    )
+
+
+async def _prepare_change(call: Call, transaction: Queries, new: ShownUser, old: User) -> ShownUser:
+    del transaction
+    caller = call.caller
+    if new.totp_key is None:
+        new = msgspec.structs.replace(new, totp_key=old.totp_key)
+    elif not new.totp_key:
+        new = msgspec.structs.replace(new, totp_key=None)
+    if caller.administrator:
+        return new
+    own = caller.id == old.id
+    if caller.readonly and not (own and _only_open_attributes_differ(new, old)):
+        raise BadRequest("the user is read-only")
+    for name in ROLE:
+        if getattr(new, name) != getattr(old, name):
+            raise BadRequest(f"{_camel(name)}: only an administrator may change it")
+    if own:
+        for name in FLAGS:
+            if getattr(new, name) != getattr(old, name):
+                raise BadRequest(f"{_camel(name)}: nobody changes it for himself")
+    if (old.fixed_email or call.house.server.fixed_email) and new.email.lower() != old.email.lower():
+        raise BadRequest("email: only an administrator may change it")
+    if new.temporary != old.temporary:
+        raise BadRequest("temporary: only an administrator may change it")
+    if new.expiration_time != old.expiration_time:
+        _check_expiration(caller, new.expiration_time)
+    return new
+
+
+def _only_open_attributes_differ(new: ShownUser, old: User) -> bool:
+    if new.password:
+        return False
+    same = show(msgspec.structs.replace(new, attributes={})) == show(
+        msgspec.structs.replace(old, attributes={})
+    )
+    totp_same = new.totp_key == old.totp_key
+    changed = {
+        key
+        for key in {*new.attributes, *old.attributes}
+        if new.attributes.get(key) != old.attributes.get(key)
+    }
+    return same and totp_same and changed <= OPEN_ATTRIBUTES
+
+
+def _refuse_role(new: ShownUser) -> None:
+    for name in ROLE:
+        if getattr(new, name):
+            raise BadRequest(f"{_camel(name)}: only an administrator may set it")
+
+
+def _check_expiration(caller: Caller, expires: datetime | None) -> None:
+    """Nobody gives longer than he has himself."""
+    own = caller.user.expiration_time
+    if own is not None and (expires is None or expires > own):
+        raise BadRequest("expirationTime: later than the caller's own")
+
+
+def _check_totp_key(key: str | None) -> None:
+    if not key:
+        return
+    try:
+        pyotp.TOTP(key).byte_secret()
+    except ValueError:
+        raise BadRequest("totpKey: is not Base32") from None
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+OPERATIONS = Operations("users")
+USERS = Family(
+    name="user",
+    path="users",
+    shape=ShownUser,
+    table=users.TABLE,
+    conduct=UserConduct(),
+    parameters=USUAL | {"device_id"},
+    public_create=True,
+)
+serve_family(USERS, OPERATIONS)
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/users/totp",
+    answers={200: Content(media_type="text/plain", text="A Base32 secret")},
+    public=True,
+)
+async def create_totp_secret(call: Call) -> Response:
+    """Make a secret for one-time passwords; it becomes a user's when saved as his `totpKey`."""
+    del call
+    return as_text(pyotp.random_base32())

@@ -1,0 +1,295 @@
+"""Every setting of the server: its name, default, unit and one sentence (decisions 5).
+
+A key of `[section]` in motorpool.toml is `MOTORPOOL_SECTION_KEY` in the environment; keys without a section
+stand at the top of the file. Inner layers never see these classes: they are handed plain arguments.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+__all__ = [
+    "AdminSettings",
+    "DeviceSettings",
+    "HttpSettings",
+    "LogSettings",
+    "LoginSettings",
+    "PortSettings",
+    "PositionSettings",
+    "PostgresSettings",
+    "PublicSettings",
+    "RegisterSettings",
+    "Setting",
+    "Settings",
+    "UserSettings",
+    "VideoSettings",
+    "WebhookSettings",
+]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What `motorpool settings` prints about one key, and what a value must satisfy."""
+
+    sentence: str
+    unit: str = ""
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    form: str = ""
+    """A further check of the text: "address", "networks" or "database"."""
+    secret: bool = False
+    """The value is never printed, not even in an error."""
+
+
+def setting(
+    default: T,
+    sentence: str,
+    *,
+    unit: str = "",
+    least: float | None = None,
+    most: float | None = None,
+    choices: tuple[str, ...] = (),
+    form: str = "",
+    secret: bool = False,
+) -> T:
+    """Declare one setting of a section."""
+    described = Setting(
+        sentence=sentence, unit=unit, least=least, most=most, choices=choices, form=form, secret=secret
+    )
+    return field(default=default, metadata={"setting": described})
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSettings:
+    """Ports and patience towards devices."""
+
+    host: str = setting("0.0.0.0", "Address of the device ports.")  # noqa: S104 - devices come from outside
+    connections_per_address: int = setting(
+        20000, "Connections that one address may hold on a device port.", unit="connections", least=1
+    )
+    idle_seconds: float = setting(
+        1800.0, "A device connection without a message is closed after this.", unit="s", least=1
+    )
+    login_seconds: float = setting(
+        30.0, "A new device connection must identify itself within this.", unit="s", least=0.1
+    )
+    status_seconds: float = setting(
+        600.0, "A device without a message becomes `unknown` after this.", unit="s", least=1
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicSettings:
+    """How the outside reaches this server."""
+
+    host: str | None = setting(
+        None, "Host that devices are told to send media to; unset: the address they reached us at."
+    )
+    url: str | None = setting(
+        None, "Address of the console as users type it (behind a proxy): `https://fleet.example.org`."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortSettings:
+    """Where the device ports stand."""
+
+    offset: int = setting(
+        0, "Added to every device port, so that two servers can share a machine.", least=0, most=50000
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdminSettings:
+    """The first administrator."""
+
+    email: str | None = setting(None, "With `password`: creates this administrator if there is no user.")
+    password: str | None = setting(None, "Password of that administrator.", secret=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterSettings:
+    """Devices that nobody entered."""
+
+    unknown: bool = setting(
+        False, "Registers a device that is not known when it first reports, as the oldest administrator's."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookSettings:
+    """What outgoing calls may reach."""
+
+    allow: tuple[str, ...] = setting(
+        (), "Private networks that webhooks and other outgoing calls may reach.", form="networks"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpSettings:
+    """The HTTP server; Hypercorn's own defaults are not for a server that holds many clients."""
+
+    keep_alive_seconds: float = setting(
+        75.0,
+        "An idle HTTP connection, or one that has not finished its headers, is closed after this.",
+        unit="s",
+        least=1,
+    )
+    idle_seconds: float = setting(
+        300.0, "A connection whose client sends nothing at all is closed after this.", unit="s", least=30
+    )
+    body_seconds: float = setting(60.0, "A request body must have arrived within this.", unit="s", least=1)
+    stall_seconds: float = setting(
+        30.0, "A client that takes no byte of an answer for so long is dropped.", unit="s", least=1
+    )
+    requests_per_connection: int = setting(
+        100000, "After so many requests a connection is closed.", unit="requests", least=1
+    )
+    connections: int = setting(
+        10000, "Connections served at once; more wait to be accepted.", unit="connections", least=8
+    )
+    backlog: int = setting(1024, "Connections the system may queue for us.", unit="connections", least=1)
+    body_bytes: int = setting(
+        16 * 1024 * 1024, "Largest request body; beyond it 413.", unit="bytes", least=1024
+    )
+    json_depth: int = setting(32, "Deepest nesting of a JSON body.", unit="levels", least=4, most=200)
+    trusted_proxies: tuple[str, ...] = setting(
+        (), "Networks of proxies whose X-Forwarded headers are believed.", form="networks"
+    )
+    cors_origin: str | None = setting(
+        None, "Origins that browsers may call from, comma-separated; `*` means any."
+    )
+    cookie_secure: bool = setting(False, "Marks the session cookie Secure even on a plain connection.")
+    session_days: float = setting(
+        30.0, "A session that is not used ends after this.", unit="days", least=0.001
+    )
+    metrics_allow: tuple[str, ...] = setting(
+        (), "Networks besides this machine that may read /metrics.", form="networks"
+    )
+    tls_certificate: Path | None = setting(  # noqa: RUF009 - makes a field
+        None, "Certificate chain in PEM; with `tls_key` HTTPS is served."
+    )
+    tls_key: Path | None = setting(None, "Private key of the certificate in PEM.")  # noqa: RUF009 - as above
+    socket_keepalive_seconds: float = setting(
+        55.0, "An empty object goes out on /api/socket so often.", unit="s", least=1
+    )
+    socket_queue: int = setting(
+        1000, "Batches kept for a slow /api/socket client before it is told that it lags.", least=10
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoginSettings:
+    """Brute force: only failures count."""
+
+    failures_per_account: int = setting(
+        10, "Failed logins of one account within the window before 429.", unit="failures", least=1
+    )
+    failures_per_address: int = setting(
+        50, "Failed logins from one address within the window before 429.", unit="failures", least=1
+    )
+    window_seconds: float = setting(300.0, "The window in which failures count.", unit="s", least=1)
+    hash_memory_kib: int = setting(
+        65536, "Memory of one password hash (Argon2id).", unit="KiB", least=8192, most=4194304
+    )
+    hash_rounds: int = setting(3, "Passes of one password hash (Argon2id).", least=1, most=100)
+    hashes_at_once: int = setting(2, "Password hashes computed at once; further logins wait.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserSettings:
+    """What a self-registered user gets."""
+
+    device_limit: int = setting(-1, "Devices a self-registered user may add; -1 is no limit.", least=-1)
+    expiration_days: float = setting(
+        0.0, "A self-registered user expires after this; 0 is never.", unit="days", least=0
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoSettings:
+    """Live video."""
+
+    segment_seconds: float = setting(
+        2.0, "Target length of an HLS segment; cut at the next key frame.", unit="s", least=0.5, most=20
+    )
+    window_segments: int = setting(6, "Segments in a live playlist.", unit="segments", least=3, most=100)
+    autostart: bool = setting(True, "The first reader of an online device's playlist starts the stream.")
+    start_seconds: float = setting(
+        10.0, "The first reader waits at most this long for the first segment.", unit="s", least=0, most=60
+    )
+    linger_seconds: float = setting(
+        60.0, "What a reader started is stopped so long after the last read.", unit="s", least=1
+    )
+    unrequested: bool = setting(False, "Accepts media that a device sends without being asked.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionSettings:
+    """The history."""
+
+    retention_days: int = setting(0, "Older positions are deleted; 0 keeps all.", unit="days", least=0)
+    most: int = setting(
+        0, "GET /positions refuses spans with more positions; 0 is no cap.", unit="positions", least=0
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogSettings:
+    """The log, on standard error."""
+
+    format: str = setting("text", "One line of text or one JSON object a record.", choices=("text", "json"))
+    level: str = setting("info", "The least severity written.", choices=("debug", "info", "warning", "error"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostgresSettings:
+    """Patience towards the database."""
+
+    pool_size: int = setting(8, "Connections to the database.", unit="connections", least=2, most=200)
+    statement_seconds: float = setting(30.0, "A statement ends after this.", unit="s", least=1)
+    acquire_seconds: float = setting(
+        5.0,
+        "A request waits at most this long for a database connection, then answers 503.",
+        unit="s",
+        least=0.1,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All settings; the fields that are not sections are the top-level keys."""
+
+    data: Path = setting(  # noqa: RUF009 - makes a field
+        Path("data"), "Folder of the embedded database, captures, uploads and keys."
+    )
+    bind: str = setting("127.0.0.1:8082", "HTTP address.", form="address")
+    database: str = setting(
+        "embedded",
+        "`embedded`, or a postgresql:// URL of a server of your own.",
+        form="database",
+        secret=True,
+    )
+    protocols: tuple[str, ...] | None = setting(None, "Protocols to listen for, comma-separated; unset: all.")
+    device: DeviceSettings = field(default_factory=DeviceSettings)
+    public: PublicSettings = field(default_factory=PublicSettings)
+    port: PortSettings = field(default_factory=PortSettings)
+    admin: AdminSettings = field(default_factory=AdminSettings)
+    register: RegisterSettings = field(default_factory=RegisterSettings)
+    webhook: WebhookSettings = field(default_factory=WebhookSettings)
+    http: HttpSettings = field(default_factory=HttpSettings)
+    login: LoginSettings = field(default_factory=LoginSettings)
+    users: UserSettings = field(default_factory=UserSettings)
+    video: VideoSettings = field(default_factory=VideoSettings)
+    positions: PositionSettings = field(default_factory=PositionSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+    postgres: PostgresSettings = field(default_factory=PostgresSettings)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of `bind`."""
+        host, _, port = self.bind.rpartition(":")
+        return host.strip("[]"), int(port)

@@ -1,0 +1,263 @@
+"""`/api/socket`: devices and positions as they change, to those who may see them (open-details 21).
+
+A socket holds the newest state of each device that it has not sent yet and nothing else: a slow client gets
+fewer and newer messages, and its memory here is bounded by its devices. One that takes nothing at all is
+dropped by listening.py.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import msgspec
+import trio
+from quart import websocket
+from quart_trio import QuartTrio
+
+from motorpool.actors.directory import DIRECTORY, GetLatest, GetLive
+from motorpool.actors.topics import DEVICES, POSITIONS, LiveDevice
+from motorpool.api.access import ACCESS_CHANGES, visible_device_ids
+from motorpool.api.auth import by_token, identify
+from motorpool.api.caller import Caller
+from motorpool.api.errors import Unauthorized
+from motorpool.api.house import House
+from motorpool.api.json import encode
+from motorpool.runtime import Lagged, TopicName
+from motorpool.storage import devices
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Device, Position
+
+__all__ = ["install"]
+
+T = TypeVar("T")
+
+GOING_AWAY = 1001
+POLICY = 1008
+
+ACCESS_QUEUE = 100
+
+PAUSE_SECONDS = 0.1
+"""Between two messages to one socket: what changes meanwhile goes out together."""
+
+
+def install(app: QuartTrio, house: House) -> None:
+    """Serve the socket."""
+    rows = DeviceRows(house)
+
+    @app.websocket("/api/socket")
+    async def live() -> None:
+        token = websocket.args.get("token")
+        caller = await who(house, token)
+        if caller is None:
+            raise Unauthorized("log in first")
+        feed = Feed(house, rows, caller, token)
+        await websocket.accept()
+        async with trio.open_nursery() as nursery:
+            for follow in (
+                feed.follow_positions,
+                feed.follow_devices,
+                feed.follow_access,
+                feed.end_at_closing,
+                _read_all,
+            ):
+                await nursery.start(follow)
+            await feed.load()
+            code = await feed.send_all()
+            nursery.cancel_scope.cancel()
+        await websocket.close(code)
+
+
+async def who(house: House, token: str | None) -> Caller | None:
+    """The user of `?token=`, else of the request's own credential."""
+    if token:
+        return await by_token(house, token)
+    return await identify(house, websocket_ctx.websocket)
+
+
+async def _read_all(*, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """Take what clients send to test the line."""
+    task_status.started()
+    while True:
+        await websocket.receive()
+
+
+class DeviceRows:
+    """Device records that open sockets share; dropped when a device is edited."""
+
+    def __init__(self, house: House, *, most: int = 50_000) -> None:
+        self._house = house
+        self._most = most
+        self._rows: dict[int, Device] = {}
+
+    async def fetch(self, device_ids: Iterable[int]) -> dict[int, Device]:
+        """Find the records, from memory where they are known."""
+        wanted = list(device_ids)
+        missing = [device_id for device_id in wanted if device_id not in self._rows]
+        if missing:
+            for row in await devices.TABLE.fetch_many(self._house.database, missing):
+                self._rows[row.id] = row
+            while len(self._rows) > self._most:
+                del self._rows[next(iter(self._rows))]
+        return {device_id: self._rows[device_id] for device_id in wanted if device_id in self._rows}
+
+    def clear(self) -> None:
+        """Drop everything: it is not known what was edited."""
+        self._rows.clear()
+
+    def forget(self, device_ids: Iterable[int]) -> None:
+        """Drop what was edited."""
+        for device_id in device_ids:
+            self._rows.pop(device_id, None)
+
+
+class Feed:
+    """What one socket has yet to send."""
+
+    def __init__(self, house: House, rows: DeviceRows, caller: Caller, token: str | None) -> None:
+        self._house = house
+        self._rows = rows
+        self._caller = caller
+        self._token = token
+        self._ids: frozenset[int] = frozenset()
+        self._positions: dict[int, Position] = {}
+        self._devices: dict[int, LiveDevice] = {}
+        self._wake = trio.Event()
+        self._valid = True
+        self._greeted = False
+
+    async def load(self) -> None:
+        """Find the devices to be seen, and where each was last."""
+        self._ids = await visible_device_ids(self._house, self._caller)
+        await self._resync(devices_too=False)
+
+    async def follow_positions(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Note each new position of a visible device."""
+
+        def keep(positions: tuple[Position, ...]) -> None:
+            for position in positions:
+                if position.device_id in self._ids:
+                    self._positions[position.device_id] = position
+
+        await self._follow(POSITIONS, keep, task_status)
+
+    async def follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Note each change of a visible device."""
+
+        def keep(changed: tuple[LiveDevice, ...]) -> None:
+            for live in changed:
+                if live.device_id in self._ids:
+                    self._devices[live.device_id] = live
+
+        await self._follow(DEVICES, keep, task_status)
+
+    async def follow_access(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Look again at what may be seen whenever that may have changed."""
+        async with self._house.system.topic(ACCESS_CHANGES).subscribe(ACCESS_QUEUE) as subscription:
+            task_status.started()
+            while True:
+                try:
+                    changes = await subscription.receive_batch()
+                except Lagged:
+                    self._rows.clear()
+                else:
+                    for change in changes:
+                        self._rows.forget(change.device_ids)
+                await self._look_again()
+
+    async def send_all(self) -> int:
+        """Send what there is, and an empty object now and then; the code to close with."""
+        every = self._house.settings.http.socket_keepalive_seconds
+        while self._valid:
+            with trio.move_on_after(every) as quiet:
+                await self._wake.wait()
+            if self._house.closing.is_set():
+                return GOING_AWAY
+            self._wake = trio.Event()
+            if quiet.cancelled_caught:
+                # The line is kept alive, and a session that has ended meanwhile ends its socket.
+                await websocket.send("{}")
+                await self._look_again()
+                continue
+            positions, self._positions = self._positions, {}
+            devices_changed, self._devices = self._devices, {}
+            message = await self._message(positions, devices_changed)
+            if message:
+                await websocket.send(encode(message).decode())
+            await trio.sleep(PAUSE_SECONDS)
+        return POLICY
+
+    async def end_at_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Wake the sender when the server stops."""
+        task_status.started()
+        await self._house.closing.wait()
+        self._wake.set()
+
+    async def _message(
+        self, positions: dict[int, Position], changed: dict[int, LiveDevice]
+    ) -> dict[str, object]:
+        message: dict[str, object] = {}
+        rows = await self._rows.fetch(changed)
+        shown = [
+            msgspec.structs.replace(
+                rows[live.device_id],
+                status=live.status,
+                last_update=live.last_update,
+                position_id=live.position_id,
+            )
+            for live in changed.values()
+            # Looked at again: the right to see it may have gone while the message was made.
+            if live.device_id in rows and live.device_id in self._ids
+        ]
+        if shown:
+            message["devices"] = shown
+        visible = [position for position in positions.values() if position.device_id in self._ids]
+        if visible or not self._greeted:
+            self._greeted = True
+            message["positions"] = visible
+        return message
+
+    async def _follow(
+        self, topic: TopicName[T], keep: Callable[[T], None], task_status: trio.TaskStatus[None]
+    ) -> None:
+        size = self._house.settings.http.socket_queue
+        async with self._house.system.topic(topic).subscribe(size) as subscription:
+            task_status.started()
+            while True:
+                try:
+                    for value in await subscription.receive_batch():
+                        keep(value)
+                except Lagged:
+                    await self._resync(devices_too=True)
+                self._wake.set()
+                # A busy topic must not keep the loop from its other work.
+                await trio.lowlevel.checkpoint()
+
+    async def _look_again(self) -> None:
+        """Reload who this is and what he may see; a credential that is no longer good ends the socket."""
+        try:
+            caller = await who(self._house, self._token)
+            if caller is None or caller.id != self._caller.id:
+                self._valid = False
+                self._wake.set()
+                return
+            self._caller = caller
+            ids = await visible_device_ids(self._house, caller)
+        except StorageError:
+            # Asked again at the next keep-alive; what was allowed stays so meanwhile.
+            return
+        gained = ids - self._ids
+        self._ids = ids
+        if gained:
+            await self._resync(devices_too=True, device_ids=gained)
+
+    async def _resync(self, *, devices_too: bool, device_ids: frozenset[int] | None = None) -> None:
+        """Take the present state of devices in place of what was missed."""
+        ids = tuple(sorted(self._ids if device_ids is None else device_ids))
+        directory = self._house.system.ref(DIRECTORY)
+        for position in await directory.ask(GetLatest(ids)):
+            self._positions[position.device_id] = position
+        if devices_too:
+            live = await directory.ask(GetLive(ids))
+            self._devices.update(live)
+        self._wake.set()

@@ -1,0 +1,59 @@
+"""What a simulated vehicle has recorded: a file for every quarter of an hour and channel, a day back.
+
+Nothing is kept: a recording is filmed when it is asked for, as the drive of that time was.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from motorpool.codecs.reports import Recording
+
+FILE = timedelta(minutes=15)
+KEPT = timedelta(hours=24)
+_MEGABYTE = 1_000_000
+
+
+def recordings(
+    channels: int,
+    now: datetime,
+    *,
+    channel: int = 0,
+    start: datetime | None = None,
+    end: datetime | None = None,
+) -> list[Recording]:
+    """List the finished files that touch the span, oldest first; channel 0 means all of them."""
+    found = []
+    for begin in _begins(now):
+        if (start is None or begin + FILE > start) and (end is None or begin < end):
+            found += [
+                Recording(
+                    channel=number,
+                    start_time=begin,
+                    end_time=begin + FILE,
+                    alarm_flag=0,
+                    type=0,
+                    stream_type=1,
+                    memory_type=1,
+                    size=45 * _MEGABYTE + (round(begin.timestamp()) * 31 + number * 977) % (3 * _MEGABYTE),
+                )
+                for number in range(1, channels + 1)
+                if channel in (0, number)
+            ]
+    return found
+
+
+def playable(now: datetime, start: datetime | None, end: datetime | None) -> tuple[datetime, datetime] | None:
+    """Clip a span to what is recorded; None where nothing of it is."""
+    begins = list(_begins(now))
+    first, last = begins[0], begins[-1] + FILE
+    begin = first if start is None else max(start, first)
+    finish = last if end is None else min(end, last)
+    return (begin, finish) if begin < finish else None
+
+
+def _begins(now: datetime) -> Iterator[datetime]:
+    current = now.replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
+    begin = current - KEPT
+    while begin < current:
+        yield begin
+        begin += FILE

@@ -1,0 +1,141 @@
+"""What a bench run found out: figures, the JSON that the contract fixes, and how two runs differ."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """One measured number, beside its reference if something was measured with it in the same run."""
+
+    scenario: str
+    metric: str
+    value: float
+    unit: str
+    reference: str | None = None
+    """What was measured beside it."""
+    ratio: float | None = None
+    """Value to reference; None where there is none."""
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """What a figure must reach: its ratio if `of_ratio`, else its value."""
+
+    limit: float
+    at_least: bool = False
+    of_ratio: bool = False
+
+    def is_met(self, figure: Figure) -> bool:
+        """Whether the figure is good enough."""
+        number = figure.ratio if self.of_ratio else figure.value
+        if number is None:
+            return False
+        return number >= self.limit if self.at_least else number <= self.limit
+
+    def __str__(self) -> str:
+        """As the table shows it: "≥ 0.5 x"."""
+        return f"{'≥' if self.at_least else '≤'} {self.limit:g}{' x' if self.of_ratio else ''}"
+
+
+class Report:
+    """Collects the figures of a run."""
+
+    def __init__(self, machine: Mapping[str, str | int | float]) -> None:
+        self._machine = machine
+        self.figures: list[Figure] = []
+        self.goals: dict[tuple[str, str], Goal] = {}
+        self.notes: list[str] = []
+
+    def add(
+        self,
+        scenario: str,
+        metric: str,
+        value: float,
+        unit: str,
+        *,
+        reference: str | None = None,
+        beside: float | None = None,
+        goals: tuple[Goal, ...] = (),
+    ) -> Figure:
+        """Add a figure; `beside` is what `reference` measured, in the same unit."""
+        ratio = value / beside if beside else None
+        figure = Figure(
+            scenario=scenario,
+            metric=metric,
+            value=_rounded(value),
+            unit=unit,
+            reference=reference,
+            ratio=None if ratio is None else _rounded(ratio),
+        )
+        self.figures.append(figure)
+        for goal in goals:
+            self.goals[scenario, f"{metric}{' to reference' if goal.of_ratio else ''}"] = goal
+        return figure
+
+    def goals_of(self, figure: Figure) -> list[Goal]:
+        """What this figure must reach."""
+        keys = ((figure.scenario, figure.metric), (figure.scenario, f"{figure.metric} to reference"))
+        return [self.goals[key] for key in keys if key in self.goals]
+
+    def note(self, sentence: str) -> None:
+        """Say something about the run that is no number: a missing package, a client at its limit."""
+        self.notes.append(sentence)
+
+    def write(self, path: Path) -> None:
+        """Write the JSON of `contract.md`."""
+        content = {"machine": dict(self._machine), "results": [msgspec.to_builtins(f) for f in self.figures]}
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_figures(path: Path) -> list[Figure]:
+    """Read the figures of an earlier run.
+
+    Raises:
+        OSError, msgspec.MsgspecError: there is none.
+    """
+
+    class Written(msgspec.Struct):
+        results: list[Figure]
+
+    return msgspec.json.decode(path.read_bytes(), type=Written).results
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One metric in two runs."""
+
+    scenario: str
+    metric: str
+    unit: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float | None:
+        """After to before, as a share: 0.1 is ten per cent more; None where before was 0."""
+        return self.after / self.before - 1 if self.before else None
+
+
+def differences(before: list[Figure], after: list[Figure]) -> list[Difference]:
+    """Line up the metrics that both runs have, in the order of the later one.
+
+    Where a figure has a ratio, ratios are compared: they hold from machine to machine, absolutes do not.
+    """
+    earlier = {(figure.scenario, figure.metric): figure for figure in before}
+    found = []
+    for figure in after:
+        other = earlier.get((figure.scenario, figure.metric))
+        if other is None:
+            continue
+        if figure.ratio is not None and other.ratio is not None:
+            pair, unit = (other.ratio, figure.ratio), f"x {figure.reference}"
+        else:
+            pair, unit = (other.value, figure.value), figure.unit
+        found.append(Difference(figure.scenario, figure.metric, unit, *pair))
+    return found
+
+
+def _rounded(number: float) -> float:
+    """Four significant digits: more would be noise."""
+    return float(f"{number:.4g}")

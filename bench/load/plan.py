@@ -1,0 +1,108 @@
+"""What a load program is told, and what it tells: one JSON line in, a few out."""
+
+import msgspec
+
+
+class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What `bench.load.terminals` shall do; the line on its standard input."""
+
+    host: str
+    port: int
+    phones: tuple[str, ...]
+    """One terminal each. Every second one speaks the 2019 form."""
+    mode: str
+    """"saturate": each terminal sends as soon as it was answered. "paced": `rate` messages a second in all.
+    "idle": they log in and stay silent. "echo": as saturate, 100 bytes without meaning."""
+    seconds: float
+    """To be measured, behind the warm-up."""
+    warm_seconds: float = 1.0
+    rate: float = 0.0
+    first_epoch: float = 0.0
+    """Device time of each terminal's message 0, in seconds since 1970."""
+
+
+class Mark(msgspec.Struct, frozen=True, tag="mark"):
+    """A moment that the parent may want to read counters at."""
+
+    name: str
+    """"ready": all are connected and logged in. "begin", "end": of the measured span."""
+
+
+class TerminalResult(msgspec.Struct, frozen=True, kw_only=True, tag="terminals"):
+    """What came of a TerminalLoad."""
+
+    seconds: float
+    answers: int
+    """Within the measured span."""
+    rejected: int
+    """Of all answers, those that did not say "stored"."""
+    late: int
+    """Paced messages that had to wait because the one before was not answered yet."""
+    p50_ms: float
+    p99_ms: float
+    worst_ms: float
+    cpu_share: float
+    """Of one core, that the client itself used."""
+    answered: tuple[int, ...]
+    """For each terminal: how many of its messages, from 0 on, were answered; warm-up included."""
+    message_bytes: int
+
+
+class CameraLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What `bench.load.cameras` shall do; the line on its standard input."""
+
+    host: str
+    port: int
+    phones: tuple[str, ...]
+    film: str
+    """File with the access units to be sent over and over (`bench.footage`)."""
+
+
+class ReaderLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What `bench.load.readers` shall do; the line on its standard input."""
+
+    url: str
+    """Of the server."""
+    email: str
+    password: str
+    streams: tuple[tuple[int, int], ...]
+    """Device id and channel of each."""
+    folder: str
+    """Where the segments are kept until they are checked."""
+
+
+class Streaming(msgspec.Struct, frozen=True, tag="streaming"):
+    """How many cameras are filming now."""
+
+    cameras: int
+
+
+class CameraResult(msgspec.Struct, frozen=True, kw_only=True, tag="cameras"):
+    """What came of a CameraLoad."""
+
+    frames: int
+    """Pictures sent, all cameras together."""
+    late_ms: float
+    """The longest that a unit was sent after its time."""
+    stalled: int
+    """Units that found the socket full and had to wait."""
+    cpu_share: float
+
+
+class ReaderResult(msgspec.Struct, frozen=True, kw_only=True, tag="readers"):
+    """What one reader on every stream saw."""
+
+    segments: int
+    frames: int
+    holes: int
+    """Frame numbers that were left out or came twice, inside a segment or between two."""
+    broken: int
+    """Segments that do not decode, or whose pictures are not those that were filmed."""
+    missed: int
+    """Segments that left the window before they were read."""
+    drift_ms: float
+    """The greatest difference between the sum of EXTINF and the span of the picture times of a stream."""
+    cpu_share: float
+
+
+Told = Mark | TerminalResult | Streaming | CameraResult | ReaderResult

@@ -1,0 +1,135 @@
+"""One reader on every live stream: fetches each segment, and afterwards checks each picture.
+
+`python -m motorpool.bench.load.readers` reads a ReaderLoad from standard input, and any further line as the
+order to stop reading; it writes a Mark when each stream has been read once, and a ReaderResult.
+"""
+
+import base64
+import http.client
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
+from motorpool.bench.load.telling import tell
+from motorpool.bench.segments import SegmentChecks, check_stream
+
+THREADS = 4
+POLL_SECONDS = 1.0
+"""Between two looks at a playlist: half a target duration."""
+TIMEOUT_SECONDS = 20.0
+
+
+class StreamReader:
+    """Reads one stream's playlist and keeps what it names."""
+
+    def __init__(self, path: str, folder: Path) -> None:
+        self._path = path
+        self._folder = folder
+        self._latest = -1
+        self.segments = 0
+        self.missed = 0
+        self.durations: dict[int, float] = {}
+
+    def read(self, connection: http.client.HTTPConnection, headers: dict[str, str]) -> None:
+        """Fetch the segments that are new."""
+        playlist = _get(connection, f"{self._path}/live.m3u8", headers).decode()
+        for index, duration in listed_segments(playlist):
+            if index <= self._latest:
+                continue
+            if self._latest >= 0:
+                self.missed += index - self._latest - 1
+            self._latest = index
+            content = _get(connection, f"{self._path}/{index}.ts", headers)
+            if content:
+                (self._folder / f"{index}.ts").write_bytes(content)
+                self.durations[index] = duration
+                self.segments += 1
+            else:
+                self.missed += 1
+
+
+def listed_segments(playlist: str) -> list[tuple[int, float]]:
+    """Index and EXTINF of each segment of a playlist; quick, for it is read hundreds of times a second."""
+    found, duration = [], 0.0
+    for line in playlist.splitlines():
+        if line.startswith("#EXTINF:"):
+            duration = float(line[8:].partition(",")[0])
+        elif line.endswith(".ts"):
+            found.append((int(line.rpartition("/")[2][:-3]), duration))
+    return found
+
+
+def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> bytes:
+    """Fetch one body; empty where the server has none."""
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        content = answer.read()
+    except (http.client.HTTPException, OSError):
+        # A kept connection that the server has closed: the next request opens another.
+        connection.close()
+        return b""
+    return content if answer.status == 200 else b""
+
+
+def read_all(load: ReaderLoad, readers: list[StreamReader], stop: threading.Event) -> None:
+    """Read these streams in turn, each once in POLL_SECONDS."""
+    address = urlsplit(load.url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
+    secret = base64.b64encode(f"{load.email}:{load.password}".encode()).decode()
+    headers = {"Authorization": f"Basic {secret}"}
+    while not stop.is_set():
+        round_begun = time.monotonic()
+        for place, reader in enumerate(readers):
+            reader.read(connection, headers)
+            ahead = round_begun + (place + 1) * POLL_SECONDS / len(readers) - time.monotonic()
+            if stop.wait(max(0.0, ahead)):
+                break
+    connection.close()
+
+
+def main() -> None:
+    """Read until told to stop, then check."""
+    load = msgspec.json.decode(sys.stdin.readline(), type=ReaderLoad)
+    readers = []
+    for device, channel in load.streams:
+        folder = Path(load.folder) / f"{device}-{channel}"
+        folder.mkdir(parents=True)
+        readers.append((StreamReader(f"/api/stream/{device}/{channel}", folder), folder))
+    stop = threading.Event()
+    shares = [[reader for reader, _ in readers[start::THREADS]] for start in range(THREADS)]
+    threads = [threading.Thread(target=read_all, args=(load, share, stop)) for share in shares if share]
+    begun, cpu = time.perf_counter(), time.process_time()
+    for thread in threads:
+        thread.start()
+    tell(Mark("ready"))
+    sys.stdin.readline()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    cpu_share = (time.process_time() - cpu) / (time.perf_counter() - begun)
+    checks = SegmentChecks()
+    with ProcessPoolExecutor() as pool:
+        for found in pool.map(check_stream, [f for _, f in readers], [r.durations for r, _ in readers]):
+            checks.add(found)
+    tell(
+        ReaderResult(
+            segments=sum(reader.segments for reader, _ in readers),
+            frames=checks.frames,
+            holes=checks.holes,
+            broken=checks.broken,
+            missed=sum(reader.missed for reader, _ in readers),
+            drift_ms=checks.drift_ms,
+            cpu_share=cpu_share,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

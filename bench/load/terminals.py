@@ -1,0 +1,237 @@
+"""Many JT/T 808 terminals in one process: an epoll loop over plain sockets, and nothing else.
+
+`python -m motorpool.bench.load.terminals` reads a TerminalLoad from standard input and writes Marks and a
+TerminalResult to standard output.
+"""
+
+import gc
+import select
+import socket
+import sys
+import time
+from array import array
+from collections import deque
+from datetime import UTC, datetime
+
+import msgspec
+
+from motorpool.bench.load.messages import LocationMessages, is_accepted
+from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
+from motorpool.bench.load.telling import raise_file_limit, tell
+from motorpool.codecs.devices.jt808_frames import Identity, seal
+
+LOGINS_AT_ONCE = 100
+PATIENCE_SECONDS = 30.0
+"""For a login, and for the last answers."""
+ECHO_BYTES = 100
+
+
+class Terminals:
+    """The terminals of one load, and what they have seen."""
+
+    def __init__(self, load: TerminalLoad) -> None:
+        self._load = load
+        self._messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
+        self._heads = [
+            self._messages.head(phone, modern=index % 2 == 1) for index, phone in enumerate(load.phones)
+        ]
+        count = len(load.phones)
+        self._poll = select.epoll()
+        self._sockets: list[socket.socket] = []
+        self._index_of: dict[int, int] = {}
+        self._pending: dict[int, bytes] = {}
+        self._is_echo = load.mode == "echo"
+        self._echo = bytes(range(ECHO_BYTES))
+        self.sent = [0] * count
+        self.answered = [0] * count
+        self._sent_at = [0.0] * count
+        self._waiting: list[deque[float]] = [deque() for _ in range(count)]
+        self.latencies = array("d")
+        self.rejected = 0
+        self.late = 0
+
+    def connect(self) -> None:
+        """Connect all terminals and log them in.
+
+        Raises:
+            OSError: the server refuses, closes, or does not answer a login in time.
+        """
+        for index, phone in enumerate(self._load.phones):
+            connected = socket.create_connection((self._load.host, self._load.port), PATIENCE_SECONDS)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._sockets.append(connected)
+            if not self._is_echo:
+                connected.sendall(_authentication(phone, modern=index % 2 == 1))
+                if index % LOGINS_AT_ONCE == LOGINS_AT_ONCE - 1:
+                    self._await_logins(index + 1 - LOGINS_AT_ONCE, index + 1)
+        if not self._is_echo:
+            rest = len(self._sockets) % LOGINS_AT_ONCE
+            self._await_logins(len(self._sockets) - rest, len(self._sockets))
+        for index, connected in enumerate(self._sockets):
+            connected.setblocking(False)
+            self._poll.register(connected.fileno(), select.EPOLLIN)
+            self._index_of[connected.fileno()] = index
+
+    def _await_logins(self, first: int, behind: int) -> None:
+        for index in range(first, behind):
+            answer = b""
+            while answer.count(b"~") < 2:
+                piece = self._sockets[index].recv(4096)
+                if not piece:
+                    raise ConnectionError(f"the server closed terminal {self._load.phones[index]}")
+                answer += piece
+
+    def send(self, index: int, instant: float) -> None:
+        """Send the terminal's next message; its latency counts from `instant`."""
+        frame = self._echo if self._is_echo else self._messages.frame(self._heads[index], self.sent[index])
+        # One message outstanding never fills a socket's buffer.
+        self._sockets[index].send(frame)
+        self.sent[index] += 1
+        self._sent_at[index] = instant
+
+    def receive(self, seconds: float) -> list[int]:
+        """Wait at most so long for answers, and return the terminals that were answered."""
+        done = []
+        for descriptor, _ in self._poll.poll(seconds):
+            index = self._index_of[descriptor]
+            answer = self._sockets[index].recv(65536)
+            if self._is_echo:
+                accepted = len(answer) == ECHO_BYTES or self._is_whole_echo(index, answer)
+            else:
+                accepted = is_accepted(answer) or self._is_among(index, answer)
+            if accepted:
+                self.latencies.append(time.perf_counter() - self._sent_at[index])
+                self.answered[index] += 1
+                done.append(index)
+            elif not answer:
+                raise ConnectionError(f"the server closed terminal {self._load.phones[index]}")
+        return done
+
+    def _is_whole_echo(self, index: int, piece: bytes) -> bool:
+        collected = self._pending.pop(index, b"") + piece
+        if len(collected) < ECHO_BYTES:
+            self._pending[index] = collected
+            return False
+        return True
+
+    def _is_among(self, index: int, piece: bytes) -> bool:
+        """Find the answer in cut or joined frames; others (orders to the terminal) are let pass."""
+        *whole, rest = (self._pending.pop(index, b"") + piece).split(b"~")
+        self._pending[index] = b"~" + rest if rest else b""
+        frames = [b"~" + content + b"~" for content in whole if content]
+        if any(is_accepted(frame) for frame in frames):
+            return True
+        if any(frame[1:3] == b"\x80\x01" for frame in frames):
+            self.rejected += 1
+            return True
+        return False
+
+    def saturate(self, until: float) -> None:
+        """Let each terminal send as soon as it was answered."""
+        for index in range(len(self._sockets)):
+            if self.sent[index] == self.answered[index]:
+                self.send(index, time.perf_counter())
+        while time.perf_counter() < until:
+            for index in self.receive(0.1):
+                self.send(index, time.perf_counter())
+
+    def pace(self, until: float, rate: float) -> None:
+        """Send `rate` messages a second, the terminals in turn.
+
+        A message whose turn comes while the one before is unanswered waits, and its latency counts from its
+        turn: a slow server does not hide by slowing the clients.
+        """
+        begin = time.perf_counter()
+        turn = 0
+        while (now := time.perf_counter()) < until:
+            while (due := begin + turn / rate) <= now:
+                index = turn % len(self._sockets)
+                turn += 1
+                if self.sent[index] > self.answered[index]:
+                    self._waiting[index].append(due)
+                    self.late += 1
+                else:
+                    self.send(index, now)
+            for index in self.receive(max(0.0, begin + turn / rate - time.perf_counter())):
+                if self._waiting[index]:
+                    self.send(index, self._waiting[index].popleft())
+
+    def settle(self) -> None:
+        """Wait for the answers that are still out."""
+        deadline = time.perf_counter() + PATIENCE_SECONDS
+        while sum(self.sent) > sum(self.answered) and time.perf_counter() < deadline:
+            self.receive(0.1)
+
+
+def _authentication(phone: str, *, modern: bool) -> bytes:
+    code = b"bench"
+    body = bytes((len(code),)) + code + bytes(15) + b"1.0".ljust(20, b"\0") if modern else code
+    return seal(Identity.from_digits(phone, modern=modern), 0x0102, 0xFFFF, body)
+
+
+def carry_out(load: TerminalLoad) -> TerminalResult:
+    """Connect, warm up, measure."""
+    terminals = Terminals(load)
+    terminals.connect()
+    tell(Mark("ready"))
+    if load.mode == "idle":
+        tell(Mark("begin"))
+        time.sleep(load.seconds)
+        tell(Mark("end"))
+        return _result(load, terminals, load.seconds, 0.0)
+    _run(load, terminals, load.warm_seconds)
+    terminals.latencies = array("d")
+    terminals.late = 0
+    tell(Mark("begin"))
+    begin, cpu = time.perf_counter(), time.process_time()
+    _run(load, terminals, load.seconds)
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    tell(Mark("end"))
+    measured, terminals.latencies = terminals.latencies, array("d")
+    terminals.settle()
+    terminals.latencies = measured
+    return _result(load, terminals, seconds, cpu / seconds)
+
+
+def _run(load: TerminalLoad, terminals: Terminals, seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    if load.mode == "paced":
+        terminals.pace(until, load.rate)
+    else:
+        terminals.saturate(until)
+
+
+def _result(load: TerminalLoad, terminals: Terminals, seconds: float, cpu_share: float) -> TerminalResult:
+    latencies = sorted(terminals.latencies)
+    messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
+    sample = messages.frame(messages.head(load.phones[0], modern=True), 0)
+    return TerminalResult(
+        seconds=seconds,
+        answers=len(latencies),
+        rejected=terminals.rejected,
+        late=terminals.late,
+        p50_ms=_percentile(latencies, 0.50),
+        p99_ms=_percentile(latencies, 0.99),
+        worst_ms=_percentile(latencies, 1.0),
+        cpu_share=cpu_share,
+        answered=tuple(terminals.answered),
+        message_bytes=ECHO_BYTES if load.mode == "echo" else len(sample),
+    )
+
+
+def _percentile(ordered: list[float], share: float) -> float:
+    """Milliseconds; 0 where nothing was measured."""
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000 if ordered else 0.0
+
+
+def main() -> None:
+    """Read the load, carry it out, tell the result."""
+    load = msgspec.json.decode(sys.stdin.readline(), type=TerminalLoad)
+    raise_file_limit()
+    # Nothing here makes cycles; a collection in mid-run would be measured as the server's.
+    gc.disable()
+    tell(carry_out(load))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""The machine and the program that a figure was measured with, and what its processes use."""
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def facts() -> dict[str, str | int | float]:
+    """Describe machine, interpreter, packages and commit, for the head of a report."""
+    found: dict[str, str | int | float] = {
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_mb": os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES // 1_000_000,
+        "python": platform.python_version(),
+        "commit": _commit(),
+    }
+    for package in ("motorpool", "trio", "asyncpg", "av", "hypercorn", "msgspec"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time that a process has used so far, all threads, in steps of 10 ms.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    # The second field is the program's name in parentheses and may hold anything.
+    fields = _read(pid, "stat").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory that a process holds (RSS).
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    return int(_read(pid, "statm").split()[1]) * _PAGE_BYTES
+
+
+def children(pid: int) -> list[int]:
+    """All processes whose parent is this one."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                fields = _read(int(entry.name), "stat").rpartition(")")[2].split()
+            except ProcessLookupError:
+                continue
+            if int(fields[1]) == pid:
+                found.append(int(entry.name))
+    return found
+
+
+def _read(pid: int, name: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        raise ProcessLookupError(pid) from None
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+def _commit() -> str:
+    folder = Path(__file__).resolve().parent
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return found.stdout.strip() or "unknown"

@@ -1,0 +1,130 @@
+"""`motorpool bench`: runs scenarios, shows a table, writes the figures as JSON."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from motorpool.bench import machine
+from motorpool.bench.figures import Difference, Figure, Report, differences, read_figures
+from motorpool.bench.options import BenchError, Options
+from motorpool.bench.scenarios import names, scenario
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="what to measure (see --list)")
+    parser.add_argument("--list", action="store_true", help="name the scenarios and end")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as JSON")
+    parser.add_argument(
+        "--compare", type=Path, metavar="FILE", help="show the differences from an earlier --json"
+    )
+    parser.add_argument("--seconds", type=float, help="length of each measured span (default: by scenario)")
+    parser.add_argument("--minutes", type=float, default=10.0, help="length of a play (default 10)")
+    parser.add_argument("--terminals", type=int, default=1000, help="reporting terminals (default 1000)")
+    parser.add_argument("--idle-terminals", type=int, default=10_000, help="silent terminals (default 10000)")
+    parser.add_argument("--streams", type=int, default=200, help="live streams (default 200)")
+    parser.add_argument("--actors", type=int, default=100_000, help="idle actors (default 100000)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the scenarios that were asked for; 0 if all could be measured, 2 for a wrong command line."""
+    # In a file or a pipe nothing tells the width; the table must not break its words.
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    if args.list:
+        for name in names():
+            console.print(f"[bold]{name}[/]  {scenario(name).TITLE}", highlight=False)
+        return 0
+    unknown = [name for name in args.scenarios if name not in names()]
+    if unknown or not args.scenarios:
+        problem = f"no scenario {', '.join(unknown)}" if unknown else "name a scenario"
+        sys.stderr.write(f"motorpool bench: {problem}; there are {', '.join(names())}\n")
+        return 2
+    try:
+        before = read_figures(args.compare) if args.compare else []
+    except (OSError, msgspec.MsgspecError) as error:
+        sys.stderr.write(f"motorpool bench: cannot read {args.compare}: {error}\n")
+        return 2
+    options = Options(
+        seconds=args.seconds,
+        minutes=args.minutes,
+        terminals=args.terminals,
+        idle_terminals=args.idle_terminals,
+        streams=args.streams,
+        actors=args.actors,
+    )
+    report = Report(machine.facts())
+    failed = _measure(args.scenarios, options, report, console)
+    console.print(_table(report))
+    if before:
+        console.print(_difference_table(differences(before, report.figures)))
+    for note in report.notes:
+        console.print(f"· {note}", highlight=False, markup=False)
+    if args.json:
+        report.write(args.json)
+    return 1 if failed else 0
+
+
+def _measure(chosen: list[str], options: Options, report: Report, console: Console) -> bool:
+    """Run the scenarios one after the other; whether one could not be measured."""
+    failed = False
+    columns = (TextColumn("{task.fields[scenario]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as progress:
+        for name in chosen:
+            module = scenario(name)
+            task = progress.add_task("", total=module.STEPS, scenario=name)
+            begun = 0
+
+            def step(description: str, task: TaskID = task) -> None:
+                nonlocal begun
+                progress.update(task, completed=begun, description=description)
+                begun += 1
+
+            try:
+                module.run(options, report, step)
+            except BenchError as error:
+                report.note(f"{name}: {error}")
+                failed = True
+            progress.update(task, completed=module.STEPS, description="")
+    return failed
+
+
+def _table(report: Report) -> Table:
+    table = Table("scenario", "metric")
+    for title in ("value", "unit", "reference", "ratio", "must"):
+        table.add_column(title, justify="right" if title in ("value", "ratio", "must") else "left")
+    for figure in report.figures:
+        table.add_row(
+            figure.scenario,
+            figure.metric,
+            f"{figure.value:,.6g}",
+            figure.unit,
+            figure.reference or "",
+            "" if figure.ratio is None else f"{figure.ratio:.3g}",
+            _verdict(report, figure),
+        )
+    return table
+
+
+def _verdict(report: Report, figure: Figure) -> str:
+    """What the figure must reach, green or red."""
+    shown = []
+    for goal in report.goals_of(figure):
+        met = goal.is_met(figure)
+        shown.append(f"[{'green' if met else 'bold red'}]{goal} {'✓' if met else '✗'}[/]")
+    return "  ".join(shown)
+
+
+def _difference_table(found: list[Difference]) -> Table:
+    table = Table("scenario", "metric", title="differences (ratios where there are, else values)")
+    for title in ("before", "now", "unit", "change"):
+        table.add_column(title, justify="left" if title == "unit" else "right")
+    for difference in found:
+        change = "" if difference.change is None else f"{difference.change:+.1%}"
+        before, after = f"{difference.before:,.4g}", f"{difference.after:,.4g}"
+        table.add_row(difference.scenario, difference.metric, before, after, difference.unit, change)
+    return table

@@ -1,0 +1,108 @@
+"""A simulated phone with an OsmAnd client: rides a bicycle, and tells where by HTTP (protocols.md 1)."""
+
+import logging
+from datetime import datetime
+from typing import Any
+
+import httpx
+import msgspec
+import trio
+
+from motorpool.bench.city import ROUND_TRIPS
+from motorpool.bench.route import Drive, Moment
+from motorpool.bench.target import NewDevice, Target
+from motorpool.bench.vehicle import SET_OUT
+from motorpool.codecs.devices.osmand import OsmAnd
+from motorpool.runtime.clock import Clock
+
+CYCLIST_KMH = 18.0
+KNOTS = 1.943844
+"""Of a metre a second."""
+LONGEST_PAUSE_SECONDS = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+class PhonePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes one phone differ from the next."""
+
+    name: str
+    unique_id: str
+    as_json: bool
+    """Sends the JSON form of newer clients; else the query form."""
+    trip: int
+    seed: int
+    interval_seconds: float
+
+    def device(self) -> NewDevice:
+        """Describe it for the API."""
+        return NewDevice(
+            name=self.name, unique_id=self.unique_id, model="Phone", category="bicycle", attributes={}
+        )
+
+
+class Phone:
+    """One phone."""
+
+    def __init__(self, plan: PhonePlan, target: Target, clock: Clock) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._url = f"http://{target.host}:{target.port(OsmAnd.port)}/"
+        trip = ROUND_TRIPS[plan.trip]._replace(limit_kmh=CYCLIST_KMH)
+        self._drive = Drive(trip, plan.seed)
+
+    async def run(self) -> None:
+        """Ride and report for ever; what cannot be sent is sent later, the newest first of all."""
+        async with httpx.AsyncClient(timeout=20.0) as client:
+            pause = self._plan.interval_seconds
+            while True:
+                try:
+                    answer = await client.send(self.request(client, self._clock.now()))
+                    answer.raise_for_status()
+                    pause = self._plan.interval_seconds
+                except httpx.HTTPError as error:
+                    _log.debug("%s: not sent: %s", self._plan.name, error)
+                    pause = min(2 * pause, max(LONGEST_PAUSE_SECONDS, self._plan.interval_seconds))
+                await trio.sleep(pause)
+
+    def request(self, client: httpx.AsyncClient, instant: datetime) -> httpx.Request:
+        """Make the request that tells where the phone is."""
+        seconds = (instant - SET_OUT).total_seconds()
+        moment = self._drive.at(seconds)
+        # Full in the morning, nearly empty at night.
+        battery = 1.0 - 0.9 * (seconds % 86_400 / 86_400)
+        if self._plan.as_json:
+            return client.build_request("POST", self._url, json=self._json(moment, instant, battery))
+        return client.build_request("POST", self._url, params=self._query(moment, instant, battery))
+
+    def _query(self, moment: Moment, instant: datetime, battery: float) -> dict[str, str]:
+        return {
+            "id": self._plan.unique_id,
+            "lat": f"{moment.latitude:.6f}",
+            "lon": f"{moment.longitude:.6f}",
+            "timestamp": str(round(instant.timestamp())),
+            "speed": f"{moment.speed * KNOTS:.2f}",
+            "bearing": f"{moment.course:.1f}",
+            "altitude": "34.0",
+            "accuracy": "6.0",
+            "batt": f"{battery * 100:.0f}",
+        }
+
+    def _json(self, moment: Moment, instant: datetime, battery: float) -> dict[str, Any]:
+        return {
+            "device_id": self._plan.unique_id,
+            "location": {
+                "timestamp": instant.strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant.microsecond // 1000:03d}Z",
+                "coords": {
+                    "latitude": round(moment.latitude, 6),
+                    "longitude": round(moment.longitude, 6),
+                    "speed": round(moment.speed, 2),
+                    "heading": round(moment.course, 1),
+                    "accuracy": 6.0,
+                    "altitude": 34.0,
+                },
+                "is_moving": moment.speed > 0,
+                "odometer": round(moment.odometer),
+                "battery": {"level": round(battery, 2), "is_charging": False},
+            },
+        }

@@ -1,0 +1,50 @@
+"""What the server is measured beside: a bare echo server, and the ffmpeg program (decisions 34)."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from motorpool.bench.options import BenchError
+
+
+@contextlib.contextmanager
+def run_echo() -> Iterator[tuple[int, int]]:
+    """Start the echo server in a process of its own; gives its port and process id."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "motorpool.bench.load.echo"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            raise BenchError("the echo server did not start")
+        yield int(line), process.pid
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ffmpeg_cpu_seconds(transport_stream: Path, *, sound: str = "copy") -> float:
+    """CPU (user and system) of one run of ffmpeg from that file to HLS, its start-up included.
+
+    Raises:
+        BenchError: there is no ffmpeg, or it fails.
+    """
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise BenchError("the ffmpeg program is not installed; the reference cannot be measured")
+    with tempfile.TemporaryDirectory(prefix="motorpool-bench-") as folder:
+        arguments = ["-nostdin", "-loglevel", "error", "-i", str(transport_stream), "-c:v", "copy"]
+        arguments += ["-c:a", sound, "-f", "hls", "-hls_time", "2", "-hls_list_size", "6"]
+        arguments += ["-hls_flags", "delete_segments", str(Path(folder) / "out.m3u8")]
+        process = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise BenchError(f"ffmpeg ended with code {process.returncode}")
+        return usage.ru_utime + usage.ru_stime

@@ -1,0 +1,113 @@
+"""Plays back what `serve --record` has written: each connection again, its bytes at their times."""
+
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import trio
+
+from motorpool.bench.target import Target
+from motorpool.codecs.devices import CODECS
+from motorpool.codecs.recording import Closed, Entry, Opened, Received, RecordingReader, Sent
+
+READ_BYTES = 256 * 1024
+MEDIA_PORTS = {"jt1078-live": 5263, "jt1078-playback": 5363}
+WAITING_CHUNKS = 1000
+"""Of one connection whose server is slow; then the whole recording waits for it."""
+
+_log = logging.getLogger(__name__)
+
+
+class Played(msgspec.Struct):
+    """What became of a replay."""
+
+    connections: int = 0
+    failed: int = 0
+    """Connections that the server refused or ended before their time."""
+    bytes_sent: int = 0
+
+
+async def replay(path: Path, target: Target, speed: float = 1.0) -> Played:
+    """Play the recording, `speed` times as fast as it was.
+
+    Raises:
+        OSError: the file cannot be read.
+        CodecError: it is no recording.
+    """
+    played = Played()
+    lines: dict[int, trio.MemorySendChannel[bytes]] = {}
+    async with trio.open_nursery() as nursery:
+        begun, latest, behind = trio.current_time(), 0.0, 0.0
+        first: float | None = None
+        async for entry in _entries(path):
+            if first is None:
+                first = latest = entry.seconds
+            if entry.seconds < latest:
+                # The file was gone on with by a later run, whose clock began anew.
+                behind += latest - entry.seconds
+            latest = entry.seconds
+            await trio.sleep_until(begun + (entry.seconds + behind - first) / speed)
+            match entry:
+                case Opened(connection, protocol):
+                    _end(lines, connection)
+                    port = _port(protocol)
+                    if port is None:
+                        _log.warning("connection %d: no such protocol here: %s", connection, protocol)
+                        continue
+                    chunks, waiting = trio.open_memory_channel[bytes](WAITING_CHUNKS)
+                    lines[connection] = chunks
+                    played.connections += 1
+                    nursery.start_soon(_play_line, target.host, target.port(port), waiting, played)
+                case Received(connection, _, _, content):
+                    if connection in lines:
+                        try:
+                            await lines[connection].send(content)
+                        except trio.BrokenResourceError:
+                            _end(lines, connection)
+                case Closed(connection):
+                    _end(lines, connection)
+                case Sent():
+                    pass
+        for connection in list(lines):
+            _end(lines, connection)
+    return played
+
+
+def _end(lines: dict[int, trio.MemorySendChannel[bytes]], connection: int) -> None:
+    if connection in lines:
+        lines.pop(connection).close()
+
+
+def _port(protocol: str) -> int | None:
+    if protocol in MEDIA_PORTS:
+        return MEDIA_PORTS[protocol]
+    return CODECS[protocol].port if protocol in CODECS else None
+
+
+async def _entries(path: Path) -> AsyncIterator[Entry]:
+    reader = RecordingReader()
+    async with await trio.open_file(path, "rb") as file:
+        while content := await file.read(READ_BYTES):
+            for entry in reader.receive(content):
+                yield entry
+
+
+async def _play_line(host: str, port: int, chunks: trio.MemoryReceiveChannel[bytes], played: Played) -> None:
+    """Send one connection's bytes, and read away what the server says."""
+    async with chunks:
+        try:
+            async with await trio.open_tcp_stream(host, port) as stream, trio.open_nursery() as nursery:
+                nursery.start_soon(_read_away, stream)
+                async for content in chunks:
+                    await stream.send_all(content)
+                    played.bytes_sent += len(content)
+                nursery.cancel_scope.cancel()
+        except* (OSError, trio.BrokenResourceError) as group:
+            played.failed += 1
+            _log.debug("port %d: %s", port, group.exceptions[0])
+
+
+async def _read_away(stream: trio.SocketStream) -> None:
+    while await stream.receive_some(65536):
+        pass

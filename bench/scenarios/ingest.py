@@ -1,0 +1,233 @@
+"""1,000 terminals report, and every report is acknowledged only once it is stored."""
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import httpx
+import msgspec
+
+from motorpool.bench import machine
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.messages import LocationMessages
+from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
+from motorpool.bench.load.program import LoadFailed, run_program
+from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.references import run_echo
+from motorpool.bench.server import Server, run_server
+
+NAME = "ingest"
+TITLE = "JT/T 808 positions: throughput beside a bare echo server, paced latency, every position found again"
+STEPS = 5
+PACED_RATE = 2000.0
+FULL_CLIENT = 0.9
+"""Of a core: beyond it the client, not the server, is what was measured."""
+LOGIN_SECONDS = 120.0
+"""Allowed for connecting and registering all terminals of a load."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A load, what came of it, and what the server used meanwhile."""
+
+    load: TerminalLoad
+    result: TerminalResult
+    server_cpu_seconds: float
+    database_cpu_seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return self.result.answers / self.result.seconds
+
+    def cpu_us(self, seconds: float) -> float:
+        """Spread CPU seconds over the messages: microseconds for each."""
+        return seconds / max(1, self.result.answers) * 1e6
+
+
+def run(options: Options, report: Report, step: Step) -> None:
+    """Measure echo, idle memory, saturation and pace, then look for every acknowledged position."""
+    seconds = options.span(10.0)
+    step("echo")
+    with run_echo() as (port, pid):
+        echo = _measure(
+            "127.0.0.1", port, _phones(0, options.terminals), "echo", seconds, _cpu_of_process(pid)
+        )
+    report.add(NAME, "echo", echo.rate, "messages/s")
+    _note_full_client(report, echo, "echo")
+    step(f"{options.idle_terminals} idle terminals")
+    with run_server() as server:
+        report.add(NAME, "idle terminal", _idle_bytes(server, options.idle_terminals) / 1000, "KB")
+    with run_server() as server:
+        _note_durability(report, server)
+        step("saturation")
+        measure = partial(
+            _measure, server.host, server.jt808_port, seconds=seconds, cpu=_cpu_of_server(server)
+        )
+        saturated = measure(_phones(1, options.terminals), "saturate")
+        _report_saturated(report, saturated, echo)
+        step(f"{PACED_RATE:,.0f} a second")
+        paced = measure(_phones(2, options.terminals), "paced")
+        _report_paced(report, paced)
+        step("looking for every acknowledged position")
+        _report_stored(report, server, (saturated, paced))
+
+
+def _report_saturated(report: Report, saturated: Measured, echo: Measured) -> None:
+    must = (Goal(12_000, at_least=True), Goal(0.5, at_least=True, of_ratio=True))
+    rate = saturated.rate
+    report.add(NAME, "throughput", rate, "messages/s", reference="echo", beside=echo.rate, goals=must)
+    report.add(NAME, "throughput p50", saturated.result.p50_ms, "ms")
+    report.add(NAME, "throughput p99", saturated.result.p99_ms, "ms")
+    report.add(
+        NAME,
+        "throughput server CPU",
+        saturated.cpu_us(saturated.server_cpu_seconds),
+        "µs/message",
+        reference="echo",
+        beside=echo.cpu_us(echo.server_cpu_seconds),
+    )
+    _note_full_client(report, saturated, "throughput")
+
+
+def _report_paced(report: Report, paced: Measured) -> None:
+    report.add(NAME, "paced rate", paced.rate, "messages/s")
+    report.add(NAME, "paced p50", paced.result.p50_ms, "ms")
+    report.add(NAME, "paced p99", paced.result.p99_ms, "ms", goals=(Goal(25),))
+    server, database = paced.cpu_us(paced.server_cpu_seconds), paced.cpu_us(paced.database_cpu_seconds)
+    report.add(NAME, "paced server CPU", server, "µs/message", goals=(Goal(150),))
+    report.add(NAME, "paced database CPU", database, "µs/message")
+
+
+def _report_stored(report: Report, server: Server, runs: tuple[Measured, ...]) -> None:
+    acknowledged = sum(sum(measured.result.answered) for measured in runs)
+    missing = sum(_missing(server, measured) for measured in runs)
+    rejected = sum(measured.result.rejected for measured in runs)
+    report.add(NAME, "acknowledged", acknowledged, "positions")
+    report.add(NAME, "acknowledged but not stored", missing, "positions", goals=(Goal(0),))
+    report.add(NAME, "rejected", rejected, "positions", goals=(Goal(0),))
+
+
+def _phones(group: int, count: int) -> tuple[str, ...]:
+    return tuple(f"13{group}{number:08d}" for number in range(1, count + 1))
+
+
+def _cpu_of_process(pid: int) -> Callable[[], tuple[float, float]]:
+    return lambda: (machine.cpu_seconds(pid), 0.0)
+
+
+def _cpu_of_server(server: Server) -> Callable[[], tuple[float, float]]:
+    return lambda: (server.cpu_seconds(), server.database_cpu_seconds())
+
+
+def _measure(
+    host: str,
+    port: int,
+    phones: tuple[str, ...],
+    mode: str,
+    seconds: float,
+    cpu: Callable[[], tuple[float, float]],
+) -> Measured:
+    """Run a load; `cpu` tells what server and database have used so far.
+
+    Raises:
+        BenchError: the client failed.
+    """
+    # Device times of a day ago: however fast the messages come, none lies in the future.
+    first = (datetime.now(UTC) - timedelta(days=1)).replace(microsecond=0)
+    load = TerminalLoad(
+        host=host,
+        port=port,
+        phones=phones,
+        mode=mode,
+        seconds=seconds,
+        warm_seconds=min(2.0, seconds),
+        rate=PACED_RATE,
+        first_epoch=first.timestamp(),
+    )
+    before = after = (0.0, 0.0)
+    try:
+        with run_program("terminals", load, limit_seconds=2 * seconds + LOGIN_SECONDS) as program:
+            for told in program.listen():
+                match told:
+                    case Mark("begin"):
+                        before = cpu()
+                    case Mark("end"):
+                        after = cpu()
+                    case TerminalResult():
+                        return Measured(load, told, after[0] - before[0], after[1] - before[1])
+                    case _:
+                        pass
+    except LoadFailed as error:
+        raise BenchError(f"{mode}: {error}") from error
+    raise BenchError(f"{mode}: the client gave no result")
+
+
+def _idle_bytes(server: Server, count: int) -> float:
+    """Memory that the server takes for one connected, logged-in, silent terminal."""
+    load = TerminalLoad(
+        host=server.host, port=server.jt808_port, phones=_phones(3, count), mode="idle", seconds=2.0
+    )
+    before = server.resident_bytes()
+    with run_program("terminals", load, limit_seconds=LOGIN_SECONDS) as program:
+        try:
+            program.hear(TerminalResult)
+        except LoadFailed as error:
+            raise BenchError(f"idle: {error}") from error
+        return (server.resident_bytes() - before) / count
+
+
+def _missing(server: Server, measured: Measured) -> int:
+    """Count the positions that were acknowledged and are not found over HTTP."""
+    load = measured.load
+    messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
+    with server.client() as client:
+        ids = {
+            device["uniqueId"]: device["id"]
+            for device in client.get("/devices", params={"all": "true"}).json()
+        }
+
+        def missing_of(place: int) -> int:
+            answered = measured.result.answered[place]
+            expected = {messages.device_time(number) for number in range(answered)}
+            if not expected:
+                return 0
+            return len(expected - _stored_times(client, ids[load.phones[place]], messages, answered))
+
+        # Four at once keep the server busy without a queue in front of it.
+        with ThreadPoolExecutor(4) as pool:
+            return sum(pool.map(missing_of, range(len(load.phones))))
+
+
+def _stored_times(
+    client: httpx.Client, device_id: int, messages: LocationMessages, count: int
+) -> set[datetime]:
+    span: dict[str, str | int] = {
+        "deviceId": device_id,
+        "from": _iso(messages.first - timedelta(seconds=1)),
+        "to": _iso(messages.device_time(count)),
+    }
+    answer = client.get("/positions", params=span)
+    if answer.status_code != 200:
+        raise BenchError(f"GET /positions answered {answer.status_code}: {answer.text[:200]}")
+    return {datetime.fromisoformat(position["fixTime"]) for position in answer.json()}
+
+
+def _iso(instant: datetime) -> str:
+    return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _note_full_client(report: Report, measured: Measured, what: str) -> None:
+    if measured.result.cpu_share > FULL_CLIENT:
+        share = measured.result.cpu_share
+        report.note(f"{what}: the client was at {share:.0%} of a core; the server could do more")
+
+
+def _note_durability(report: Report, server: Server) -> None:
+    """Say how durable the acknowledged positions are, as the server logged it at its start."""
+    found = re.findall(r"\b(fsync|full_page_writes|synchronous_commit)\b\W{1,3}(\w+)", server.log)
+    if found:
+        report.note("database: " + ", ".join(f"{name} {value}" for name, value in dict(found).items()))
+    else:
+        report.note("database: the server does not say whether fsync is on")

@@ -1,0 +1,180 @@
+"""What a message between actors costs, and what an idle actor weighs."""
+
+import gc
+import statistics
+import time
+import tracemalloc
+from collections.abc import Awaitable, Callable, Hashable
+from typing import TypeVar
+
+import trio
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.options import Options, Step
+from motorpool.bench.scenarios import pykka_actors
+from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, Ref, Request, SupervisorSpec, open_system
+
+NAME = "mailbox"
+TITLE = "tell, ask and idle memory of actors, beside Trio channels and Pykka"
+STEPS = 4
+BURST = 100
+RUNS = 5
+"""Of which the median counts."""
+
+
+class Note:
+    """Told; nothing comes back."""
+
+    __slots__ = ()
+
+
+class Question(Request[int]):
+    """Asked; a number comes back."""
+
+    __slots__ = ()
+
+
+K = TypeVar("K", bound=Hashable)
+
+Message = Note | Question
+NOTE, QUESTION = Note(), Question()
+RESIDENT: Kind[None, Message] = Kind("bench_resident")
+ON_DEMAND: Kind[int, Message] = Kind("bench_on_demand")
+
+
+class Counter(Actor[Message]):
+    """The least that an actor can do."""
+
+    __slots__ = ("handled",)
+
+    def __init__(self) -> None:
+        self.handled = 0
+
+    def handle(self, message: Message) -> object:
+        """Count it."""
+        self.handled += 1
+        return self.handled
+
+
+TREE = SupervisorSpec(
+    name="bench",
+    children=(
+        ChildSpec(kind=RESIDENT, factory=Counter),
+        DynamicSpec(kind=ON_DEMAND, factory=lambda _: Counter(), name="demand", idle_seconds=None),
+    ),
+)
+
+
+def run(options: Options, report: Report, step: Step) -> None:
+    """Measure idle memory, bursts of tells and asks; then channels and Pykka the same way."""
+    seconds = options.span(1.0)
+    step(f"{options.actors} idle actors")
+    report.add(
+        NAME, "idle on-demand actor", trio.run(_idle_bytes, options.actors), "bytes", goals=(Goal(1024),)
+    )
+    step("tell")
+    must = (Goal(1.0),)
+    report.add(
+        NAME,
+        f"tell resident, bursts of {BURST}",
+        trio.run(_tell_us, RESIDENT, None, seconds),
+        "µs",
+        goals=must,
+    )
+    report.add(
+        NAME,
+        f"tell on demand, bursts of {BURST}",
+        trio.run(_tell_us, ON_DEMAND, 1, seconds),
+        "µs",
+        goals=must,
+    )
+    step("ask")
+    channel = trio.run(_channel_us, seconds)
+    report.add(NAME, "one-shot channel", channel, "µs")
+    must = (Goal(1.2, of_ratio=True),)
+    resident, on_demand = trio.run(_ask_us, RESIDENT, None, seconds), trio.run(_ask_us, ON_DEMAND, 1, seconds)
+    for metric, asked in (("ask resident", resident), ("ask on demand", on_demand)):
+        report.add(NAME, metric, asked, "µs", reference="one-shot channel", beside=channel, goals=must)
+    step("Pykka")
+    pykka_actors.run(report, NAME, seconds, BURST)
+
+
+async def _median_us(round_of: Callable[[], Awaitable[int]], seconds: float) -> float:
+    """Repeat a round, which answers how many messages it passed; the median of some runs, for one message."""
+    costs = []
+    for _ in range(RUNS):
+        passed, begin = 0, time.perf_counter()
+        while (elapsed := time.perf_counter() - begin) < seconds / RUNS:
+            passed += await round_of()
+        costs.append(elapsed / passed * 1e6)
+    return statistics.median(costs)
+
+
+async def _tell_us(kind: Kind[K, Message], key: K, seconds: float) -> float:
+    async with open_system(TREE) as system:
+        ref: Ref[Message] = system.ref(kind, key)
+        expected = await ref.ask(QUESTION)
+
+        async def burst() -> int:
+            nonlocal expected
+            for _ in range(BURST):
+                await ref.tell(NOTE)
+            # A resident actor drains in its own task.
+            await trio.lowlevel.checkpoint()
+            expected += BURST
+            return BURST
+
+        cost = await _median_us(burst, seconds)
+        handled = await ref.ask(QUESTION)
+        if handled != expected + 1:
+            raise AssertionError(f"{handled} messages were handled, {expected + 1} sent")
+        return cost
+
+
+async def _ask_us(kind: Kind[K, Message], key: K, seconds: float) -> float:
+    async with open_system(TREE) as system:
+        ref: Ref[Message] = system.ref(kind, key)
+
+        async def ask() -> int:
+            await ref.ask(QUESTION)
+            return 1
+
+        return await _median_us(ask, seconds)
+
+
+async def _channel_us(seconds: float) -> float:
+    """The reference of an ask: a task reads requests from a channel, each with a channel for its answer."""
+    requests, inbox = trio.open_memory_channel[trio.MemorySendChannel[int]](BURST)
+
+    async def answer() -> None:
+        async for reply in inbox:
+            reply.send_nowait(1)
+
+    async def ask() -> int:
+        reply, answered = trio.open_memory_channel[int](1)
+        requests.send_nowait(reply)
+        await answered.receive()
+        return 1
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answer)
+        cost = await _median_us(ask, seconds)
+        nursery.cancel_scope.cancel()
+    return cost
+
+
+async def _idle_bytes(count: int) -> float:
+    async with open_system(TREE) as system:
+        system.ref(ON_DEMAND, -1).tell_nowait(NOTE)
+        gc.collect()
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
+        for key in range(count):
+            system.ref(ON_DEMAND, key).tell_nowait(NOTE)
+        gc.collect()
+        after = tracemalloc.get_traced_memory()[0]
+        # The keys themselves are part of what an actor costs.
+        tracemalloc.stop()
+        if system.count(ON_DEMAND) != count + 1:
+            raise AssertionError(f"{system.count(ON_DEMAND)} actors live, {count + 1} were called")
+        return (after - before) / count

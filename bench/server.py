@@ -1,0 +1,157 @@
+"""A server of its own for a measurement: started as a process, spoken to from outside, taken down again."""
+
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import httpx
+
+from motorpool.bench import machine
+from motorpool.bench.options import BenchError
+
+EMAIL = "bench@example.org"
+START_SECONDS = 60.0
+STOP_SECONDS = 15.0
+_DEVICE_PORTS = (5015, 5263, 5363, 5055)
+
+
+class Server:
+    """A running server with an administrator, on loopback."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path, http_port: int, offset: int) -> None:
+        self.process = process
+        self.folder = folder
+        self.url = f"http://127.0.0.1:{http_port}"
+        self.host = "127.0.0.1"
+        self.offset = offset
+        self.password = ""
+
+    @property
+    def jt808_port(self) -> int:
+        """Of the terminals."""
+        return 5015 + self.offset
+
+    @property
+    def log(self) -> str:
+        """What the server wrote so far."""
+        return (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
+
+    def client(self) -> httpx.Client:
+        """Make an HTTP client that is logged in as the administrator."""
+        return httpx.Client(base_url=f"{self.url}/api", auth=(EMAIL, self.password), timeout=60.0)
+
+    def cpu_seconds(self) -> float:
+        """CPU of the server process so far, PostgreSQL not included."""
+        return machine.cpu_seconds(self.process.pid)
+
+    def resident_bytes(self) -> int:
+        """Memory of the server process, PostgreSQL not included."""
+        return machine.resident_bytes(self.process.pid)
+
+    def database_cpu_seconds(self) -> float:
+        """CPU of the embedded PostgreSQL so far, all its processes that live now."""
+        postmaster = self._postmaster()
+        total = 0.0
+        for pid in [] if postmaster is None else [postmaster, *machine.children(postmaster)]:
+            with contextlib.suppress(ProcessLookupError):
+                total += machine.cpu_seconds(pid)
+        return total
+
+    def _postmaster(self) -> int | None:
+        for path in self.folder.rglob("postmaster.pid"):
+            return int(path.read_text(encoding="utf-8").split("\n", 1)[0])
+        return None
+
+    def await_health(self) -> None:
+        """Wait until the server answers that all works.
+
+        Raises:
+            BenchError: it ended, or did not get there in time.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise BenchError(f"the server ended at its start: {self._last_words()}")
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{self.url}/api/health", timeout=5.0).status_code == 200:
+                    return
+            time.sleep(0.1)
+        raise BenchError(f"the server did not start within {START_SECONDS:g} s: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = [line for line in self.log.splitlines() if line.strip()]
+        return lines[-1] if lines else "it said nothing"
+
+
+@contextlib.contextmanager
+def run_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Start a server in a temporary folder; unknown terminals register themselves.
+
+    Raises:
+        BenchError: it does not start.
+    """
+    with tempfile.TemporaryDirectory(prefix="motorpool-bench-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        # PostgreSQL may run as another user, who must be able to enter.
+        folder.chmod(0o755)
+        http_port, offset = _free_port(), _free_offset()
+        password = secrets.token_urlsafe(12)
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("MOTORPOOL_")}
+        environment |= {
+            "MOTORPOOL_DATA": str(folder / "data"),
+            "MOTORPOOL_BIND": f"127.0.0.1:{http_port}",
+            "MOTORPOOL_DEVICE_HOST": "127.0.0.1",
+            "MOTORPOOL_PORT_OFFSET": str(offset),
+            "MOTORPOOL_ADMIN_EMAIL": EMAIL,
+            "MOTORPOOL_ADMIN_PASSWORD": password,
+            "MOTORPOOL_REGISTER_UNKNOWN": "true",
+            **(settings or {}),
+        }
+        with (folder / "server.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "motorpool", "serve"],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        server = Server(process, folder, http_port, offset)
+        server.password = password
+        try:
+            server.await_health()
+            yield server
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _free_offset() -> int:
+    """Find an offset at which all device ports are free now, below the range of outgoing connections."""
+    for offset in range(10_000 + secrets.randbelow(4000), 26_000, 7):
+        with contextlib.ExitStack() as stack:
+            try:
+                for port in _DEVICE_PORTS:
+                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port + offset))
+            except OSError:
+                continue
+            return offset
+    raise BenchError("no free ports for a server")

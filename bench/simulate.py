@@ -1,0 +1,186 @@
+"""`motorpool simulate`: simulated vehicles and phones, or a recording, against any server."""
+
+import argparse
+import logging
+import os
+import signal
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+import trio
+
+from motorpool.bench.fleet import Fleet, plan_fleet
+from motorpool.bench.replay import replay
+from motorpool.bench.target import Account, RegistrationRefused, Target, register
+from motorpool.codecs.errors import CodecError
+from motorpool.runtime.clock import SystemClock
+
+EMAIL, PASSWORD = "MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"
+
+_log = logging.getLogger(__name__)
+
+
+class WrongArguments(Exception):
+    """The command line cannot be carried out; the text is one sentence."""
+
+
+class Login(msgspec.Struct, frozen=True):
+    """What a credentials file holds, as JSON."""
+
+    email: str
+    password: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    add = parser.add_argument
+    add("--server", metavar="URL", help="register missing devices there: http://127.0.0.1:8082")
+    add("--email", help=f"who registers them (or {EMAIL})")
+    add("--password", help=f"better given by {PASSWORD} or --credentials: others see the command line")
+    add("--credentials", type=Path, metavar="FILE", help='file of mode 0600: {"email": …, "password": …}')
+    add("--host", help="where the devices connect (default: the host of --server, else 127.0.0.1)")
+    add("--port-offset", type=int, default=0, help="added to every device port (default 0)")
+    add("--vehicles", type=int, default=5, help="JT/T 808 vehicles with cameras (default 5)")
+    add("--phones", type=int, default=0, help="OsmAnd phones (default 0)")
+    add("--channels", type=int, default=2, help="cameras of a vehicle (default 2)")
+    add("--interval", type=float, default=5.0, help="seconds between positions (default 5)")
+    add("--fps", type=int, default=15, help="pictures a second (default 15)")
+    add("--h265", type=int, default=0, metavar="COUNT", help="vehicles that film H.265 (default 0)")
+    add("--seed", type=int, default=1, help="another seed is another fleet (default 1)")
+    add("--replay", type=Path, metavar="FILE", help="play back what `serve --record` wrote, instead")
+    add("--speed", type=float, default=1.0, help="of the replay: 2 is twice as fast (default 1)")
+    add("--end-with-input", action="store_true", help="end when the standard input is closed")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate until interrupted; 0, or 2 for a wrong command line, 1 if the server wants no such devices."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    # One line a request, with its query, is more than anybody wants to read of an HTTP client.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        return trio.run(_simulate, args)
+    except WrongArguments as error:
+        sys.stderr.write(f"motorpool simulate: {error}\n")
+        return 2
+    except (RegistrationRefused, CodecError, OSError) as error:
+        sys.stderr.write(f"motorpool simulate: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 0
+
+
+async def _simulate(args: argparse.Namespace) -> int:
+    target = find_target(args)
+    fleet, account = find_fleet(args), find_account(args, os.environ)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_await_signal, nursery.cancel_scope)
+        if args.end_with_input:
+            nursery.start_soon(_await_end_of_input, nursery.cancel_scope)
+        if args.replay is not None:
+            played = await replay(args.replay, target, args.speed)
+            counts = (played.connections, played.failed, played.bytes_sent)
+            _log.info("played %d connections (%d failed), %d bytes", *counts)
+        else:
+            await _drive(fleet, account, target)
+        nursery.cancel_scope.cancel()
+    return 0
+
+
+async def _drive(fleet: Fleet, account: Account | None, target: Target) -> None:
+    if account is not None:
+        added = await register(account, fleet.devices())
+        _log.info(
+            "%d devices registered at %s, %d were there", added, account.server, len(fleet.devices()) - added
+        )
+    _log.info("%d vehicles and %d phones set out for %s", len(fleet.vehicles), len(fleet.phones), target.host)
+    await fleet.run(target, SystemClock())
+
+
+async def _await_signal(scope: trio.CancelScope) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            scope.cancel()
+            return
+
+
+async def _await_end_of_input(scope: trio.CancelScope) -> None:
+    async with trio.lowlevel.FdStream(os.dup(sys.stdin.fileno())) as standard_input:
+        while await standard_input.receive_some(4096):
+            pass
+    scope.cancel()
+
+
+def find_target(args: argparse.Namespace) -> Target:
+    """Where the devices connect, by the command line."""
+    host = args.host or (urlsplit(args.server).hostname if args.server else None) or "127.0.0.1"
+    return Target(host=host, port_offset=args.port_offset)
+
+
+def find_fleet(args: argparse.Namespace) -> Fleet:
+    """Plan the fleet of the command line.
+
+    Raises:
+        WrongArguments: a number makes no sense.
+    """
+    limits = (
+        ("vehicles", 0, 99_999),
+        ("phones", 0, 49_999),
+        ("channels", 1, 31),
+        ("interval", 0.1, 86_400),
+        ("fps", 1, 60),
+        ("h265", 0, 99_999),
+        ("seed", 0, 999),
+        ("speed", 0.001, 1000),
+    )
+    for name, least, most in limits:
+        if not least <= getattr(args, name) <= most:
+            raise WrongArguments(f"--{name} must lie between {least:g} and {most:g}")
+    return plan_fleet(
+        vehicles=args.vehicles,
+        phones=args.phones,
+        channels=args.channels,
+        interval_seconds=args.interval,
+        seed=args.seed,
+        h265=args.h265,
+        frames_per_second=args.fps,
+    )
+
+
+def find_account(args: argparse.Namespace, environ: Mapping[str, str]) -> Account | None:
+    """Find who registers the devices; None without --server: then they have to be known.
+
+    Raises:
+        WrongArguments: credentials are missing, or lie open.
+    """
+    if not args.server:
+        return None
+    if urlsplit(args.server).scheme not in ("http", "https"):
+        raise WrongArguments("--server must be an address such as http://127.0.0.1:8082")
+    email = args.email or environ.get(EMAIL)
+    password = args.password or environ.get(PASSWORD)
+    if args.credentials is not None:
+        login = read_credentials(args.credentials)
+        email, password = login.email, login.password
+    if not email or not password:
+        raise WrongArguments(f"--server needs --credentials, or {EMAIL} and {PASSWORD}")
+    return Account(server=args.server.rstrip("/"), email=email, password=password)
+
+
+def read_credentials(path: Path) -> Login:
+    """Read a login that nobody else may read.
+
+    Raises:
+        WrongArguments: it is missing, open to others, or no such file.
+    """
+    try:
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise WrongArguments(f"{path} must be readable by its owner only (chmod 600)")
+        return msgspec.json.decode(path.read_bytes(), type=Login)
+    except OSError as error:
+        raise WrongArguments(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise WrongArguments(f'{path} must hold {{"email": …, "password": …}}') from error

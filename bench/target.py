@@ -1,0 +1,88 @@
+"""The server that simulated devices talk to: where it is, and how it gets to know them."""
+
+import logging
+from collections.abc import Sequence
+
+import httpx
+import msgspec
+import trio
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 15.0
+
+_log = logging.getLogger(__name__)
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where devices connect."""
+
+    host: str
+    port_offset: int = 0
+    """Added to every usual device port."""
+
+    def port(self, usual: int) -> int:
+        """Return the port of a protocol whose usual one this is."""
+        return usual + self.port_offset
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """Who registers the devices over the API."""
+
+    server: str
+    """Address of the server: "http://127.0.0.1:8082"."""
+    email: str
+    password: str
+
+
+class NewDevice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A device as `POST /devices` takes it."""
+
+    name: str
+    unique_id: str
+    model: str
+    category: str
+    attributes: dict[str, int]
+
+
+class RegistrationRefused(Exception):
+    """The server does not let us register devices; the text says why."""
+
+
+async def register(account: Account, devices: Sequence[NewDevice]) -> int:
+    """Register the devices that the server does not know yet, and count them; wait until there is a server.
+
+    Raises:
+        RegistrationRefused: wrong credentials, or the server does not want such a device.
+    """
+    auth = (account.email, account.password)
+    async with httpx.AsyncClient(base_url=f"{account.server}/api", auth=auth, timeout=30.0) as client:
+        listed = await _request(client, "GET", "/devices", params={"all": "true"})
+        known = {device["uniqueId"] for device in listed.json()}
+        missing = [device for device in devices if device.unique_id not in known]
+        for device in missing:
+            await _request(client, "POST", "/devices", json=msgspec.to_builtins(device))
+        return len(missing)
+
+
+async def _request(
+    client: httpx.AsyncClient,
+    method: str,
+    path: str,
+    *,
+    params: dict[str, str] | None = None,
+    json: object = None,
+) -> httpx.Response:
+    """Send a request, again and again while the server is not there or not ready."""
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            answer = await client.request(method, path, params=params, json=json)
+        except httpx.TransportError as error:
+            _log.info("no server at %s yet: %s", client.base_url, error)
+        else:
+            if answer.status_code == 200:
+                return answer
+            if answer.status_code < 500:
+                raise RegistrationRefused(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
+        await trio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)

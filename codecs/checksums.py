@@ -1,0 +1,24 @@
+"""Checksums that device protocols close their frames with."""
+
+
+def xor8(data: bytes) -> int:
+    """All bytes combined by exclusive or, 0 to 255; 0 over a frame that ends with its own check byte.
+
+    Folds the bytes as one big integer, which costs a tenth of a loop in Python (`measured.md`).
+    """
+    folded = int.from_bytes(data, "big")
+    size = len(data)
+    if size > 128:
+        shift = 1 << (size * 4 - 1).bit_length()
+        while shift > 512:
+            folded ^= folded >> shift
+            shift >>= 1
+    if size > 32:
+        folded ^= folded >> 512
+        folded ^= folded >> 256
+    if size > 16:
+        folded ^= folded >> 128
+    folded ^= folded >> 64
+    folded ^= folded >> 32
+    folded ^= folded >> 16
+    return (folded ^ folded >> 8) & 0xFF

@@ -1,0 +1,82 @@
+"""What the platform answers, and the receipts that stand for it until it may go out (jt808-jt1078 1.3).
+
+A receipt is an integer: from the low end serial and id of the message to be answered, a media id, the kind of
+answer, and the identity's key, so that one connection may speak for several terminals.
+"""
+
+from struct import pack
+
+from motorpool.codecs.devices.jt808_frames import Identity, seal
+from motorpool.codecs.reports import Receipt
+
+GENERAL_ANSWER = 0x8001
+REGISTER_ANSWER = 0x8100
+MEDIA_ANSWER = 0x8800
+
+DONE, FAILED, BAD, UNSUPPORTED = range(4)
+"""Results of 0x8001."""
+NO_SUCH_TERMINAL = 4
+"""Result of 0x8100."""
+
+GENERAL, REGISTRATION, MEDIA, MEDIA_PACKETS = range(4)
+"""Kinds of answer. The last packet of a subpackaged file gets 0x8001 beside 0x8800."""
+
+IDENTITY_SHIFT = 72
+_KIND_SHIFT = 64
+_MEDIA_SHIFT = 32
+
+
+def note(identity_bits: int, message_id: int, serial: int, kind: int = GENERAL, media_id: int = 0) -> int:
+    """The receipt of a message; `identity_bits` is the identity's key shifted by `IDENTITY_SHIFT`."""
+    return identity_bits | kind << _KIND_SHIFT | media_id << _MEDIA_SHIFT | message_id << 16 | serial
+
+
+class Answers:
+    """Writes answers and keeps count of the platform's own serial."""
+
+    __slots__ = ("_identity", "_identity_key", "_serial")
+
+    def __init__(self) -> None:
+        self._serial = 0
+        self._identity_key = -1
+        self._identity = Identity(bytes(6), modern=False)
+
+    def next_serial(self) -> int:
+        """0 to 65535, then again from 0."""
+        serial = self._serial
+        self._serial = serial + 1 & 0xFFFF
+        return serial
+
+    def accept(self, receipt: Receipt) -> bytes:
+        """What the message behind the receipt is answered when all went well."""
+        assert isinstance(receipt, int)
+        kind = receipt >> _KIND_SHIFT & 0xFF
+        if kind == GENERAL:
+            return self._general(receipt, DONE)
+        if kind == REGISTRATION:
+            identity = self._identity_of(receipt)
+            # Any text does as authentication code; the server asks for none that it would have to keep.
+            body = pack(">HB", receipt & 0xFFFF, DONE) + identity.number.encode()
+            return seal(identity, REGISTER_ANSWER, self.next_serial(), body)
+        packet = self._general(receipt, DONE) if kind == MEDIA_PACKETS else b""
+        media_id = (receipt >> _MEDIA_SHIFT & 0xFFFF_FFFF).to_bytes(4, "big")
+        return packet + seal(self._identity_of(receipt), MEDIA_ANSWER, self.next_serial(), media_id)
+
+    def refuse(self, receipt: Receipt, result: int = FAILED) -> bytes:
+        """The answer to a message that is not taken."""
+        assert isinstance(receipt, int)
+        if receipt >> _KIND_SHIFT & 0xFF == REGISTRATION:
+            body = pack(">HB", receipt & 0xFFFF, NO_SUCH_TERMINAL)
+            return seal(self._identity_of(receipt), REGISTER_ANSWER, self.next_serial(), body)
+        return self._general(receipt, result)
+
+    def _general(self, receipt: int, result: int) -> bytes:
+        body = pack(">HHB", receipt & 0xFFFF, receipt >> 16 & 0xFFFF, result)
+        return seal(self._identity_of(receipt), GENERAL_ANSWER, self.next_serial(), body)
+
+    def _identity_of(self, receipt: int) -> Identity:
+        key = receipt >> IDENTITY_SHIFT
+        if key != self._identity_key:
+            self._identity_key = key
+            self._identity = Identity.from_key(key)
+        return self._identity

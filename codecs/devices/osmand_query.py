@@ -1,0 +1,189 @@
+"""The query and form parameters of an OsmAnd request as a report (protocols 1)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs
+
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.reports import PositionReport
+
+MAX_PARAMETERS = 256
+
+_MILLISECONDS_FROM = (1 << 31) - 1
+"""Timestamps from here on are milliseconds."""
+_TAKEN = frozenset(
+    (
+        "id",
+        "deviceid",
+        "timestamp",
+        "lat",
+        "lon",
+        "location",
+        "valid",
+        "speed",
+        "bearing",
+        "heading",
+        "altitude",
+        "accuracy",
+        "hdop",
+        "batt",
+        "driverUniqueId",
+        "charge",
+        "cell",
+        "wifi",
+        "notificationToken",  # the user's, for push messages; nothing the vehicle tells
+    )
+)
+"""Parameters with a meaning of their own; any other becomes an attribute."""
+
+
+def read_query(query: str) -> tuple[str, PositionReport]:
+    """The unique id and the report of a query string or form body.
+
+    Raises:
+        CodecError: no id, or a number or time that is none.
+    """
+    try:
+        fields = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    except ValueError:
+        raise CodecError(f"more than {MAX_PARAMETERS} parameters") from None
+    unique_id = _first(fields, "id") or _first(fields, "deviceid")
+    if not unique_id:
+        raise CodecError("no id")
+    place = _place(fields)
+    stamp = _first(fields, "timestamp")
+    return unique_id, PositionReport(
+        attributes=_attributes(fields),
+        device_time=parse_time(stamp) if stamp else None,
+        located=place is not None,
+        valid=place is not None and _first(fields, "valid").lower() in ("", "true", "1"),
+        latitude=place[0] if place else 0.0,
+        longitude=place[1] if place else 0.0,
+        altitude=_number(fields, "altitude"),
+        speed=_number(fields, "speed"),
+        course=_number(fields, "bearing") or _number(fields, "heading"),
+        accuracy=_number(fields, "accuracy"),
+        network=_network(fields.get("cell", ()), fields.get("wifi", ())),
+    )
+
+
+def parse_time(stamp: str | float) -> datetime:
+    """Seconds, milliseconds, ISO 8601 or `yyyy-MM-dd HH:mm:ss`; without a zone UTC.
+
+    Raises:
+        CodecError: none of these.
+    """
+    try:
+        if isinstance(stamp, str) and ("-" in stamp[1:] or ":" in stamp):
+            # In a query an unescaped + has become a blank.
+            moment = datetime.fromisoformat(stamp.replace(" ", "+") if "T" in stamp else stamp)
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        number = float(stamp)
+        return datetime.fromtimestamp(number if number < _MILLISECONDS_FROM else number / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise CodecError(f"{str(stamp)[:40]!r} is no time") from None
+
+
+def checked_place(latitude: float, longitude: float) -> tuple[float, float]:
+    """Degrees.
+
+    Raises:
+        CodecError: no place on earth.
+    """
+    if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
+        raise CodecError("no such latitude and longitude")
+    return latitude, longitude
+
+
+def _first(fields: Mapping[str, Sequence[str]], name: str) -> str:
+    return fields.get(name, ("",))[0].strip()
+
+
+def _number(fields: Mapping[str, Sequence[str]], name: str) -> float:
+    text = _first(fields, name)
+    return _parse_number(name, text) if text else 0.0
+
+
+def _parse_number(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise CodecError(f"{name} is no number")
+    return number
+
+
+def _place(fields: Mapping[str, Sequence[str]]) -> tuple[float, float] | None:
+    latitude, longitude = _first(fields, "lat"), _first(fields, "lon")
+    if not latitude or not longitude:
+        latitude, _, longitude = _first(fields, "location").partition(",")
+    if not latitude or not longitude:
+        return None
+    return checked_place(_parse_number("lat", latitude), _parse_number("lon", longitude))
+
+
+def _attributes(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    attributes: dict[str, Any] = {}
+    if _first(fields, "hdop"):
+        attributes["hdop"] = _number(fields, "hdop")
+    if _first(fields, "batt"):
+        attributes["batteryLevel"] = _number(fields, "batt")
+    if _first(fields, "driverUniqueId"):
+        attributes["driverUniqueId"] = _first(fields, "driverUniqueId")
+    if _first(fields, "charge"):
+        attributes["charge"] = _first(fields, "charge").lower() in ("true", "1")
+    for name in fields:
+        if name not in _TAKEN:
+            attributes[name] = _value(fields[name][0])
+    return attributes
+
+
+def _value(text: str) -> float | bool | str:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        number = math.nan if "_" in text else float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text  # JSON knows neither infinity nor nan
+
+
+def _network(cells: Sequence[str], points: Sequence[str]) -> Mapping[str, Any] | None:
+    towers, stations = [], []
+    for cell in cells:
+        try:
+            numbers = [int(part) for part in cell.split(",")]
+        except ValueError:
+            continue
+        if len(numbers) >= 4 and numbers[2] and numbers[3]:
+            tower = dict(
+                zip(
+                    (
+                        "mobileCountryCode",
+                        "mobileNetworkCode",
+                        "locationAreaCode",
+                        "cellId",
+                        "signalStrength",
+                    ),
+                    numbers,
+                    strict=False,
+                )
+            )
+            towers.append(tower)
+    for point in points:
+        address, _, strength = point.partition(",")
+        station: dict[str, Any] = {"macAddress": address.replace("-", ":").lower()}
+        if strength.lstrip("-").isdecimal():
+            station["signalStrength"] = int(strength)
+        stations.append(station)
+    if not towers and not stations:
+        return None
+    network: dict[str, Any] = {"radioType": "gsm", "considerIp": False}
+    if towers:
+        network["cellTowers"] = towers
+    if stations:
+        network["wifiAccessPoints"] = stations
+    return network

@@ -1,0 +1,119 @@
+"""The head of a JT/T 1078 media packet: its two widths, what its numbers mean, what devices put wrong.
+
+Section numbers are those of `jt808-jt1078.md`.
+"""
+
+from collections.abc import Callable
+from struct import Struct
+
+from motorpool.codecs.media.units import Coding
+
+MAGIC = b"01cd"
+MAGIC_NUMBER = int.from_bytes(MAGIC)
+
+HEADS = {
+    width: Struct(
+        f">IxBH{width}sBBQHHH"
+    )  # magic, mark and payload type, sequence, SIM, channel, type and cut
+    for width in (6, 10)  # mark, timestamp, ms since key frame, ms since picture, length (section 6)
+}
+"""The video head by bytes of SIM. Sound lacks the two intervals, transparent data the timestamp too."""
+
+AUDIO, TRANSPARENT = 3, 4
+"""Data types; those below are pictures: 0 I, 1 P, 2 B."""
+WHOLE, FIRST, LAST, MIDDLE = 0, 1, 2, 3
+"""Cut marks."""
+
+H264_TYPE, H265_TYPE = 98, 99
+PAYLOAD_TYPES = {
+    Coding.G711A: 6,
+    Coding.G711U: 7,
+    Coding.G726: 8,
+    Coding.AAC: 19,
+    Coding.ADPCM: 26,
+    Coding.H264: H264_TYPE,
+    Coding.H265: H265_TYPE,
+}
+"""Table 12 of the standard, as far as we carry it."""
+AUDIO_CODINGS = {number: coding for coding, number in PAYLOAD_TYPES.items() if not coding.is_video} | {
+    21: Coding.AAC,  # HE-AAC and AAC-LC are AAC to us: the ADTS head tells
+    24: Coding.AAC,
+}
+
+_H265_SETS = (b"\x40\x01", b"\x42\x01", b"\x44\x01", b"\x46\x01")  # VPS, SPS, PPS, access unit delimiter
+_H264_SETS = (b"\x67", b"\x47", b"\x27")  # SPS with each nal_ref_idc
+
+
+def sniff_video(payload: bytes, fallback: Coding) -> Coding:
+    """H.264 or H.265 by the first NAL unit; `fallback` where that tells nothing (quirk (exp) of 6.1)."""
+    start = payload.find(b"\0\0\1", 0, 8) + 3
+    if start >= 3:
+        if payload[start : start + 2] in _H265_SETS:
+            return Coding.H265
+        if payload[start : start + 1] in _H264_SETS:
+            return Coding.H264
+    return fallback
+
+
+def split_hisilicon(payload: bytes) -> list[bytes]:
+    """Sound without HiSilicon's `00 01 L 00` heads, a piece for each; as it is where there is none."""
+    pieces = []
+    start = 0
+    while start < len(payload):
+        if len(payload) - start <= 4 or payload[start : start + 2] != b"\0\1" or payload[start + 3] != 0:
+            return [payload]
+        # L counts 16 bit words behind the head: 0xA0 for 320 bytes.
+        stop = start + 4 + 2 * payload[start + 2]
+        if not start + 4 < stop <= len(payload):
+            return [payload]
+        pieces.append(payload[start + 4 : stop])
+        start = stop
+    return pieces or [payload]
+
+
+def sim_width(data: bytes, position: int, is_known: Callable[[str], bool] | None) -> int | None:
+    """Bytes of SIM in the packets at `position` (section 6): 6, 10, 0 for no packet, None for too few bytes.
+
+    A known device decides; else the reading whose packet is followed by another one.
+    """
+    if data[position : position + 4] != MAGIC[: len(data) - position]:
+        return 0
+    if len(data) - position < HEADS[10].size:
+        return None
+    stops = {width: stop for width in (6, 10) if (stop := _packet_stop(data, position, width)) is not None}
+    if len(stops) == 2 and is_known is not None:
+        known = [width for width in stops if is_known(data[position + 8 : position + 8 + width].hex())]
+        if len(known) == 1:
+            return known[0]
+    if len(stops) == 2:
+        followed = {width: _followed(data, stop) for width, stop in stops.items()}
+        if any(followed.values()):
+            stops = {width: stops[width] for width in stops if followed[width]}
+        else:
+            stops = {width: stops[width] for width in stops if followed[width] is None}
+            if stops:
+                return None  # the second packet decides
+    if len(stops) == 2:
+        return 10 if data[position + 8 : position + 10] == b"\0\0" else 6
+    return next(iter(stops), 0)
+
+
+def _packet_stop(data: bytes, position: int, width: int) -> int | None:
+    """Where the packet ends when read with this width; None where its fields make no sense."""
+    _, _, _, sim, _, kind, timestamp, since_key, _, length = HEADS[width].unpack_from(data, position)
+    data_type = kind >> 4
+    if data_type > TRANSPARENT or kind & 15 > MIDDLE or not sim.hex().isdecimal():
+        return None
+    if data_type < AUDIO:
+        return position + width + 24 + int(length)
+    if data_type == AUDIO:
+        return position + width + 20 + int(since_key)
+    return position + width + 12 + (int(timestamp) >> 48)
+
+
+def _followed(data: bytes, stop: int) -> bool | None:
+    """Whether another packet begins at `stop`; None while the bytes to tell are not there."""
+    seen = data[stop : stop + 4]
+    if seen == MAGIC:
+        return True
+    return None if MAGIC.startswith(seen) else False

@@ -1,0 +1,208 @@
+"""Our own steady time for what devices stamp as they like (`jt808-jt1078.md` 7, quirk 6).
+
+Presentation times count 90 kHz ticks, never go back, and are not wrapped at 33 bits: the muxer does that.
+"""
+
+from dataclasses import dataclass
+
+TICKS_PER_SECOND = 90_000
+TICKS_PER_MS = 90
+
+_LONGEST_STEP_MS = 1_000
+"""A larger step between stamps is a jump of the device's clock."""
+_LONGEST_CONFIRMED_STEP_MS = 10_000
+"""…unless the device's own interval says the same: slow cameras and key-frame playback."""
+_SHORTEST_STEP_MS = 5
+"""Stamps closer than 200 pictures a second are no time of pictures (stamps in seconds, say)."""
+_RECENT_SECONDS = 2.0
+_OVERDUE_STEPS = 4
+_SAME_BASE_MS = 250
+"""Sound and picture stamps this close to their arrival are taken to be of one clock."""
+_QUIET_TICKS = 20 * TICKS_PER_MS
+"""Sound follows its own samples while its stamps stay this near."""
+_SNAP_TICKS = 250 * TICKS_PER_MS
+"""Further off than this, sound is set right at once; nearer, bit by bit."""
+_SKEW_TICKS = 40 * TICKS_PER_MS
+"""How far sound on a clock of its own may drift from the pictures it arrives with."""
+_JUMP_REPORT_TICKS = 10 * TICKS_PER_SECOND
+"""A clock that jumps more often than this means nothing, and only its first jump is reported."""
+
+
+@dataclass(slots=True)
+class _Track:
+    timestamp: int = 0
+    pts: int = 0
+    arrival: float = 0.0
+    step: int = 40 * TICKS_PER_MS
+    """Ticks from this unit to the next, as far as we know."""
+    started: bool = False
+
+
+class Timeline:
+    """One camera's pictures and sound on one time; told when things arrive, reads no clock."""
+
+    def __init__(self, start: int = 0, *, live: bool = True) -> None:
+        """`start` is the first presentation time. Not `live`: arrival says nothing of the pictures' pace."""
+        self._live = live
+        self._start = start
+        self._video = _Track()
+        self._audio = _Track()
+        self._stamped = False
+        self._anchor = (0, 0.0)
+        self._pace = 40.0 * TICKS_PER_MS
+        self._paced = 0
+        self._base_difference: float | None = None
+        self._audio_offset = 0
+        self._skew = 0.0
+        self._last_jump = -_JUMP_REPORT_TICKS
+
+    def restart(self, start: int) -> None:
+        """Forget both clocks; what comes next begins at `start`."""
+        step = self._video.step
+        self._start = start
+        self._video = _Track(step=step)
+        self._audio = _Track()
+        self._base_difference = None
+        self._skew = 0.0
+
+    @property
+    def picture_end(self) -> int:
+        """Where the last picture ends, as far as its pace tells."""
+        return self._video.pts + self._video.step
+
+    @property
+    def sound_end(self) -> int:
+        """Where the last unit of sound ends, by its samples."""
+        return self._audio.pts + self._audio.step
+
+    def picture(self, timestamp: int, interval: int, now: float) -> tuple[int, bool]:
+        """The picture's presentation time, and whether the device's clock jumped before it.
+
+        `timestamp` and `interval` in ms as the device says, `now` in seconds of arrival.
+        """
+        video = self._video
+        jumped = False
+        if not video.started:
+            pts = self._start
+            if self._audio.started:
+                pts = self._sound_position(now)
+            video.started = True
+            self._stamped = True  # until the next stamp tells otherwise
+            self._anchor = (pts, now)
+        else:
+            difference = timestamp - video.timestamp
+            if _SHORTEST_STEP_MS <= difference <= _LONGEST_STEP_MS or (
+                0 < difference <= _LONGEST_CONFIRMED_STEP_MS and 10 * abs(difference - interval) <= difference
+            ):
+                video.step = difference * TICKS_PER_MS
+                self._stamped = True
+            else:
+                jumped = not 0 <= difference <= _LONGEST_STEP_MS
+                if self._stamped:
+                    self._anchor = (video.pts, video.arrival)
+                if 1 <= interval <= _LONGEST_STEP_MS:
+                    video.step = interval * TICKS_PER_MS
+                elif not (jumped and self._stamped):
+                    video.step = self._paced_step(now)
+                self._stamped = False
+            pts = video.pts + video.step
+            if not self._stamped and self._audio.started and now - self._audio.arrival < _RECENT_SECONDS:
+                heard = self._sound_position(now)
+                if heard - pts > _SNAP_TICKS:
+                    pts = heard  # the camera paused while its sound went on
+        video.timestamp = timestamp
+        video.pts = pts
+        video.arrival = now
+        return pts, jumped and self._worth_reporting(pts)
+
+    def sound(self, timestamp: int, duration: int, now: float) -> tuple[int, bool]:
+        """The presentation time of a unit of sound, and whether a clock jumped (never beside pictures).
+
+        `duration` in ticks, from its count of samples; the other arguments as for `picture`.
+        """
+        audio, video = self._audio, self._video
+        # A picture that is overdue tells nothing more of the time: the camera may have stopped.
+        beside = video.started and (now - video.arrival) * TICKS_PER_SECOND <= _OVERDUE_STEPS * video.step
+        stamp = timestamp * TICKS_PER_MS
+        jumped = False
+        if audio.started:
+            expected = audio.pts + audio.step
+            difference = timestamp - audio.timestamp
+            regular = 0 < difference <= _LONGEST_STEP_MS
+            jumped = difference != 0 and not regular
+        else:
+            expected = self._picture_position(now) if video.started else self._start
+            regular = False
+        if beside and self._same_base(timestamp, now):
+            self._audio_offset = video.pts - video.timestamp * TICKS_PER_MS
+        elif not regular:
+            # A jump beside pictures is bridged by what they say; else sound just goes on.
+            position = self._picture_position(now) if beside and jumped else expected
+            self._audio_offset = position - stamp
+            if beside:
+                self._follow_pictures(position, now)
+        elif beside:
+            self._follow_pictures(self._audio_offset + stamp, now)
+        error = self._audio_offset + stamp - expected
+        if not audio.started or abs(error) > _SNAP_TICKS:
+            pts = expected + error
+        elif abs(error) > _QUIET_TICKS:
+            pts = expected + error // 8
+        else:
+            pts = expected
+        if audio.started:
+            pts = max(pts, audio.pts + (audio.step >> 1))  # sound that is ahead waits, but never stands still
+        audio.started = True
+        audio.timestamp = timestamp
+        audio.pts = pts
+        audio.step = duration
+        audio.arrival = now
+        return pts, jumped and not beside and self._worth_reporting(pts)
+
+    def _worth_reporting(self, pts: int) -> bool:
+        before, self._last_jump = self._last_jump, pts
+        return pts - before >= _JUMP_REPORT_TICKS
+
+    def _paced_step(self, now: float) -> int:
+        """A step for stamps that stand still: the pace of arrival, smoothed; the usual step in a playback."""
+        if not self._live:
+            return self._video.step
+        arrived = min(now - self._video.arrival, _LONGEST_STEP_MS / 1000) * TICKS_PER_SECOND
+        self._paced += 1
+        self._pace += max(0.05, 1 / self._paced) * (arrived - self._pace)
+        pts, since = self._anchor
+        behind = pts + (now - since) * TICKS_PER_SECOND - self._video.pts - self._pace
+        if abs(behind) > TICKS_PER_SECOND:
+            self._anchor = (self._video.pts + round(self._pace), now)
+            behind = 0.0
+        return max(TICKS_PER_MS, round(min(max(self._pace + 0.1 * behind, self._pace / 4), self._pace * 4)))
+
+    def _sound_position(self, now: float) -> int:
+        """The presentation time that a picture arriving now has, by the sound."""
+        audio = self._audio
+        return audio.pts + min(max(round((now - audio.arrival) * TICKS_PER_SECOND), 0), audio.step)
+
+    def _picture_position(self, now: float) -> int:
+        """The presentation time that sound arriving now has, by the pictures.
+
+        Order of arrival counts more than time: behind a stalled link everything arrives at once.
+        """
+        video = self._video
+        return video.pts + min(max(round((now - video.arrival) * TICKS_PER_SECOND), 0), video.step)
+
+    def _same_base(self, timestamp: int, now: float) -> bool:
+        """Whether one clock stamps sound and pictures: then it says best how they belong together."""
+        since_picture = (self._picture_position(now) - self._video.pts) / TICKS_PER_MS
+        difference = timestamp - self._video.timestamp - since_picture
+        if self._base_difference is None or abs(difference - self._base_difference) > _LONGEST_STEP_MS:
+            self._base_difference = difference
+        self._base_difference += (difference - self._base_difference) / 16
+        return self._stamped and abs(self._base_difference) <= _SAME_BASE_MS
+
+    def _follow_pictures(self, pts: int, now: float) -> None:
+        """Keep sound on its own clock beside the pictures it arrives with."""
+        skew = pts - self._picture_position(now)
+        self._skew += (skew - self._skew) / 32
+        if abs(self._skew) > _SKEW_TICKS:
+            self._audio_offset -= round(skew if abs(skew) > 2 * _SNAP_TICKS else self._skew)
+            self._skew = 0.0

@@ -1,0 +1,393 @@
+"""The life of one actor: from its first message, over crashes and restarts, to its end.
+
+A cell is the fixed point that refs lead to and that keeps the mailbox; actors come and go inside it. It
+costs a few hundred bytes and has tasks only while something waits:
+
+- the *worker* awaits `start`, handlers that wait, and `stop`, and drains what queued meanwhile. A resident
+  actor keeps it, and it parks while there is nothing to do. Any other gives it up when the mailbox is empty;
+- the *body* is the actor's own `run`, if it has one.
+
+With no worker the actor is idle, and a message to it is handled at once in the sender's task
+(`turns.handle_now`), one at a time: what arrives from inside that handler queues behind it.
+
+A life ends in two steps. `ending` is set, once; from then on no message is begun. When the last task has
+left, or the inline turn where there was none, the life is closed and the family decides what comes next:
+`launch` again, now or after a while, or `retire`.
+"""
+
+import logging
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Generic
+
+import trio
+
+from motorpool.runtime.actor import Actor, Context
+from motorpool.runtime.envelope import Envelope, OpenRequests
+from motorpool.runtime.errors import ActorFailed, ActorStopped
+from motorpool.runtime.guard import Guard
+from motorpool.runtime.intensity import RestartHistory
+from motorpool.runtime.kind import M
+from motorpool.runtime.life import End, State
+from motorpool.runtime.mailbox import Mailbox
+from motorpool.runtime.message_timer import MessageTimer
+from motorpool.runtime.timer_heap import Timer
+from motorpool.runtime.turns import work
+
+if TYPE_CHECKING:
+    from motorpool.runtime.family import Family
+
+log = logging.getLogger(__name__)
+
+
+class Cell(Generic[M]):
+    """Where one actor lives. Internal: others hold a `Ref`."""
+
+    __slots__ = (
+        "_body",
+        "_gone",
+        "_settled",
+        "_tasks",
+        "_timer",
+        "actor",
+        "born",
+        "ending",
+        "error",
+        "factory",
+        "family",
+        "handled",
+        "history",
+        "idle",
+        "key",
+        "last_error",
+        "mailbox",
+        "open",
+        "parked",
+        "quiet",
+        "requested",
+        "restarts",
+        "seen",
+        "state",
+        "timers",
+        "watched",
+        "worker",
+    )
+
+    def __init__(self, family: "Family[Any, M]", key: object) -> None:
+        self.family = family
+        self.key = key
+        self.mailbox = Mailbox(family.mailbox_size)
+        self.actor: Actor[M] | None = None
+        self.factory: Callable[[], Actor[M]] | None = None  # its own, where the family's is not used
+        self.state = State.DOWN
+        self.idle = False  # running, no worker, no handler up the stack: messages are handled at once
+        self.worker: trio.CancelScope | None = None
+        self.parked: trio.lowlevel.Task | None = None  # the resident worker while it waits for a message
+        self.requested: End | None = None  # STOP or SUSPEND: what somebody outside wants
+        self.ending: End | None = None
+        self.error: Exception | None = None  # the crash that ended the latest life
+        self.last_error = ""
+        self.handled = 0
+        self.restarts = 0
+        self.history: RestartHistory | None = None
+        self.watched = False  # somebody awaits this start and is told of its failure
+        self.timers: set[Timer] | None = None
+        self.open: OpenRequests | None = None
+        self.born = 0  # `handled` when this life began
+        self.seen = 0  # `handled` at the family's last look for idle actors
+        self.quiet = 0  # looks since it changed
+        self._body: trio.CancelScope | None = None
+        self._tasks = 0
+        self._timer: Timer | None = None  # the deadline of an orderly end, or the wait before a restart
+        self._settled: trio.Event | None = None
+        self._gone: trio.Event | None = None
+
+    @property
+    def path(self) -> str:
+        """Where it stands in the tree."""
+        return self.family.path_of(self.key)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing at all is going on here."""
+        return self.idle and self._body is None
+
+    def launch(self) -> None:
+        """Begin a life: build the actor, start it, handle what waits. A failure is a crash of the actor's."""
+        self.state = State.STARTING
+        self.requested = self.error = self._timer = None
+        self.born = self.handled
+        if self.mailbox.sealed:
+            self.mailbox.unseal()
+        with Guard(self):
+            actor = self.actor = self.family.build(self)
+            actor.context = Context(self)
+            if type(actor).start is not Actor.start or self.family.resident:
+                self.employ()
+                return
+            self.started()
+            if self.mailbox.depth:
+                self.employ()
+            else:
+                self.idle = True
+
+    def started(self) -> None:
+        """Note that `start` is over, and let `run` begin."""
+        assert self.actor is not None
+        self.state = State.RUNNING
+        self._settle()
+        log.log(self.family.life_level, "%s started", self.path)
+        if type(self.actor).run is not Actor.run:
+            self._body = trio.CancelScope()
+            self._tasks += 1
+            self.family.machine.spawn(self._live, self.actor, self._body, name=f"{self.path} run")
+
+    def employ(self, coroutine: "Coroutine[Any, Any, object] | None" = None, item: object = None) -> None:
+        """Take on a worker; it first awaits `coroutine`, which came of handling `item`."""
+        self.idle = False
+        self.worker = trio.CancelScope()
+        self._tasks += 1
+        self.family.machine.spawn(work, self, self.worker, coroutine, item, name=self.path)
+
+    def wake(self) -> None:
+        """Unpark the worker. Only while it is parked."""
+        assert self.parked is not None
+        trio.lowlevel.reschedule(self.parked)
+        self.parked = None
+
+    def own(self, context: Context[M], message: M, interval: float | None = None) -> Timer:
+        """A timer, not yet armed, that tells `message` and ends with the life that `context` belongs to."""
+        if self.actor is None or self.actor.context is not context:
+            raise ActorStopped(self.path)
+        timer = MessageTimer(self, message, interval)
+        if self.timers is None:
+            self.timers = set()
+        self.timers.add(timer)
+        return timer
+
+    def defer(self, envelope: Envelope) -> None:
+        """Remember a request that is handled but not answered yet; it fails if this life ends first."""
+        if self.open is None:
+            self.open = OpenRequests()
+        self.open.add(envelope)
+
+    def end_error(self) -> ActorFailed | ActorStopped:
+        """What those are told whose request was begun and will not be answered because this life ends."""
+        return ActorStopped(self.path) if self.error is None else self._failed(self.error)
+
+    def _failed(self, error: Exception) -> ActorFailed:
+        failed = ActorFailed(self.path)
+        failed.__cause__ = error
+        return failed
+
+    def disown(self, timer: Timer) -> None:
+        """Forget a timer that will not fire again."""
+        if self.timers is not None:
+            self.timers.discard(timer)
+
+    def leave(self, context: Context[M]) -> None:
+        """End by the actor's own wish; no longer its business once it has ended."""
+        if self.actor is not None and self.actor.context is context:
+            self.end(End.LEAVE)
+
+    def request(self, wanted: End) -> None:
+        """End by the wish of others: STOP after what is accepted, SUSPEND after the current message."""
+        if self.state is State.STOPPED or self.requested is End.STOP:
+            return
+        self.requested = wanted
+        if wanted is End.STOP:
+            self.family.refuse(self)
+        if self.state is State.DOWN:
+            self._close()
+            return
+        if self.state is State.STARTING and (wanted is End.SUSPEND or not self.mailbox.depth):
+            self.cut_off()  # nobody needs this start any more
+            return
+        if wanted is End.SUSPEND or self.idle:
+            self.end(wanted)
+            return
+        self._limit_end()
+        if self.parked is not None:
+            self.wake()
+
+    def end(self, reason: End) -> None:
+        """Begin no further message; wind up now, or as soon as the message at hand is finished."""
+        if self.ending is not None:
+            return
+        self.ending = reason
+        if reason in (End.LEAVE, End.IDLE) and not self.family.comes_back:
+            self.family.refuse(self)
+        if self.idle:
+            self.wind_up()
+            return
+        self._limit_end()
+        if self.parked is not None:
+            self.wake()
+
+    def wind_up(self) -> None:
+        """Go on with an end where no worker is there to do it."""
+        assert self.actor is not None
+        self.idle = False
+        self.state = State.STOPPING
+        if type(self.actor).stop is not Actor.stop:
+            self.employ()
+        elif self._body is not None:
+            self._body.cancel()
+        elif self._tasks == 0:
+            self._close()
+            return
+        self._limit_end()
+
+    async def stop_actor(self) -> None:
+        """Run `stop`, then cut off `run`; the worker's last act."""
+        assert self.actor is not None
+        self.state = State.STOPPING
+        with Guard(self):
+            await self.actor.stop()
+        if self._body is not None:
+            self._body.cancel()
+
+    def crash(self, error: Exception, item: object = None) -> None:
+        """End because the actor's code failed, on `item` if it was a message."""
+        self.last_error = f"{type(error).__name__}: {error}"
+        log.error("%s crashed: %s", self.path, self.last_error, exc_info=error)
+        if isinstance(item, Envelope):
+            item.fail(self._failed(error))
+        if self.ending is not None:
+            return
+        self.ending = End.CRASH
+        self.error = error
+        self.idle = False
+        self._cancel_tasks()
+
+    def cut_off(self) -> None:
+        """End at once: what still runs is cancelled, what still waits is not handled."""
+        if self.state is State.DOWN or self.state is State.STOPPED:
+            return
+        if self.ending is None:
+            self.ending = self.requested or End.STOP
+        self.idle = False
+        self._cancel_tasks()
+
+    def worker_left(self) -> None:
+        """Note that the worker's task is over."""
+        self.worker = None
+        if self.ending is None:
+            self.idle = True
+        self._task_left()
+
+    async def wait_settled(self) -> None:
+        """Wait until the start that is under way has succeeded or failed."""
+        if self.state is State.STARTING:
+            if self._settled is None:
+                self._settled = trio.Event()
+            await self._settled.wait()
+
+    def gone(self) -> trio.Event:
+        """Set when the actor has ended and is not about to be restarted. Not for a stopped cell."""
+        if self._gone is None:
+            self._gone = trio.Event()
+        return self._gone
+
+    async def wait_gone(self) -> None:
+        """Wait until the actor has ended and is not about to be restarted."""
+        if self.state is not State.STOPPED:
+            await self.gone().wait()
+
+    def relaunch(self) -> None:
+        """Begin a fresh life at once, after an orderly end, for messages that came meanwhile."""
+        self._pass_on()
+        self.launch()
+
+    def restart_after(self, seconds: float) -> None:
+        """Begin another life after a while; messages wait."""
+        self.restarts += 1
+        self.state = State.DOWN
+        self._timer = self.family.machine.timers.after(seconds, self.launch)
+        log.info("%s restarts in %.2f s", self.path, seconds)
+
+    def rest(self) -> None:
+        """Wait to be launched by a supervisor; messages wait."""
+        self.state = State.DOWN
+        self.requested = None
+
+    def bury(self) -> None:
+        """Give up what was accepted and not handled."""
+        for item in self.mailbox.clear():
+            self._bury(item)
+
+    def turn_away(self) -> None:
+        """Raise ActorStopped in those who wait for room."""
+        for item in self.mailbox.turn_away(lambda: ActorStopped(self.path)):
+            self._bury(item)
+
+    def retire(self) -> None:
+        """End for good. Nobody waits for anything here afterwards."""
+        self.state = State.STOPPED
+        self.mailbox.seal()
+        self.bury()
+        self.turn_away()
+        self.family.forget(self)
+        self._pass_on()
+
+    def _bury(self, item: object) -> None:
+        if isinstance(item, Envelope):
+            item.fail(ActorStopped(self.path))
+        else:
+            self.family.machine.dead_letters.add(self.path, item)
+
+    async def _live(self, actor: Actor[M], scope: trio.CancelScope) -> None:
+        try:
+            with scope, Guard(self):
+                await actor.run()
+        finally:
+            self._body = None
+            self.end(End.LEAVE)
+            self._task_left()
+
+    def _task_left(self) -> None:
+        self._tasks -= 1
+        if self.ending is not None and self._tasks == 0:
+            self._close()
+
+    def _cancel_tasks(self) -> None:
+        if self.worker is not None:
+            self.worker.cancel()
+        if self._body is not None:
+            self._body.cancel()
+        if self._tasks == 0:
+            self._close()
+
+    def _limit_end(self) -> None:
+        if self._timer is None:
+            self._timer = self.family.machine.timers.after(self.family.shutdown_seconds, self._overrun)
+
+    def _overrun(self) -> None:
+        self.last_error = f"did not stop within {self.family.shutdown_seconds:g} s"
+        log.warning("%s %s and was cancelled", self.path, self.last_error)
+        self.cut_off()
+
+    def _close(self) -> None:
+        reason = self.requested or self.ending
+        assert reason is not None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self.timers:
+            self.timers.pop().cancel()
+        if self.open is not None:
+            self.open.fail(self.end_error)
+        if self.state is not State.DOWN and reason is not End.CRASH:
+            log.log(self.family.life_level, "%s %s", self.path, reason.value)
+        self.timers = self.open = self.actor = self.ending = None
+        self.family.closed(self, reason)
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._settled is not None and self.state is not State.STARTING:
+            self._settled.set()
+            self._settled = None
+
+    def _pass_on(self) -> None:
+        if self._gone is not None:
+            self._gone.set()
+            self._gone = None

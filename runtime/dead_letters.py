@@ -1,0 +1,35 @@
+"""Messages that were accepted and that nobody will ever handle: counted, and the last few remembered."""
+
+from collections import deque
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from motorpool.runtime.clock import Clock
+
+REMEMBERED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """One message that was lost. Its content is not kept: it may be large, or secret."""
+
+    path: str
+    """Whom it was for."""
+    message: str
+    """Its class."""
+    time: datetime
+
+
+class DeadLetters:
+    """All of a system's."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.count = 0
+        self.recent: deque[DeadLetter] = deque(maxlen=REMEMBERED)
+
+    def add(self, path: str, message: object) -> None:
+        """Note that `message` for `path` is lost."""
+        self.count += 1
+        self.recent.append(DeadLetter(path, type(message).__name__, self._clock.now()))

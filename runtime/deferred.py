@@ -1,0 +1,42 @@
+"""An answer that comes later: the handler is done, the asker waits on."""
+
+from typing import TYPE_CHECKING, Generic
+
+from motorpool.runtime.kind import T
+
+if TYPE_CHECKING:
+    from motorpool.runtime.envelope import Envelope
+
+
+class Deferred(Generic[T]):
+    """Returned by a handler in place of an answer; the actor goes on with other messages meanwhile.
+
+        def handle(self, message):
+            reply = Deferred()
+            self.waiting.append(reply)
+            return reply            # later, on another message: reply.answer(value)
+
+    The first answer counts. If none comes, the ask ends by its deadline.
+    """
+
+    __slots__ = ("_answered", "_envelope", "_value")
+
+    def __init__(self) -> None:
+        self._envelope: Envelope | None = None
+        self._answered = False
+        self._value: T | None = None
+
+    def answer(self, value: T) -> None:
+        """Hand the asker its answer, now or as soon as the handler has returned."""
+        if self._answered:
+            return
+        self._answered = True
+        self._value = value
+        if self._envelope is not None:
+            self._envelope.answer(value)
+
+    def bind(self, envelope: "Envelope") -> None:
+        """Learn who asked; called by the runtime."""
+        self._envelope = envelope
+        if self._answered:
+            envelope.answer(self._value)

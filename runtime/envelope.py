@@ -1,0 +1,82 @@
+"""A request on its way: what is asked, who waits, and what came back."""
+
+from collections.abc import Callable
+from typing import Final
+
+import trio
+
+from motorpool.runtime.deferred import Deferred
+
+
+class Envelope:
+    """Carries one request and its answer. The first outcome counts; a late one meets nobody."""
+
+    __slots__ = ("_task", "error", "message", "pending", "value")
+
+    def __init__(self, message: object) -> None:
+        self.message: Final = message
+        self.pending = True
+        self.value: object = None
+        self.error: Exception | None = None
+        self._task: trio.lowlevel.Task | None = None
+
+    def answer(self, value: object) -> None:
+        """Hand the asker its answer; with a Deferred, leave it to that."""
+        if type(value) is Deferred:
+            value.bind(self)
+        elif self.pending:
+            self.pending = False
+            self.value = value
+            self._wake()
+
+    def fail(self, error: Exception) -> None:
+        """Raise `error` in the asker."""
+        if self.pending:
+            self.pending = False
+            self.error = error
+            self._wake()
+
+    async def wait(self) -> None:
+        """Wait for the outcome. Cancelled: a later one is dropped."""
+        self._task = trio.lowlevel.current_task()
+        await trio.lowlevel.wait_task_rescheduled(self._abandon)
+
+    def _abandon(self, _: object) -> trio.lowlevel.Abort:
+        self.pending = False
+        self._task = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    def _wake(self) -> None:
+        if self._task is not None:
+            trio.lowlevel.reschedule(self._task)
+            self._task = None
+
+
+class OpenRequests:
+    """Requests whose handler is done and whose answer is deferred: they fail when the actor ends first.
+
+    Those that ended by their deadline are swept out as the rest doubles, so that adding stays O(1).
+    """
+
+    __slots__ = ("_envelopes", "_sweep_at")
+
+    def __init__(self) -> None:
+        self._envelopes: list[Envelope] = []
+        self._sweep_at = 16
+
+    def __len__(self) -> int:
+        """Those remembered, a few ended ones among them."""
+        return len(self._envelopes)
+
+    def add(self, envelope: Envelope) -> None:
+        """Remember one."""
+        self._envelopes.append(envelope)
+        if len(self._envelopes) >= self._sweep_at:
+            self._envelopes = [each for each in self._envelopes if each.pending]
+            self._sweep_at = max(16, 2 * len(self._envelopes))
+
+    def fail(self, error: Callable[[], Exception]) -> None:
+        """Raise an `error()` in each asker that still waits."""
+        for envelope in self._envelopes:
+            envelope.fail(error())
+        self._envelopes.clear()

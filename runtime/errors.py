@@ -1,0 +1,75 @@
+"""What can go wrong between actors. Values are attributes; the text is one sentence."""
+
+
+class ActorError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class ActorStopped(ActorError):
+    """Nobody is behind this ref, and a message does not start anybody."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} has stopped")
+        self.path = path
+
+
+class ActorFailed(ActorError):
+    """The actor crashed on this very request, or while it was being started; the crash is the cause."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} failed")
+        self.path = path
+
+
+class MailboxFull(ActorError):
+    """The mailbox has no room and the sender did not want to wait."""
+
+    def __init__(self, path: str, size: int) -> None:
+        super().__init__(f"the mailbox of {path} holds {size} messages and is full")
+        self.path = path
+        self.size = size
+
+
+class AskTimedOut(ActorError):
+    """No answer in time. Whether the request has been or will be handled is unknown."""
+
+    def __init__(self, path: str, request: str, seconds: float) -> None:
+        super().__init__(f"{path} did not answer {request} within {seconds:g} s")
+        self.path = path
+        self.request = request
+        self.seconds = seconds
+
+
+class AlreadyStarted(ActorError):
+    """An actor was to be started under a key that has one."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} is already there")
+        self.path = path
+
+
+class RestartIntensityExceeded(ActorError):
+    """A supervisor gave up: too many restarts within the period; the last crash is the cause."""
+
+    def __init__(self, path: str, intensity: int, period_seconds: float) -> None:
+        super().__init__(f"{path} needed more than {intensity} restarts within {period_seconds:g} s")
+        self.path = path
+        self.intensity = intensity
+        self.period_seconds = period_seconds
+
+
+class UnknownKind(ActorError):
+    """The tree has no place for actors of this kind."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"no actor of kind {kind} in this system")
+        self.kind = kind
+
+
+class Lagged(ActorError):
+    """A subscription was overrun: so many values are lost, the next receive goes on with the oldest kept."""
+
+    def __init__(self, topic: str, count: int) -> None:
+        super().__init__(f"a reader of {topic} lost {count} values")
+        self.topic = topic
+        self.count = count

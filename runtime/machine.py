@@ -1,0 +1,46 @@
+"""What all actors of a system share: the nursery their tasks live in, time, and the depth of the stack."""
+
+from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Final, TypeVarTuple
+
+import trio
+
+from motorpool.runtime.clock import Clock
+from motorpool.runtime.dead_letters import DeadLetters
+from motorpool.runtime.timers import Timers
+
+if TYPE_CHECKING:
+    from motorpool.runtime.system import System
+
+Ts = TypeVarTuple("Ts")
+
+
+class Machine:
+    """The common ground of one system."""
+
+    __slots__ = ("_context", "_nursery", "clock", "dead_letters", "depth", "system", "timers")
+
+    def __init__(self, system: "System", clock: Clock, nursery: trio.Nursery) -> None:
+        self.system: Final = system
+        self.clock: Final = clock
+        self.timers: Final = Timers(clock)
+        self.dead_letters: Final = DeadLetters(clock)
+        self.depth = 0
+        """Handlers that run inside one another at this moment."""
+        self._nursery = nursery
+        self._context = copy_context()
+
+    def spawn(self, work: Callable[[*Ts], Awaitable[object]], *args: *Ts, name: str) -> None:
+        """Run `work` in a task of the system: under its nursery, in the context it was opened in.
+
+        The first message may come from anybody, a request of the web server for one; what is set in the
+        sender's context is none of the actor's business and must not be kept alive by it.
+        """
+        self._context.run(_start, self._nursery, work, args, name)
+
+
+def _start(
+    nursery: trio.Nursery, work: Callable[[*Ts], Awaitable[object]], args: tuple[*Ts], name: str
+) -> None:
+    nursery.start_soon(work, *args, name=name)

@@ -1,0 +1,42 @@
+"""Time arrives as a message: timers that tell an actor, and end with its present life."""
+
+from typing import TYPE_CHECKING, Any
+
+from motorpool.runtime.timer_heap import Timer
+from motorpool.runtime.turns import handle_now
+
+if TYPE_CHECKING:
+    from motorpool.runtime.cell import Cell
+
+
+class MessageTimer(Timer):
+    """Tells the actor in `cell` a message, through its mailbox."""
+
+    __slots__ = ("_cell", "_message")
+
+    def __init__(self, cell: "Cell[Any]", message: object, interval: float | None) -> None:
+        super().__init__(self._tell, interval)
+        self._cell = cell
+        self._message = message
+
+    def cancel(self) -> None:
+        """Never fire again."""
+        super().cancel()
+        self._cell.disown(self)
+
+    def _tell(self) -> None:
+        cell = self._cell
+        once = self.interval is None
+        cell.seen += 1  # what the actor sets itself does not count as somebody needing it
+        if once:
+            cell.disown(self)
+        if cell.idle:
+            handle_now(cell, self._message)
+            return
+        if once and not cell.mailbox.sealed:
+            # Lost, it could stop the actor for good; there is never more than one for each timer it set.
+            cell.mailbox.force(self._message)
+        elif not cell.mailbox.put(self._message):
+            return
+        if cell.parked is not None:
+            cell.wake()

@@ -1,0 +1,186 @@
+"""The handle that one actor has of another, and all that can be done with it: tell, ask, stop.
+
+Back-pressure. A mailbox is bounded, and `tell` waits for room, so that whoever produces too fast is slowed
+down to the pace of the slowest reader, through as many actors as lie between, down to the socket that is not
+read meanwhile. For this a handler that has to wait says so:
+
+    def handle(self, message):
+        try:
+            self.writer.tell_nowait(message)
+        except MailboxFull:
+            return self.writer.tell(message)  # busy until there is room; the own mailbox fills
+
+Where waiting is wrong (live pictures, datagrams), use `tell_nowait` and count what is refused.
+
+Deadlocks. Two actors that wait for each other wait for ever: A asks B while B asks A, or each tells the other
+with both mailboxes full. So:
+
+- ask and wait only in one direction, towards those who never ask you back: the order of the supervision tree
+  is a good one, later children lean on earlier ones;
+- inside an actor prefer `tell` and a later message to `ask`. An actor that asks itself, or awaits its own
+  `stop`, waits in vain; it has `Context.leave`;
+- in the other direction use `tell_nowait`, or a topic, which never waits.
+
+An ask always ends: by its deadline at the latest, which shows as AskTimedOut and, in the picture of the tree,
+as two actors with a growing mailbox. A tell has no deadline; wrap it in `trio.fail_after` where it needs one.
+
+Fairness. A tell that finds room, or an idle actor, is no checkpoint. Whoever produces in an endless loop
+without another wait must put in a `trio.lowlevel.checkpoint()`.
+"""
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from motorpool.runtime.envelope import Envelope
+from motorpool.runtime.errors import ActorStopped, AskTimedOut, MailboxFull
+from motorpool.runtime.kind import Kind, Request, T
+from motorpool.runtime.life import End, State
+from motorpool.runtime.mailbox import MailboxStatistics
+from motorpool.runtime.turns import handle_now
+
+if TYPE_CHECKING:
+    from motorpool.runtime.cell import Cell
+    from motorpool.runtime.family import Family
+
+M_contra = TypeVar("M_contra", contravariant=True)
+
+
+class Ref(Generic[M_contra]):
+    """A light handle on the actor of one kind and key, whether or not it is there now.
+
+    Refs compare and hash by kind and key. A ref survives crashes and restarts, as the mailbox does.
+    """
+
+    __slots__ = ("_cell", "_family", "key")
+
+    def __init__(self, family: "Family[Any, Any]", key: object) -> None:
+        self._family = family
+        self._cell: Cell[Any] | None = None
+        self.key = key
+        """Tells actors of one kind apart; None where there is only one."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ref) and self.kind is other.kind and bool(self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.key))
+
+    def __repr__(self) -> str:
+        return f"<Ref {self.path}>"
+
+    @property
+    def kind(self) -> Kind[Any, Any]:
+        """Its family."""
+        return self._family.kind
+
+    @property
+    def path(self) -> str:
+        """Where it stands in the tree: `devices/42`."""
+        return self._family.path_of(self.key)
+
+    @property
+    def alive(self) -> bool:
+        """Whether an actor is there and takes messages now. Asking starts nobody."""
+        cell = self._family.cells.get(self.key)
+        return cell is not None and cell.state in (State.STARTING, State.RUNNING) and not cell.mailbox.sealed
+
+    async def tell(self, message: M_contra) -> None:
+        """Hand over `message`; wait in line while the mailbox is full. No checkpoint when there is room.
+
+        Cancelled while waiting: the message has not been accepted. ActorStopped: nor will it ever be.
+        """
+        cell = self._cell or self._find()
+        if cell.idle:
+            handle_now(cell, message)
+        elif cell.mailbox.put(message):
+            if cell.parked is not None:
+                cell.wake()
+        elif cell.state is State.STOPPED:
+            self._find()
+            await self.tell(message)
+        elif cell.mailbox.sealed and not cell.family.reopens:
+            raise ActorStopped(self.path)
+        else:
+            await cell.mailbox.put_waiting(message)
+
+    def tell_nowait(self, message: M_contra) -> None:
+        """Hand over `message` now, or raise MailboxFull or ActorStopped; it has not been accepted then."""
+        cell = self._cell or self._find()
+        if cell.idle:
+            handle_now(cell, message)
+        elif cell.mailbox.put(message):
+            if cell.parked is not None:
+                cell.wake()
+        elif cell.state is State.STOPPED:
+            self._find()
+            self.tell_nowait(message)
+        elif cell.mailbox.sealed and not cell.family.reopens:
+            raise ActorStopped(self.path)
+        else:
+            raise MailboxFull(self.path, cell.mailbox.size)
+
+    async def ask(self, request: Request[T], seconds: float = 5.0) -> T:
+        """Hand over `request` and wait for the answer, `seconds` in all, the wait for room included.
+
+        Raises AskTimedOut; ActorStopped, when the actor ended first; ActorFailed, caused by the crash, when
+        it failed on this request. Cancelled or timed out: a request that was accepted is handled all the
+        same, and its answer dropped. No checkpoint when an idle actor answers at once.
+        """
+        cell = self._cell or self._find()
+        envelope = Envelope(request)
+        if cell.idle:
+            handle_now(cell, envelope)
+        elif cell.mailbox.put(envelope):
+            if cell.parked is not None:
+                cell.wake()
+        elif cell.state is State.STOPPED:
+            self._find()
+            return await self.ask(request, seconds)
+        elif cell.mailbox.sealed and not cell.family.reopens:
+            raise ActorStopped(self.path)
+        else:
+            cell.mailbox.queue(envelope, envelope)
+        if envelope.pending:
+            await self._answer(cell, envelope, seconds)
+        if envelope.error is not None:
+            raise envelope.error
+        return cast("T", envelope.value)
+
+    async def _answer(self, cell: "Cell[Any]", envelope: Envelope, seconds: float) -> None:
+        def expire() -> None:
+            envelope.fail(AskTimedOut(cell.path, type(envelope.message).__name__, seconds))
+
+        # The shared heap: a cancel scope of its own would cost each ask more than all the rest of it.
+        timer = cell.family.machine.timers.after(seconds, expire)
+        try:
+            await envelope.wait()
+        finally:
+            timer.cancel()
+            cell.mailbox.forget(envelope)
+
+    async def stop(self) -> None:
+        """Ask the actor to end in order, and wait until it has: at most its `shutdown_seconds`.
+
+        What was accepted before is handled first; nothing is accepted meanwhile. If a message can start the
+        actor, `tell` and `ask` wait for the fresh one; else they raise ActorStopped. Messages that were not
+        handled in time are dead letters. Cancelled: the end goes on by itself.
+        """
+        cell = self._family.cells.get(self.key)
+        if cell is not None and cell.state is not State.STOPPED:
+            gone = cell.gone()
+            cell.request(End.STOP)
+            await gone.wait()
+
+    async def wait_stopped(self) -> None:
+        """Wait until the actor has ended and will not be restarted; at once when there is none."""
+        cell = self._family.cells.get(self.key)
+        if cell is not None:
+            await cell.wait_gone()
+
+    def statistics(self) -> MailboxStatistics:
+        """The mailbox at this moment; empty when there is no actor."""
+        cell = self._family.cells.get(self.key)
+        return cell.mailbox.statistics() if cell else MailboxStatistics(0, self._family.mailbox_size, 0)
+
+    def _find(self) -> "Cell[Any]":
+        self._cell = self._family.find(self.key)
+        return self._cell

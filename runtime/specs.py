@@ -1,0 +1,144 @@
+"""What a tree is made of, as plain descriptions: children, how they start, and when they are restarted.
+
+Units are seconds. Defaults follow OTP where it has one: five seconds to stop, permanent children; an
+intensity of five restarts in a minute instead of one in five seconds, because the back-off spreads them.
+"""
+
+import enum
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias
+
+from motorpool.runtime.actor import Actor
+from motorpool.runtime.kind import K, Kind, M
+
+
+class Restart(enum.Enum):
+    """When an actor that has ended by itself is built anew. Nobody restarts what was asked to stop."""
+
+    PERMANENT = "permanent"
+    """Always."""
+    TRANSIENT = "transient"
+    """After a crash."""
+    TEMPORARY = "temporary"
+    """Never."""
+
+
+class Strategy(enum.Enum):
+    """Who is restarted when one child ends."""
+
+    ONE_FOR_ONE = "one_for_one"
+    """That child alone."""
+    REST_FOR_ONE = "rest_for_one"
+    """That child and those started after it, who lean on it: stopped last first, started in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackOff:
+    """How long to wait before a restart: longer each time, and not all at the same moment."""
+
+    first_seconds: float = 0.1
+    factor: float = 2.0
+    max_seconds: float = 30.0
+    jitter: float = 0.5
+    """Up to this share is taken off at random, 0 to 1."""
+    random: Callable[[], float] = field(default=random.SystemRandom().random, repr=False)
+    """A number from 0 up to 1; tests put their own."""
+
+    def delay(self, attempt: int) -> float:
+        """Seconds before the `attempt`-th restart of the period, counted from 1."""
+        # Beyond 2**60 the power would overflow long before it mattered.
+        longest = min(self.max_seconds, self.first_seconds * self.factor ** min(attempt - 1, 60))
+        return longest * (1 - self.jitter * self.random())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorSpec:
+    """What every actor's description has."""
+
+    restart: Restart = Restart.PERMANENT
+    mailbox_size: int = 1000
+    """Messages that wait at most; one more makes its sender wait."""
+    start_seconds: float = 30.0
+    """A `start` that takes longer is a crash."""
+    shutdown_seconds: float = 5.0
+    """To handle what was accepted and to run `stop`; then it is cancelled."""
+
+    def __post_init__(self) -> None:
+        if self.mailbox_size < 1:
+            raise ValueError(f"a mailbox holds at least one message, not {self.mailbox_size}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChildSpec(ActorSpec, Generic[M]):
+    """One actor that is there from the start of the system to its end."""
+
+    kind: Kind[None, M]
+    factory: Callable[[], Actor[M]]
+    resident: bool = True
+    """Its own task drains the mailbox, in batches; otherwise messages to an idle actor are handled at once,
+    in the sender's task."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicSpec(ActorSpec, Generic[K, M]):
+    """Many actors of one kind, one for each key, made on demand. Idle ones have no task.
+
+    When all have to stop, `shutdown_seconds` is the time for all of them together.
+
+    A child that needs more than `intensity` restarts within the period is given up: it is removed and its
+    messages become dead letters. It does not escalate, for one poisoned key must not cost all others. The
+    next message starts it afresh.
+    """
+
+    kind: Kind[K, M]
+    name: str
+    """The path segment: `devices` makes `devices/42`."""
+    factory: Callable[[K], Actor[M]] | None = None
+    """None: children are started by `System.start` only, with factories of their own."""
+    restart: Restart = Restart.TRANSIENT
+    idle_seconds: float | None = None
+    """A child without a message for so long (up to a quarter longer) leaves. None: it stays."""
+    start_on_message: bool = True
+    """Whether a message to a key that has no actor starts one (given a factory) or raises ActorStopped."""
+    intensity: int = 5
+    period_seconds: float = 60.0
+    back_off: BackOff = BackOff()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(self.name)
+        if self.idle_seconds is not None and self.idle_seconds <= 0:
+            raise ValueError(f"idle_seconds must be positive, not {self.idle_seconds}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisorSpec:
+    """A node of the tree: children started in order, stopped in reverse, restarted by the strategy.
+
+    More than `intensity` restarts within the period: it stops its children and fails, and its own
+    supervisor restarts it as a whole; the root's failure ends the system.
+    """
+
+    name: str
+    children: "tuple[Child, ...]"
+    strategy: Strategy = Strategy.ONE_FOR_ONE
+    intensity: int = 5
+    period_seconds: float = 60.0
+    back_off: BackOff = BackOff()
+    shutdown_seconds: float | None = None
+    """For all children together; then those left are cancelled. None: the sum of what they have."""
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+
+
+# Messages and keys differ from child to child, and no type speaks of "some kind with its own messages".
+Child: TypeAlias = ChildSpec[Any] | DynamicSpec[Any, Any] | SupervisorSpec
+
+
+def check_name(name: str) -> None:
+    """Refuse what would make a path ambiguous."""
+    if not name or "/" in name:
+        raise ValueError(f"a name is needed, without a slash, not {name!r}")

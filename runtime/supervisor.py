@@ -1,0 +1,208 @@
+"""Start order, restarts, reverse stop order: what holds the children of one node together."""
+
+import logging
+from math import inf
+from typing import Final, Protocol
+
+import trio
+
+from motorpool.runtime.errors import ActorFailed, RestartIntensityExceeded
+from motorpool.runtime.intensity import RestartHistory
+from motorpool.runtime.life import State
+from motorpool.runtime.machine import Machine
+from motorpool.runtime.snapshot import ActorState
+from motorpool.runtime.specs import Strategy, SupervisorSpec
+
+log = logging.getLogger(__name__)
+
+
+class Node(Protocol):
+    """What a supervisor has for children: singletons, families on demand, and supervisors."""
+
+    path: str
+
+    @property
+    def down(self) -> bool:
+        """Whether a start is due."""
+        ...
+
+    async def start(self) -> None:
+        """Be there. Raises ActorFailed."""
+        ...
+
+    async def suspend(self) -> None:
+        """End, but keep what is to be told, until `start`."""
+        ...
+
+    async def stop(self) -> None:
+        """End for good."""
+        ...
+
+    def cut_off(self) -> None:
+        """End at once."""
+        ...
+
+    def state(self, limit: int) -> ActorState:
+        """The picture, with at most `limit` children for each kind."""
+        ...
+
+
+class Parent(Protocol):
+    """Who is told that a child has ended and wants a restart."""
+
+    def child_failed(self, child: Node, error: Exception | None) -> None:
+        """Note it; `error` is None where it ended in order."""
+        ...
+
+
+class Supervisor:
+    """One inner node of the tree. Its task sleeps until a child fails."""
+
+    def __init__(self, spec: SupervisorSpec, path: str, machine: Machine, parent: Parent) -> None:
+        self.path = path
+        self.children: list[Node] = []
+        """In start order; filled by whoever plants the tree."""
+        self._spec: Final = spec
+        self._machine = machine
+        self._parent = parent
+        self._state = State.DOWN
+        self._history = RestartHistory(spec.intensity, spec.period_seconds, spec.back_off)
+        self._restarts = 0
+        self._last_error = ""
+        self._failed: dict[Node, Exception | None] = {}
+        self._alarm = trio.Event()
+        self._watching = trio.CancelScope()
+        self._watched = trio.Event()
+        self._watched.set()
+
+    @property
+    def down(self) -> bool:
+        """Whether a start is due."""
+        return self._state is State.DOWN
+
+    def child_failed(self, child: Node, error: Exception | None) -> None:
+        """Note that `child` wants a restart; `error` is None where it ended in order."""
+        self._failed[child] = error
+        self._alarm.set()
+
+    async def start(self) -> None:
+        """Start the children, in order. If one fails, those before it end again and the failure is raised."""
+        if not self.down:
+            return
+        self._state = State.STARTING
+        self._failed.clear()
+        try:
+            for child in self.children:
+                await child.start()
+        except ActorFailed:
+            await self._suspend(self.children)
+            self._state = State.DOWN
+            raise
+        self._state = State.RUNNING
+        self._watching = trio.CancelScope()
+        self._watched = trio.Event()
+        self._machine.spawn(self._watch, self._watching, self._watched, name=f"{self.path} supervisor")
+
+    async def suspend(self) -> None:
+        """End the children, last first; what they are to be told stays."""
+        if self._state is State.STOPPED:
+            return
+        await self._stop_watching()
+        await self._suspend(self.children)
+        self._state = State.DOWN
+
+    async def stop(self) -> None:
+        """End the children for good, last first, within `shutdown_seconds`."""
+        limit = self._spec.shutdown_seconds
+        with trio.move_on_after(inf if limit is None else limit) as patience:
+            await self._stop_watching()
+            self._state = State.STOPPING
+            for child in reversed(self.children):
+                await child.stop()
+        if patience.cancelled_caught:
+            log.warning("%s did not stop within %g s; what is left is cancelled", self.path, limit)
+            self._watching.cancel()
+            self.cut_off()
+            for child in reversed(self.children):
+                await child.stop()
+        self._state = State.STOPPED
+
+    def cut_off(self) -> None:
+        """End the children at once."""
+        for child in reversed(self.children):
+            child.cut_off()
+
+    def state(self, limit: int) -> ActorState:
+        """The picture of this node and all below, with at most `limit` children for each kind."""
+        children = tuple(child.state(limit) for child in self.children)
+        return ActorState(
+            path=self.path,
+            kind="supervisor",
+            state=self._state.value,
+            depth=sum(child.depth for child in children),
+            handled=sum(child.handled for child in children),
+            restarts=self._restarts,
+            last_error=self._last_error,
+            alive=sum(child.alive for child in children),
+            children=children,
+        )
+
+    async def _watch(self, scope: trio.CancelScope, over: trio.Event) -> None:
+        """Restart children as they fail; escalate when that happens too often."""
+        exceeded: RestartIntensityExceeded | None = None
+        try:
+            with scope:
+                exceeded = await self._restart_until_exceeded()
+            if exceeded is not None:
+                self._last_error = str(exceeded)
+                log.error("%s", exceeded)
+                await self._suspend(self.children)
+                self._state = State.DOWN
+        finally:
+            over.set()
+        if exceeded is not None:
+            self._parent.child_failed(self, exceeded)
+
+    async def _restart_until_exceeded(self) -> RestartIntensityExceeded:
+        async with trio.open_nursery() as nursery:
+            while True:
+                while not self._failed:
+                    self._alarm = trio.Event()
+                    await self._alarm.wait()
+                child = next(iter(self._failed))
+                error = self._failed.pop(child)
+                delay = self._history.next_delay(self._machine.clock.monotonic())
+                if delay is None:
+                    break
+                self._restarts += 1
+                log.warning("%s is restarted in %.2f s", child.path, delay)
+                if self._spec.strategy is Strategy.ONE_FOR_ONE:
+                    nursery.start_soon(self._restart, [child], delay)
+                else:
+                    first = self.children.index(child)
+                    await self._suspend(self.children[first + 1 :])
+                    await self._restart(self.children[first:], delay)
+            nursery.cancel_scope.cancel()  # restarts that still wait for their time
+        exceeded = RestartIntensityExceeded(self.path, self._spec.intensity, self._spec.period_seconds)
+        exceeded.__cause__ = error
+        return exceeded
+
+    async def _restart(self, children: list[Node], delay: float) -> None:
+        """Start `children` in order after a while. The one that fails at that is the next to be restarted."""
+        await trio.sleep(delay)
+        for child in children:
+            self._failed.pop(child, None)
+            try:
+                await child.start()
+            except ActorFailed as failed:
+                cause = failed.__cause__
+                self.child_failed(child, cause if isinstance(cause, Exception) else failed)
+                return
+
+    async def _suspend(self, children: list[Node]) -> None:
+        for child in reversed(children):
+            await child.suspend()
+
+    async def _stop_watching(self) -> None:
+        self._watching.cancel()
+        await self._watched.wait()

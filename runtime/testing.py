@@ -1,0 +1,181 @@
+"""For tests of actors: one that records, some that break, a clock whose wall moves, and a small system."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Final, Generic
+
+import trio
+
+from motorpool.runtime.actor import Actor
+from motorpool.runtime.clock import Clock
+from motorpool.runtime.kind import Kind, M
+from motorpool.runtime.ref import Ref
+from motorpool.runtime.specs import Child, ChildSpec, Restart, SupervisorSpec
+from motorpool.runtime.system import System, open_system
+
+EPOCH: Final = datetime(2024, 3, 1, 12, tzinfo=UTC)
+"""Where the wall of a TestClock starts, unless told otherwise."""
+
+
+class TestClock:
+    """Trio's clock, and a wall that goes with it and can be moved alone.
+
+    Under `trio.testing.MockClock` both stand still until the test lets time pass.
+    """
+
+    __test__ = False  # pytest takes it for a test class by its name
+
+    def __init__(self, wall: datetime = EPOCH) -> None:
+        self._wall = wall
+        self._since: float | None = None
+
+    def monotonic(self) -> float:
+        """Trio's clock."""
+        return trio.current_time()
+
+    def now(self) -> datetime:
+        """The wall's start or latest setting, and the time that has passed since."""
+        if self._since is None:
+            self._since = trio.current_time()
+        return self._wall + timedelta(seconds=trio.current_time() - self._since)
+
+    def set_wall(self, instant: datetime) -> None:
+        """Put the wall on `instant`; the monotonic clock does not notice."""
+        self._wall = instant.astimezone(UTC)
+        self._since = trio.current_time()
+
+    def move_wall(self, seconds: float) -> None:
+        """Put the wall forward, or back."""
+        self.set_wall(self.now() + timedelta(seconds=seconds))
+
+
+class Probe(Actor[M]):
+    """Records what it is told. `answers` maps a request's class to the value it is answered with."""
+
+    def __init__(self, answers: dict[type, object] | None = None, size: int = 10_000) -> None:
+        self.messages: list[M] = []
+        """All so far, in order."""
+        self.stops = 0
+        """How often `stop` ran."""
+        self._answers = answers or {}
+        self._put, self._take = trio.open_memory_channel[M](size)
+
+    def handle(self, message: M) -> object:
+        """Record; answer a request with what was prepared for its class."""
+        self.messages.append(message)
+        self._put.send_nowait(message)
+        return self._answers.get(type(message))
+
+    async def stop(self) -> None:
+        """Count."""
+        self.stops += 1
+
+    async def receive(self) -> M:
+        """The next message that was not received yet; waits for it."""
+        return await self._take.receive()
+
+
+class Broken(Exception):
+    """What the failing actors raise."""
+
+
+class FailsAtBirth(Actor[object]):
+    """Breaks in `__init__`."""
+
+    def __init__(self) -> None:
+        raise Broken("at birth")
+
+
+class FailsInStart(Actor[object]):
+    """Breaks in `start`."""
+
+    async def start(self) -> None:
+        """Break."""
+        raise Broken("in start")
+
+
+class FailsInHandle(Actor[object]):
+    """Breaks on a message that is an exception, by raising it; answers any other with itself."""
+
+    def handle(self, message: object) -> object:
+        """Break or answer."""
+        if isinstance(message, BaseException):
+            raise message
+        return message
+
+
+class FailsInRun(Actor[object]):
+    """Breaks in `run` as soon as it is told anything."""
+
+    def __init__(self) -> None:
+        self._told = trio.Event()
+
+    def handle(self, message: object) -> None:
+        """Let `run` break."""
+        self._told.set()
+
+    async def run(self) -> None:
+        """Break when told to."""
+        await self._told.wait()
+        raise Broken("in run")
+
+
+class FailsInStop(Actor[object]):
+    """Breaks in `stop`; until then it answers each message with itself."""
+
+    def handle(self, message: object) -> object:
+        """Answer."""
+        return message
+
+    async def stop(self) -> None:
+        """Break."""
+        raise Broken("in stop")
+
+
+class Running(Generic[M]):
+    """An actor under test."""
+
+    def __init__(self, system: System, ref: Ref[M], built: list[Actor[M]]) -> None:
+        self.system: Final = system
+        self.ref: Final = ref
+        self.built: Final = built
+        """The objects that its factory made so far: one more after each restart."""
+
+    @property
+    def actor(self) -> Actor[M]:
+        """The object of its present life."""
+        return self.built[-1]
+
+
+@asynccontextmanager
+async def run_actor(
+    factory: Callable[[], Actor[M]],
+    *others: Child,
+    clock: Clock | None = None,
+    restart: Restart = Restart.PERMANENT,
+    mailbox_size: int = 1000,
+    shutdown_seconds: float = 5.0,
+    resident: bool = True,
+    intensity: int = 5,
+) -> AsyncIterator[Running[M]]:
+    """Run one actor by itself, and `others` that it needs, which are started before it."""
+    kind: Kind[None, M] = Kind("tested")
+    built: list[Actor[M]] = []
+
+    def build() -> Actor[M]:
+        actor = factory()
+        built.append(actor)
+        return actor
+
+    child = ChildSpec(
+        kind=kind,
+        factory=build,
+        restart=restart,
+        mailbox_size=mailbox_size,
+        shutdown_seconds=shutdown_seconds,
+        resident=resident,
+    )
+    tree = SupervisorSpec(name="test", children=(*others, child), intensity=intensity)
+    async with open_system(tree, clock=clock) as system:
+        yield Running(system, system.ref(kind), built)

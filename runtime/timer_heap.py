@@ -1,0 +1,104 @@
+"""The order in which timers fall due. Knows no clock: times are numbers that its owner gives it."""
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from math import inf
+from typing import Final
+
+SPARE: Final = 64
+"""Dead entries that are tolerated before the heap is swept, however few live ones there are."""
+
+
+class Timer:
+    """One callback that will be made. Made by `Timers`."""
+
+    __slots__ = ("_heap", "_ticket", "callback", "due", "interval")
+
+    def __init__(self, callback: Callable[[], object], interval: float | None = None) -> None:
+        self.callback: Callable[[], object] | None = callback
+        self.interval = interval
+        """Seconds between calls; None: only once."""
+        self.due = inf
+        """When it fires, on its heap's clock; infinite while it is not set."""
+        self._heap: TimerHeap | None = None
+        self._ticket = 0  # which entry of the heap speaks for this timer
+
+    def __repr__(self) -> str:
+        return f"<Timer due {self.due:g}>"
+
+    @property
+    def armed(self) -> bool:
+        """Whether it will still fire."""
+        return self._heap is not None
+
+    def cancel(self) -> None:
+        """Never fire again. Harmless when it has fired or is cancelled already."""
+        if self._heap is not None:
+            self._heap.drop(self)
+
+
+class TimerHeap:
+    """Timers by due time, equal ones in the order they were set.
+
+    Cancelled timers and timers put off leave a dead entry behind. A timer put off is found when its old
+    entry comes up, and is filed again; dead entries are swept once they are the greater part.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[float, int, Timer]] = []
+        self._dead = 0
+        self._ticket = 0
+
+    def __bool__(self) -> bool:
+        return len(self._entries) > self._dead
+
+    def __len__(self) -> int:
+        """Entries, dead ones included: what the heap weighs."""
+        return len(self._entries)
+
+    @property
+    def next_due(self) -> float:
+        """No timer falls due before this; infinite when there is none."""
+        return self._entries[0][0] if self._entries else inf
+
+    def push(self, timer: Timer, due: float) -> None:
+        """Set `timer` to fall due at `due`, wherever it stood."""
+        if timer._heap is self and due >= timer.due:
+            timer.due = due  # its entry comes up earlier and is filed again then
+            return
+        if timer._heap is not None:
+            timer._heap.drop(timer)
+        timer._heap = self
+        timer.due = due
+        self._file(timer)
+
+    def drop(self, timer: Timer) -> None:
+        """Take `timer` out."""
+        timer._heap = None
+        timer.due = inf
+        timer._ticket = 0
+        self._dead += 1
+        if self._dead > SPARE and self._dead * 2 > len(self._entries):
+            self._entries = [entry for entry in self._entries if entry[2]._ticket == entry[1]]
+            heapify(self._entries)
+            self._dead = 0
+
+    def pop_due(self, now: float) -> Timer | None:
+        """The first timer due at `now`, taken out; None when there is none."""
+        entries = self._entries
+        while entries and entries[0][0] <= now:
+            _, ticket, timer = heappop(entries)
+            if timer._ticket != ticket:
+                self._dead -= 1
+            elif timer.due > now:
+                self._file(timer)
+            else:
+                timer._heap = None
+                timer._ticket = 0
+                return timer
+        return None
+
+    def _file(self, timer: Timer) -> None:
+        self._ticket += 1
+        timer._ticket = self._ticket
+        heappush(self._entries, (timer.due, self._ticket, timer))

@@ -1,0 +1,105 @@
+"""All timers of a system: one heap, one task, cancelling in O(1), putting off in O(1)."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+import trio
+
+from motorpool.runtime.clock import Clock
+from motorpool.runtime.timer_heap import Timer, TimerHeap
+
+RECHECK_SECONDS: Final = 1.0
+"""How often timers at a wall instant look at the wall clock: a jump of it is noticed within this time."""
+
+BURST: Final = 100
+"""Timers fired in a row before other tasks get a turn."""
+
+log = logging.getLogger(__name__)
+
+
+class Timers:
+    """Calls plain functions later, in its own task. A callback must not wait; its crash is logged.
+
+    Timers are set for a span (`after`, `every`), which the monotonic clock measures, or for an instant
+    of the wall clock (`at`), which follows the wall wherever it jumps.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._spans = TimerHeap()
+        self._instants = TimerHeap()
+        self._recheck: Timer | None = None
+        self._sleep = trio.CancelScope()
+
+    def after(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Call `callback` once, `seconds` from now."""
+        timer = Timer(callback)
+        self.arm(timer, seconds)
+        return timer
+
+    def every(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Call `callback` each `seconds`, first after `seconds`; turns that were missed are not made up."""
+        if seconds <= 0:
+            raise ValueError(f"an interval must be longer than {seconds} s")
+        timer = Timer(callback, interval=seconds)
+        self.arm(timer, seconds)
+        return timer
+
+    def at(self, instant: datetime, callback: Callable[[], object]) -> Timer:
+        """Call `callback` once the wall clock shows `instant` or later; the past is due at once."""
+        timer = Timer(callback)
+        self.arm_at(timer, instant)
+        return timer
+
+    def arm_at(self, timer: Timer, instant: datetime) -> None:
+        """Let `timer` fire once the wall clock shows `instant`."""
+        self._instants.push(timer, instant.timestamp())
+        self._watch_wall()
+
+    def arm(self, timer: Timer, seconds: float) -> None:
+        """Let `timer` fire `seconds` from now, whether or not it is set already; later is O(1)."""
+        due = self._clock.monotonic() + seconds
+        self._spans.push(timer, due)
+        # Moving the deadline of a sleep is cheaper than waking the task that sleeps; not moving it is cheapest.
+        if due < self._sleep.deadline:  # noqa: PLR1730 - setting it costs, even to the same
+            self._sleep.deadline = due
+
+    async def run(self) -> None:
+        """Fire what is due, for ever."""
+        while True:
+            fired = 0
+            while (timer := self._spans.pop_due(self._clock.monotonic())) is not None:
+                self._fire(timer)
+                fired += 1
+                if fired % BURST == 0:
+                    await trio.lowlevel.checkpoint()
+            with trio.CancelScope(deadline=self._spans.next_due) as self._sleep:
+                await trio.sleep_forever()
+
+    def _fire(self, timer: Timer) -> None:
+        callback = timer.callback
+        if callback is None:
+            return
+        if timer.interval is not None:
+            late = max(0.0, self._clock.monotonic() - timer.due)
+            self.arm(timer, timer.interval - late % timer.interval)
+        try:
+            callback()
+        except Exception:
+            log.exception("a timer's callback failed: %r", callback)
+
+    def _watch_wall(self) -> None:
+        now = self._clock.now().timestamp()
+        wait = min(RECHECK_SECONDS, max(0.0, self._instants.next_due - now))
+        if self._recheck is None:
+            self._recheck = Timer(self._look_at_wall)
+        self.arm(self._recheck, wait)
+
+    def _look_at_wall(self) -> None:
+        now = self._clock.now().timestamp()
+        while (timer := self._instants.pop_due(now)) is not None:
+            self._fire(timer)
+        if self._instants:
+            self._watch_wall()

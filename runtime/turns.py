@@ -1,0 +1,172 @@
+"""How messages are handled: at once in the sender's task, or in batches by the actor's worker.
+
+Either way one at a time and in order, and a failure is the actor's, never the sender's.
+"""
+
+from collections.abc import Coroutine
+from time import perf_counter
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from motorpool.runtime.envelope import Envelope
+from motorpool.runtime.guard import Guard
+from motorpool.runtime.life import End, State
+
+if TYPE_CHECKING:
+    from motorpool.runtime.cell import Cell
+
+INLINE_DEPTH: Final = 16
+"""Handlers that run inside one another's `tell`; deeper ones get a task of their own."""
+
+INLINE_TURNS: Final = 16
+"""Messages one sender handles for an actor before a worker takes over what queued behind them."""
+
+SLICE_SECONDS: Final = 0.002
+"""A worker lets others run after so long. Real seconds: what is measured is the CPU, not the clock."""
+
+LOOK_EVERY: Final = 16
+"""Messages between two looks at the slice; a look costs as much as half a message."""
+
+
+def handle_now(cell: "Cell[Any]", item: object) -> None:
+    """Handle `item` in the caller's task, and what queues behind it; only while the cell is idle."""
+    machine = cell.family.machine
+    if machine.depth >= INLINE_DEPTH:
+        cell.mailbox.put(item)
+        cell.employ()
+        return
+    actor = cell.actor
+    assert actor is not None
+    machine.depth += 1
+    cell.idle = False
+    turns = 0
+    try:
+        while True:
+            result = actor.handle(item.message if type(item) is Envelope else item)
+            if type(result) is CoroutineType:
+                cell.employ(result, item)
+                return
+            cell.handled += 1
+            if type(item) is Envelope:
+                item.answer(result)
+                if item.pending:
+                    cell.defer(item)
+            if cell.ending is not None:
+                cell.wind_up()
+                return
+            if cell.mailbox.fresh is None and (not turns or not cell.mailbox.depth):
+                cell.idle = True
+                if cell.requested is not None:
+                    cell.end(cell.requested)
+                return
+            turns += 1
+            if turns == INLINE_TURNS:
+                cell.employ()
+                return
+            item = cell.mailbox.pop()
+    except Exception as error:
+        cell.crash(error, item)
+    except BaseException:
+        cell.employ()  # for what queued; the exception is the sender's
+        raise
+    finally:
+        machine.depth -= 1
+
+
+async def work(
+    cell: "Cell[Any]", scope: trio.CancelScope, coroutine: Coroutine[Any, Any, object] | None, item: object
+) -> None:
+    """The worker's task: what it was employed for, then everything that queued, then the end if it is due."""
+    try:
+        with scope:
+            if coroutine is not None:
+                await _finish(cell, coroutine, item)
+            elif cell.state is State.STARTING:
+                await _start(cell)
+            if cell.ending is None:
+                await _drain(cell)
+            if cell.ending is not None and cell.ending is not End.CRASH:
+                await cell.stop_actor()
+    finally:
+        cell.worker_left()
+
+
+async def _start(cell: "Cell[Any]") -> None:
+    assert cell.actor is not None
+    with Guard(cell):
+        with trio.fail_after(cell.family.start_seconds):
+            await cell.actor.start()
+        if cell.ending is None:
+            cell.started()
+
+
+async def _finish(cell: "Cell[Any]", coroutine: Coroutine[Any, Any, object], item: object) -> None:
+    """Await what handling `item` returned."""
+    try:
+        with Guard(cell, item):
+            value = await coroutine
+            cell.handled += 1
+            if type(item) is Envelope:
+                item.answer(value)
+                if item.pending:
+                    cell.defer(item)
+    except BaseException:
+        if type(item) is Envelope:
+            item.fail(cell.end_error())  # cut off in the middle
+        raise
+
+
+async def _drain(cell: "Cell[Any]") -> None:
+    """Handle messages until there are none, or for ever if the actor is resident; or until it ends."""
+    actor, mailbox, resident = cell.actor, cell.mailbox, cell.family.resident
+    assert actor is not None
+    handle = actor.handle
+    while True:
+        batch = mailbox.take()
+        if batch is None:
+            if cell.requested is not None:
+                cell.ending = cell.requested
+                return
+            if not resident:
+                return
+            await _park(cell)
+            if cell.ending is not None:
+                return
+            continue
+        until = perf_counter() + SLICE_SECONDS
+        countdown = LOOK_EVERY
+        for item in batch:
+            try:
+                result = handle(item.message if type(item) is Envelope else item)
+            except Exception as error:
+                cell.crash(error, item)
+                return
+            if type(result) is CoroutineType:
+                await _finish(cell, result, item)
+            else:
+                cell.handled += 1
+                if type(item) is Envelope:
+                    item.answer(result)
+                    if item.pending:
+                        cell.defer(item)
+            if mailbox.waiting is not None:
+                mailbox.admit()
+            if cell.ending is not None:
+                return
+            countdown -= 1
+            if countdown == 0:
+                countdown = LOOK_EVERY
+                if perf_counter() > until:
+                    await trio.lowlevel.checkpoint()
+                    until = perf_counter() + SLICE_SECONDS
+
+
+async def _park(cell: "Cell[Any]") -> None:
+    def leave(_: object) -> trio.lowlevel.Abort:
+        cell.parked = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    cell.parked = trio.lowlevel.current_task()
+    await trio.lowlevel.wait_task_rescheduled(leave)

@@ -1,0 +1,54 @@
+"""Pieces of a WHERE clause that can be joined before their parameters are numbered."""
+
+from dataclasses import dataclass
+
+__all__ = ["ALWAYS", "Condition", "both", "either", "matches"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A Boolean SQL expression whose parameters are written `{0}`, `{1}`, …; other braces are doubled."""
+
+    sql: str
+    args: tuple[object, ...] = ()
+
+    def numbered(self, first: int = 1) -> str:
+        """Return the SQL with `$first` and following for its parameters."""
+        return self.sql.format(*(f"${first + index}" for index in range(len(self.args))))
+
+
+ALWAYS = Condition("true")
+
+
+def both(*conditions: Condition) -> Condition:
+    """Return what holds where all of them hold."""
+    return _join(" and ", conditions, ALWAYS)
+
+
+def either(*conditions: Condition) -> Condition:
+    """Return what holds where any of them holds."""
+    return _join(" or ", conditions, Condition("false"))
+
+
+def matches(keyword: str, columns: tuple[str, ...]) -> Condition:
+    """Return what holds where a column contains the keyword, whatever the case. Every sign is itself."""
+    escaped = keyword.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return Condition(" or ".join(f'"{column}" ilike {{0}}' for column in columns), (f"%{escaped}%",))
+
+
+def _join(word: str, conditions: tuple[Condition, ...], none: Condition) -> Condition:
+    if not conditions:
+        return none
+    parts: list[str] = []
+    args: list[object] = []
+    for condition in conditions:
+        # Numbered anew behind those before: {0} of the second becomes {2} where the first has two.
+        names = (f"{{{len(args) + index}}}" for index in range(len(condition.args)))
+        # Formatting halves doubled braces: they are doubled again first, for the last formatting.
+        parts.append(f"({_double(condition.sql).format(*names)})")
+        args += condition.args
+    return Condition(word.join(parts), tuple(args))
+
+
+def _double(sql: str) -> str:
+    return sql.replace("{{", "{{{{").replace("}}", "}}}}")

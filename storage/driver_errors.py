@@ -1,0 +1,76 @@
+"""PostgreSQL's refusals in our words: one table from SQLSTATE to the errors of this folder."""
+
+import re
+from dataclasses import dataclass
+
+from motorpool.storage.errors import Conflict, Rejected, StorageError, StorageUnavailable
+
+__all__ = ["Refusal", "translated"]
+
+_CONFLICTS = ("23505", "23P01")
+_REJECTED = (
+    "22",  # data exceptions: out of range, bad encoding
+    "23",  # integrity: references, checks, not null
+    "54",  # too long or too large for the server
+)
+_PASSING = (
+    "08",  # the connection broke
+    "25006",  # only reads are taken: the server is a standby just now
+    "25P0",  # the transaction was ended for idling or with the server
+    "28",  # our login is refused now
+    "3D",  # our database is not there now
+    "40",  # a deadlock, or two transactions that do not go together
+    "42501",  # we lack a right now
+    "53",  # disk, memory or connections are used up
+    "55P03",  # a lock was not free in time
+    "57",  # cancelled, or the server stops, starts or crashed
+    "58",  # the system under the server failed
+    "XX",  # the server itself failed
+)
+
+_KEY = re.compile(r"Key \((.*?)\)=\((.*)\) ")
+_NAME = re.compile(r"\b([a-z_]+)\b(?!\()")
+_DETAIL_LETTERS = 100
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What the driver tells of a failed statement."""
+
+    sqlstate: str
+    text: str
+    detail: str = ""
+    constraint: str = ""
+    column: str = ""
+
+
+def translated(refusal: Refusal) -> StorageError:
+    """Return the error to raise; what is in none of the classes above is a mistake of ours."""
+    state = refusal.sqlstate
+    if state in _CONFLICTS:
+        return Conflict(_field(refusal), refusal.constraint)
+    if state == "23503":
+        found = _KEY.search(refusal.detail)
+        value = f" {found[2][:_DETAIL_LETTERS]}" if found else ""
+        return Rejected(f"{_field(refusal)}{value} refers to nothing that exists")
+    if state == "23502":
+        return Rejected(f"{_camel(refusal.column)} is missing")
+    if state == "23514":
+        return Rejected(f"a value is not allowed ({refusal.constraint})")
+    if state.startswith(_REJECTED):
+        return Rejected(refusal.text)
+    if state.startswith(_PASSING):
+        return StorageUnavailable(refusal.text)
+    return StorageError(refusal.text)
+
+
+def _field(refusal: Refusal) -> str:
+    """The API's name of the first column of the key: of `lower(email)` that is "email"."""
+    found = _KEY.search(refusal.detail)
+    name = _NAME.search(found[1]) if found else None
+    return _camel(name[1]) if name else refusal.constraint
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)

@@ -1,0 +1,80 @@
+"""Events: stored with the positions they came from."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from motorpool.storage.cleaning import json_bytes
+from motorpool.storage.id_blocks import take_block
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import Event
+from motorpool.storage.tables import Table
+
+__all__ = ["TABLE", "between", "existing", "insert_many", "number"]
+
+TABLE = Table(
+    "events",
+    Event,
+    sort="event_time",
+    keywords=(),
+    plain_ids=frozenset({"device_id", "position_id", "geofence_id", "maintenance_id"}),
+)
+"""For reading; `insert_many` writes."""
+
+_INSERT = """
+    insert into events (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
+    select id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes::jsonb
+    from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[],
+        $7::bigint[], $8::text[])
+    as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
+"""
+
+
+async def number(q: Queries, events: Sequence[Event]) -> None:
+    """Give an id to each of the events that has none, in place.
+
+    Only for events that nobody else has seen yet: to all others they are values.
+    """
+    unnumbered = [event for event in events if not event.id]
+    if unnumbered:
+        for event, event_id in zip(unnumbered, await take_block(q, "events", len(unnumbered)), strict=True):
+            msgspec.structs.force_setattr(event, "id", event_id)
+
+
+async def insert_many(q: Queries, events: Sequence[Event]) -> None:
+    """Store numbered events."""
+    await q.execute(
+        _INSERT,
+        [event.id for event in events],
+        [event.type for event in events],
+        [event.event_time for event in events],
+        [event.device_id for event in events],
+        [event.position_id for event in events],
+        [event.geofence_id for event in events],
+        [event.maintenance_id for event in events],
+        [json_bytes(event.attributes).decode() for event in events],
+    )
+
+
+async def existing(q: Queries, ids: Iterable[int]) -> set[int]:
+    """Return those of the ids that are stored."""
+    rows = await q.fetch("select id from events where id = any($1::bigint[])", list(ids))
+    return {row[0] for row in rows}
+
+
+async def between(
+    q: Queries, device_ids: Iterable[int], start: datetime, end: datetime, *, types: Iterable[str] = ()
+) -> list[Event]:
+    """Return events of devices by time, both ends included; without types all."""
+    wanted = list(types)
+    rows = await q.fetch(
+        f"select {TABLE.selected()} from events where device_id = any($1::bigint[])"  # noqa: S608 - names of our own
+        " and event_time between $2 and $3 and ($4::text[] = '{}' or type = any($4))"
+        " order by event_time, id",
+        list(device_ids),
+        start,
+        end,
+        wanted,
+    )
+    return [TABLE.made(row) for row in rows]

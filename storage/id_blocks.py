@@ -1,0 +1,15 @@
+"""Ids in blocks, for rows that must be complete before they are stored."""
+
+from motorpool.storage.queries import Queries
+
+__all__ = ["take_block"]
+
+
+async def take_block(q: Queries, name: str, count: int) -> range:
+    """Return `count` ids in a row of the named kind that nobody else gets; what is not used is lost."""
+    if count <= 0:
+        raise ValueError(f"a block of {count} ids")
+    following = await q.fetch_value(
+        "update id_blocks set next_id = next_id + $2 where name = $1 returning next_id", name, count
+    )
+    return range(following - count, following)

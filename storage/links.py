@@ -1,0 +1,118 @@
+"""Links between rows: who may see what, and what belongs to which device or group (open-details 5)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from motorpool.storage.conditions import Condition
+from motorpool.storage.queries import Queries
+
+__all__ = [
+    "DEVICE_COMMAND",
+    "GROUP_COMMAND",
+    "PAIRS",
+    "USER_COMMAND",
+    "USER_DEVICE",
+    "USER_GROUP",
+    "USER_USER",
+    "Pair",
+    "add",
+    "exists",
+    "find",
+    "linked_from",
+    "of_user",
+    "owners",
+    "properties",
+    "remove",
+]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A kind of link: a table with two columns, the owner's first."""
+
+    owner: str
+    """The type that owns: "user"."""
+    owned: str
+    """The type that is owned: "device", "managedUser"."""
+    table: str
+    owner_column: str
+    owned_column: str
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """The two keys of the API's permission object: ("userId", "deviceId")."""
+        return f"{self.owner}Id", f"{self.owned}Id"
+
+
+def _pair(owner: str, owned: str, table: str = "", owned_column: str = "") -> Pair:
+    return Pair(
+        owner,
+        owned,
+        table or f"{owner}_{owned}",
+        f"{owner}_id",
+        owned_column or f"{owned}_id",
+    )
+
+
+USER_DEVICE = _pair("user", "device")
+USER_GROUP = _pair("user", "group")
+USER_USER = _pair("user", "managedUser", "user_user", "managed_user_id")
+USER_COMMAND = _pair("user", "command")
+DEVICE_COMMAND = _pair("device", "command")
+GROUP_COMMAND = _pair("group", "command")
+
+PAIRS = {
+    pair.keys: pair
+    for pair in (USER_DEVICE, USER_GROUP, USER_USER, USER_COMMAND, DEVICE_COMMAND, GROUP_COMMAND)
+}
+"""Every pair there is, by the keys of the API's permission object, owner first."""
+
+
+async def add(q: Queries, pair: Pair, owner_id: int, owned_id: int) -> bool:
+    """Make a link; whether it is new. Raises Rejected where either side does not exist."""
+    sql = f"insert into {pair.table} values ($1, $2) on conflict do nothing returning true"  # noqa: S608 - names of our own
+    return await q.fetch_value(sql, owner_id, owned_id) is True
+
+
+async def remove(q: Queries, pair: Pair, owner_id: int, owned_id: int) -> bool:
+    """Undo a link; whether there was one."""
+    sql = (
+        f"delete from {pair.table} where {pair.owner_column} = $1 and {pair.owned_column} = $2 returning true"  # noqa: S608 - names of our own
+    )
+    return await q.fetch_value(sql, owner_id, owned_id) is True
+
+
+async def exists(q: Queries, pair: Pair, owner_id: int, owned_id: int) -> bool:
+    """Whether there is such a link."""
+    return bool(await find(q, pair, owner_id=owner_id, owned_id=owned_id))
+
+
+async def properties(q: Queries, pair: Pair, owner_id: int) -> list[int]:
+    """Return what an owner has, by id."""
+    return [owned_id for _, owned_id in await find(q, pair, owner_id=owner_id)]
+
+
+async def owners(q: Queries, pair: Pair, owned_id: int) -> list[int]:
+    """Return whose something is, by id."""
+    return [owner_id for owner_id, _ in await find(q, pair, owned_id=owned_id)]
+
+
+async def find(q: Queries, pair: Pair, *, owner_id: int = 0, owned_id: int = 0) -> list[tuple[int, int]]:
+    """Return links as (owner, property), in order; 0 stands for any."""
+    sql = (
+        f"select {pair.owner_column}, {pair.owned_column} from {pair.table}"  # noqa: S608 - names of our own
+        f" where ($1::bigint = 0 or {pair.owner_column} = $1)"
+        f" and ($2::bigint = 0 or {pair.owned_column} = $2) order by 1, 2"
+    )
+    return [(row[0], row[1]) for row in await q.fetch(sql, owner_id, owned_id)]
+
+
+def linked_from(pair: Pair, owner_id: int) -> Condition:
+    """Return what holds for rows that the owner has a link to."""
+    sql = f"id in (select {pair.owned_column} from {pair.table} where {pair.owner_column} = {{0}})"  # noqa: S608 - names of our own
+    return Condition(sql, (owner_id,))
+
+
+def of_user(pair: Pair) -> Callable[[int], Condition]:
+    """Return the access rule of a family that a user sees by his own link only."""
+    return lambda user_id: linked_from(pair, user_id)

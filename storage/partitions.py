@@ -1,0 +1,227 @@
+"""The months of `positions`: made ahead, and dropped when all in them is too old.
+
+The two ends, positions_early and positions_late, are open. Months lie between them without a gap:
+
+    (minvalue … first month) early | 2026-10 | 2026-11 | … | (after the last month … maxvalue) late
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from motorpool.storage.queries import Queries
+
+__all__ = ["drop_before", "ensure_partitions"]
+
+MONTHS_BEHIND = 1
+"""Made beside the present month on a fresh database: devices deliver late."""
+MONTHS_AHEAD = 2
+MOST_MONTHS = 24
+"""Made by one call: a clock that jumps by decades costs no thousand tables."""
+
+_LOCK = 0x6D70_7061
+"""Advisory lock of whoever changes partitions."""
+_PATIENCE = 600.0
+_DEVICES_AT_ONCE = 100
+_ROWS_AT_ONCE = 5000
+_LAYOUT = """
+    select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'positions'::regclass order by c.relname
+"""
+_NAME = re.compile(r"positions_(\d{4})_(\d\d)")
+_EARLY_END = re.compile(r"TO \('(\d{4})-(\d\d)-01 00:00:00\+00'\)")
+_LATEST = """
+    select * from positions where device_id = d.id and fix_time <= server_time + interval '1 day'
+    order by fix_time desc, id desc limit 1
+"""
+_DELETE = f"""
+    delete from positions where (id, fix_time) in (
+        select old.id, old.fix_time from unnest($1::bigint[]) as d (id)
+        cross join lateral ({_LATEST}) as newest
+        cross join lateral (
+            select id, fix_time from positions
+            where device_id = d.id and fix_time < $2 and id <> newest.id limit {_ROWS_AT_ONCE}
+        ) as old
+        limit {_ROWS_AT_ONCE}
+    )
+"""  # noqa: S608 - constants
+
+
+@dataclass(frozen=True, order=True)
+class _Month:
+    """A calendar month in UTC."""
+
+    year: int
+    month: int
+
+    def later(self, months: int) -> "_Month":
+        count = self.year * 12 + self.month - 1 + months
+        return _Month(count // 12, count % 12 + 1)
+
+    @property
+    def start(self) -> str:
+        """As an SQL literal."""
+        return f"'{self.year:04}-{self.month:02}-01 00:00:00+00'"
+
+    @property
+    def table(self) -> str:
+        return f"positions_{self.year:04}_{self.month:02}"
+
+
+@dataclass(frozen=True)
+class _Layout:
+    early_end: _Month
+    """Equal to the first month."""
+    months: tuple[_Month, ...]
+
+    @property
+    def late_start(self) -> _Month:
+        return self.months[-1].later(1) if self.months else self.early_end
+
+
+async def ensure_partitions(q: Queries, now: datetime) -> None:
+    """Make the months around `now` that are missing; rows that wait in the open ends move into them.
+
+    Raises:
+        StorageUnavailable: the table was in use for too long; to be tried again later.
+    """
+    present = _month_of(now)
+    end = present.later(MONTHS_AHEAD + 1)
+    if _is_ready(await _layout(q), end):
+        return
+    async with q.transaction(seconds=_PATIENCE) as transaction:
+        await _lock(transaction)
+        layout = await _layout(transaction)
+        if _is_ready(layout, end):
+            return
+        await transaction.execute("alter table positions detach partition positions_late")
+        first = layout.late_start
+        if not layout.months:
+            first = present.later(-MONTHS_BEHIND)
+            await _move_early_end(transaction, first)
+        end = min(end, first.later(MOST_MONTHS))
+        month = first
+        while month < end:
+            await _make(transaction, month)
+            month = month.later(1)
+        await transaction.execute(
+            "alter table positions attach partition positions_late"
+            f" for values from ({end.start}) to (maxvalue)"
+        )
+
+
+async def _move_early_end(transaction: Queries, end: _Month) -> None:
+    await transaction.execute(
+        f"""
+        alter table positions detach partition positions_early;
+        with moved as (delete from positions_late where fix_time < {end.start} returning *)
+            insert into positions_early select * from moved;
+        with moved as (delete from positions_early where fix_time >= {end.start} returning *)
+            insert into positions_late select * from moved;
+        alter table positions attach partition positions_early for values from (minvalue) to ({end.start});
+        """  # noqa: S608 - months of our own
+    )
+
+
+async def _make(transaction: Queries, month: _Month) -> None:
+    start, end = month.start, month.later(1).start
+    await transaction.execute(
+        f"""
+        create table {month.table} partition of positions for values from ({start}) to ({end});
+        with moved as (
+            delete from positions_late where fix_time >= {start} and fix_time < {end} returning *
+        ) insert into {month.table} select * from moved;
+        """  # noqa: S608 - months of our own
+    )
+
+
+async def drop_before(q: Queries, cutoff: datetime) -> int:
+    """Drop positions with an older fix time, but never the latest of a device; return how many.
+
+    Whole months go at once, the rest row by row in small steps.
+    """
+    return await _drop_months(q, cutoff) + await _drop_rows(q, cutoff)
+
+
+async def _drop_months(q: Queries, cutoff: datetime) -> int:
+    kept_from = _month_of(cutoff)
+    if not _doomed(await _layout(q), kept_from):
+        return 0
+    async with q.transaction(seconds=_PATIENCE) as transaction:
+        await _lock(transaction)
+        doomed = _doomed(await _layout(transaction), kept_from)
+        if not doomed:
+            return 0
+        edge = doomed[-1].later(1)
+        await transaction.execute(
+            f"""
+            create temporary table kept on commit drop as
+                select newest.* from devices d cross join lateral ({_LATEST}) as newest
+                where newest.fix_time >= {doomed[0].start} and newest.fix_time < {edge.start}
+            """  # noqa: S608 - months of our own
+        )
+        dropped = 0
+        for month in doomed:
+            dropped += await transaction.fetch_value(f"select count(*) from {month.table}")  # noqa: S608 - months of our own
+        # From here on writers wait.
+        await transaction.execute("alter table positions detach partition positions_early")
+        for month in doomed:
+            await transaction.execute(f"drop table {month.table}")
+        await transaction.execute(
+            "alter table positions attach partition positions_early"
+            f" for values from (minvalue) to ({edge.start})"
+        )
+        tag = await transaction.execute("insert into positions select * from kept")
+        return dropped - int(tag.rpartition(" ")[2])
+
+
+async def _drop_rows(q: Queries, cutoff: datetime) -> int:
+    dropped = 0
+    last = 0
+    while True:
+        rows = await q.fetch(
+            "select id from devices where id > $1 order by id limit $2", last, _DEVICES_AT_ONCE
+        )
+        if not rows:
+            return dropped
+        ids = [row[0] for row in rows]
+        last = ids[-1]
+        count = _ROWS_AT_ONCE
+        while count == _ROWS_AT_ONCE:
+            tag = await q.execute(_DELETE, ids, cutoff)
+            count = int(tag.rpartition(" ")[2])
+            dropped += count
+
+
+async def _lock(transaction: Queries) -> None:
+    # Whoever uses the table holds us up for two seconds at most, and we hold up others as long.
+    await transaction.execute("set local lock_timeout = '2s'")
+    await transaction.execute("select pg_advisory_xact_lock($1)", _LOCK)
+
+
+async def _layout(q: Queries) -> _Layout:
+    early_end: _Month | None = None
+    months = []
+    for row in await q.fetch(_LAYOUT):
+        if row["name"] == "positions_early":
+            found = _EARLY_END.search(row["bound"])
+            assert found is not None
+            early_end = _Month(int(found[1]), int(found[2]))
+        elif found := _NAME.fullmatch(row["name"]):
+            months.append(_Month(int(found[1]), int(found[2])))
+    assert early_end is not None
+    return _Layout(early_end, tuple(sorted(months)))
+
+
+def _is_ready(layout: _Layout, end: _Month) -> bool:
+    return bool(layout.months) and layout.late_start >= end
+
+
+def _doomed(layout: _Layout, kept_from: _Month) -> list[_Month]:
+    return [month for month in layout.months if month < kept_from]
+
+
+def _month_of(when: datetime) -> _Month:
+    when = when.astimezone(UTC)
+    return _Month(when.year, when.month)

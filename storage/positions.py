@@ -1,0 +1,315 @@
+"""Positions: packed and copied in by the writer, read by device and time.
+
+COPY in binary takes finished rows, so the hot path pays one `struct.pack` and one JSON for each
+(measured.md, "The hot path, tried whole", 3).
+"""
+
+import struct
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from motorpool.storage import events as event_rows
+from motorpool.storage.cleaning import json_bytes, text_bytes
+from motorpool.storage.errors import Conflict
+from motorpool.storage.id_blocks import take_block
+from motorpool.storage.partitions import drop_before, ensure_partitions
+from motorpool.storage.queries import Queries, Row
+from motorpool.storage.records import Event, Position
+
+__all__ = [
+    "COLUMNS",
+    "between",
+    "by_ids",
+    "count_between",
+    "delete",
+    "delete_between",
+    "drop_before",
+    "ensure_partitions",
+    "latest",
+    "latest_of",
+    "pack_row",
+    "purge_deleted",
+    "store",
+    "stream_between",
+    "take_ids",
+]
+
+COLUMNS = (
+    "id",
+    "device_id",
+    "server_time",
+    "device_time",
+    "fix_time",
+    "latitude",
+    "longitude",
+    "altitude",
+    "speed",
+    "course",
+    "accuracy",
+    "outdated",
+    "valid",
+    "protocol",
+    "address",
+    "network",
+    "geofence_ids",
+    "attributes",
+)
+"""The order of a packed row: what has a fixed width comes first."""
+
+# Column count, then a length and a value for each of five int64, six doubles and two Booleans.
+_FIXED = struct.Struct(">h" + "iq" * 5 + "id" * 6 + "i?" * 2)
+_LENGTH = struct.Struct(">i")
+_NULL = b"\xff\xff\xff\xff"
+_NO_PLACE = _NULL * 3
+"""No address, no network, no geofences: nearly every row."""
+_JSONB = b"\x01"
+_HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
+_TRAILER = b"\xff\xff"
+_INT8_OID = 20
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_DAY = 86_400_000_000
+"""PostgreSQL counts microseconds since 2000."""
+
+_protocols: dict[str, bytes] = {}
+"""Length and bytes of each protocol's name: there are a few hundred."""
+
+_FUTURE = "fix_time <= server_time + interval '1 day'"
+"""A fix further ahead is kept but never the latest (decisions 22)."""
+_SELECT = f"select {', '.join(COLUMNS)} from positions"  # noqa: S608 - constants
+_NEWEST = f"{_FUTURE} order by fix_time desc, id desc limit 1"
+_LATEST = (
+    f"select p.* from unnest($1::bigint[]) with ordinality as wanted (device_id, place) cross join lateral"  # noqa: S608 - constants
+    f" ({_SELECT} where device_id = wanted.device_id and {_NEWEST}) p order by wanted.place"
+)
+_SPAN = "device_id = $1 and fix_time between $2 and $3"
+_PURGE_ROWS = 5000
+
+
+def pack_row(position: Position) -> bytes:
+    """Return the position as a row of a binary COPY in the order of COLUMNS.
+
+    What PostgreSQL cannot hold in text or JSON (NUL, lone surrogates, numbers past 64 bits) is replaced.
+    """
+    p = position
+    server = p.server_time - _EPOCH
+    fix = p.fix_time - _EPOCH
+    fix_micros = fix.days * _DAY + fix.seconds * 1_000_000 + fix.microseconds
+    if p.device_time is p.fix_time:
+        device_micros = fix_micros
+    else:
+        device = p.device_time - _EPOCH
+        device_micros = device.days * _DAY + device.seconds * 1_000_000 + device.microseconds
+    protocol = _protocols.get(p.protocol) or _pack_protocol(p.protocol)
+    attributes = json_bytes(p.attributes)
+    if p.address is None and p.network is None and p.geofence_ids is None:
+        place = _NO_PLACE
+    else:
+        place = _pack_place(p)
+    return (
+        _FIXED.pack(
+            18,
+            8,
+            p.id,
+            8,
+            p.device_id,
+            8,
+            server.days * _DAY + server.seconds * 1_000_000 + server.microseconds,
+            8,
+            device_micros,
+            8,
+            fix_micros,
+            8,
+            p.latitude,
+            8,
+            p.longitude,
+            8,
+            p.altitude,
+            8,
+            p.speed,
+            8,
+            p.course,
+            8,
+            p.accuracy,
+            1,
+            p.outdated,
+            1,
+            p.valid,
+        )
+        + protocol
+        + place
+        + _LENGTH.pack(len(attributes) + 1)
+        + _JSONB
+        + attributes
+    )
+
+
+def _pack_protocol(name: str) -> bytes:
+    text = text_bytes(name)
+    packed = _LENGTH.pack(len(text)) + text
+    if len(_protocols) < 1000:
+        _protocols[name] = packed
+    return packed
+
+
+def _pack_place(position: Position) -> bytes:
+    parts = []
+    if position.address is None:
+        parts.append(_NULL)
+    else:
+        address = text_bytes(position.address)
+        parts += [_LENGTH.pack(len(address)), address]
+    if position.network is None:
+        parts.append(_NULL)
+    else:
+        network = json_bytes(position.network)
+        parts += [_LENGTH.pack(len(network) + 1), _JSONB, network]
+    ids = position.geofence_ids
+    if ids is None:
+        parts.append(_NULL)
+    elif not ids:
+        parts.append(struct.pack(">iiii", 12, 0, 0, _INT8_OID))
+    else:
+        array = struct.pack(">iiiii", 1, 0, _INT8_OID, len(ids), 1)
+        array += b"".join(struct.pack(">iq", 8, geofence_id) for geofence_id in ids)
+        parts += [_LENGTH.pack(len(array)), array]
+    return b"".join(parts)
+
+
+async def take_ids(q: Queries, count: int) -> range:
+    """Return `count` ids that nobody else gets."""
+    return await take_block(q, "positions", count)
+
+
+async def store(
+    q: Queries, rows: Sequence[bytes], ids: Sequence[int], *, events: Sequence[Event] = ()
+) -> None:
+    """Commit packed rows and the events that came with them, all or none. `ids` are those of the rows.
+
+    Events without an id get theirs here, in place. After StorageUnavailable the same call may be made
+    again: what an earlier one did commit is neither doubled nor lost.
+    """
+    await event_rows.number(q, events)
+    try:
+        await _store(q, rows, events)
+    except Conflict:
+        # An earlier try was committed after all; its answer was lost.
+        kept = {row[0] for row in await q.fetch("select id from positions where id = any($1::bigint[])", ids)}
+        known = await event_rows.existing(q, [event.id for event in events])
+        await _store(
+            q,
+            [row for row, row_id in zip(rows, ids, strict=True) if row_id not in kept],
+            [event for event in events if event.id not in known],
+        )
+
+
+async def _store(q: Queries, rows: Sequence[bytes], events: Sequence[Event]) -> None:
+    if not events:
+        # COPY is all or none by itself.
+        if rows:
+            await _copy(q, rows)
+        return
+    async with q.transaction() as transaction:
+        if rows:
+            await _copy(transaction, rows)
+        await event_rows.insert_many(transaction, events)
+
+
+async def _copy(q: Queries, rows: Sequence[bytes]) -> None:
+    await q.copy_binary("positions", COLUMNS, b"".join((_HEADER, *rows, _TRAILER)))
+
+
+async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:
+    """Return the latest position of each of the devices that has one, in the order asked."""
+    return [_made(row) for row in await q.fetch(_LATEST, list(device_ids))]
+
+
+async def latest_of(q: Queries, device_id: int) -> Position | None:
+    """Return the latest position of a device."""
+    row = await q.fetch_row(f"{_SELECT} where device_id = $1 and {_NEWEST}", device_id)
+    return None if row is None else _made(row)
+
+
+async def between(
+    q: Queries, device_id: int, start: datetime, end: datetime, limit: int = 0
+) -> list[Position]:
+    """Return a device's positions by fix time, both ends included; `limit` 0 is none."""
+    sql = f"{_SELECT} where {_SPAN} order by fix_time, id" + (f" limit {int(limit)}" if limit > 0 else "")
+    return [_made(row) for row in await q.fetch(sql, device_id, start, end)]
+
+
+async def stream_between(
+    q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 1000
+) -> AsyncIterator[list[Position]]:
+    """Return a device's positions by fix time, piece by piece; no connection is kept between the pieces."""
+    after: tuple[datetime, int] = (start, -1)
+    while True:
+        rows = await q.fetch(
+            f"{_SELECT} where {_SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
+            device_id,
+            after[0],
+            end,
+            after[1],
+        )
+        if not rows:
+            return
+        yield [_made(row) for row in rows]
+        if len(rows) < batch:
+            return
+        after = (rows[-1]["fix_time"], rows[-1]["id"])
+
+
+async def count_between(q: Queries, device_id: int, start: datetime, end: datetime, *, limit: int) -> int:
+    """Return how many positions a span has, `limit` where there are more."""
+    sql = f"select count(*) from (select 1 from positions where {_SPAN} limit $4) counted"  # noqa: S608 - constants
+    return int(await q.fetch_value(sql, device_id, start, end, limit))
+
+
+async def by_ids(q: Queries, ids: Iterable[int]) -> list[Position]:
+    """Return positions by their ids, in the order asked; unknown ids are left out."""
+    wanted = [position_id for position_id in ids if 0 < position_id < 1 << 63]
+    rows = await q.fetch(f"{_SELECT} where id = any($1::bigint[])", wanted)
+    found = {row["id"]: row for row in rows}
+    return [_made(found[position_id]) for position_id in wanted if position_id in found]
+
+
+async def delete_between(q: Queries, device_id: int, start: datetime, end: datetime) -> int:
+    """Delete a device's positions of a span, both ends included; return how many."""
+    return _count(await q.execute(f"delete from positions where {_SPAN}", device_id, start, end))  # noqa: S608 - constants
+
+
+async def delete(q: Queries, position_id: int) -> bool:
+    """Delete one position; whether there was one."""
+    return _count(await q.execute("delete from positions where id = $1", position_id)) > 0
+
+
+async def purge_deleted(q: Queries) -> int:
+    """Delete what deleted devices left behind, in small steps; return how many rows.
+
+    Called from time to time: rows may still have been on their way when the device was deleted, so a
+    device is forgotten only by a call that finds nothing more.
+    """
+    purged = 0
+    for row in await q.fetch("select device_id from deleted_devices order by device_id"):
+        found = 0
+        for table in ("positions", "events"):
+            key = "id, fix_time" if table == "positions" else "id"
+            sql = (
+                f"delete from {table} where ({key}) in"  # noqa: S608 - constants
+                f" (select {key} from {table} where device_id = $1 limit {_PURGE_ROWS})"
+            )
+            while count := _count(await q.execute(sql, row[0])):
+                found += count
+        if not found:
+            await q.execute("delete from deleted_devices where device_id = $1", row[0])
+        purged += found
+    return purged
+
+
+def _made(row: Row) -> Position:
+    values: dict[str, Any] = dict(row.items())
+    return Position(**values)
+
+
+def _count(tag: str) -> int:
+    return int(tag.rpartition(" ")[2])

@@ -1,0 +1,226 @@
+"""The rows of our tables as frozen values, with the API's field names (camel case in JSON) and defaults.
+
+References are 0 where unset, `attributes` is never None, times are aware UTC datetimes. What must never
+reach JSON is no field here: password hashes stay in their column (users.credential). The one-time-code
+secret is a field (`totp_key`), because the owner sets it through the API: api/ hides it on output.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "AuditAction",
+    "Command",
+    "Device",
+    "Event",
+    "Group",
+    "Position",
+    "QueuedCommand",
+    "ServerSettings",
+    "Session",
+    "StreamMark",
+    "User",
+]
+
+
+class User(msgspec.Struct, frozen=True, rename="camel"):
+    """Somebody who may log in; the fields of the specification and open-details 3.1."""
+
+    id: int = 0
+    name: str = ""
+    login: str | None = None
+    """A second name to log in with."""
+    email: str = ""
+    """Unique whatever its case."""
+    phone: str | None = None
+    readonly: bool = False
+    administrator: bool = False
+    map: str | None = None
+    latitude: float = 0.0
+    longitude: float = 0.0
+    zoom: int = 0
+    coordinate_format: str | None = None
+    disabled: bool = False
+    expiration_time: datetime | None = None
+    device_limit: int = 0
+    """-1 is no limit."""
+    user_limit: int = 0
+    """Users he may have; 0 makes him no manager, -1 is no limit."""
+    device_readonly: bool = False
+    limit_commands: bool = False
+    disable_reports: bool = False
+    fixed_email: bool = False
+    poi_layer: str | None = None
+    totp_key: str | None = None
+    """Base32 secret of his one-time codes; to be hidden on output."""
+    temporary: bool = False
+    """A user made by sharing; deleted after his expiration."""
+    attributes: dict[str, Any] = {}
+
+
+class Group(msgspec.Struct, frozen=True, rename="camel"):
+    """A group of devices; groups nest."""
+
+    id: int = 0
+    name: str = ""
+    group_id: int = 0
+    """The group above."""
+    attributes: dict[str, Any] = {}
+
+
+class Device(msgspec.Struct, frozen=True, rename="camel"):
+    """A vehicle's terminal (open-details 7.1)."""
+
+    id: int = 0
+    name: str = ""
+    unique_id: str = ""
+    """What the hardware calls itself."""
+    status: str = "offline"
+    """Not in the table: actors know it. So are the next two."""
+    last_update: datetime | None = None
+    position_id: int = 0
+    group_id: int = 0
+    calendar_id: int = 0
+    phone: str | None = None
+    model: str | None = None
+    contact: str | None = None
+    category: str | None = None
+    disabled: bool = False
+    expiration_time: datetime | None = None
+    attributes: dict[str, Any] = {}
+
+
+class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Where a device was, and what it said then."""
+
+    id: int = 0
+    device_id: int = 0
+    protocol: str = ""
+    server_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    """Arrival."""
+    device_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    """The device's clock."""
+    fix_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    """When the place was found; history is ordered by it."""
+    outdated: bool = False
+    """The place is an older one, repeated."""
+    valid: bool = False
+    latitude: float = 0.0
+    """Degrees, north positive."""
+    longitude: float = 0.0
+    """Degrees, east positive."""
+    altitude: float = 0.0
+    """Metres."""
+    speed: float = 0.0
+    """Knots over ground."""
+    course: float = 0.0
+    """Degrees from north, clockwise."""
+    address: str | None = None
+    accuracy: float = 0.0
+    """Metres; 0 is unknown."""
+    network: dict[str, Any] | None = None
+    geofence_ids: list[int] | None = None
+    attributes: dict[str, Any] = {}
+
+
+class Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Something that happened to a device (open-details 12)."""
+
+    id: int = 0
+    type: str = ""
+    event_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    device_id: int = 0
+    position_id: int = 0
+    geofence_id: int = 0
+    maintenance_id: int = 0
+    attributes: dict[str, Any] = {}
+
+
+class Command(msgspec.Struct, frozen=True, rename="camel"):
+    """A saved command."""
+
+    id: int = 0
+    device_id: int = 0
+    """Always 0 in the table: a saved command is for any device."""
+    description: str = ""
+    type: str = ""
+    text_channel: bool = False
+    """Sent as a text message."""
+    attributes: dict[str, Any] = {}
+
+
+class QueuedCommand(msgspec.Struct, frozen=True, rename="camel"):
+    """A command that waits for its device."""
+
+    id: int = 0
+    device_id: int = 0
+    type: str = ""
+    text_channel: bool = False
+    attributes: dict[str, Any] = {}
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A login by cookie; never JSON."""
+
+    id: str
+    """A hash of the cookie's secret: the table alone opens no session."""
+    user_id: int
+    created: datetime
+    last_used: datetime
+    expires: datetime
+    origin: str | None = None
+    """The Origin header at login (open-details 2.3)."""
+    token_expires: datetime | None = None
+    """Where a token began the session: it ends with the token."""
+
+
+class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
+    """The settings that administrators change while the server runs; one row.
+
+    What the API's Server shows beyond this (version, openIdEnabled, newServer, …) is computed there.
+    """
+
+    id: int = 1
+    registration: bool = False
+    readonly: bool = False
+    device_readonly: bool = False
+    limit_commands: bool = False
+    disable_reports: bool = False
+    fixed_email: bool = False
+    map: str | None = None
+    bing_key: str | None = None
+    map_url: str | None = None
+    overlay_url: str | None = None
+    poi_layer: str | None = None
+    announcement: str | None = None
+    latitude: float = 0.0
+    longitude: float = 0.0
+    zoom: int = 0
+    force_settings: bool = False
+    coordinate_format: str | None = None
+    attributes: dict[str, Any] = {}
+
+
+class AuditAction(msgspec.Struct, frozen=True, rename="camel"):
+    """Who did what (open-details 19.3)."""
+
+    id: int = 0
+    action_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    address: str | None = None
+    """Of the client."""
+    user_id: int = 0
+    user_email: str | None = None
+    """Looked up when read; None once the user is gone."""
+    action_type: str = ""
+    object_type: str | None = None
+    object_id: int = 0
+    attributes: dict[str, Any] = {}
+
+
+class StreamMark(msgspec.Struct, frozen=True):
+    """Where the numbers of a stream's playlist go on after a pause or restart."""
+
+    next_index: int = 0
+    next_discontinuity: int = 0

@@ -1,0 +1,129 @@
+"""The statements of Queries on one connection: transactions, savepoints, cursors, COPY."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Protocol
+
+from motorpool.storage.errors import StorageError
+from motorpool.storage.queries import Queries, Row, Value
+
+__all__ = ["Connection", "Session", "Statements"]
+
+
+class Connection(Protocol):
+    """A driver's connection as database.py wraps it."""
+
+    settled: bool
+    """No statement was left in the middle, and no transaction either."""
+
+    @property
+    def driver(self) -> Any:  # noqa: ANN401 - the driver has no types
+        """The driver's own object."""
+        ...
+
+    async def call(
+        self, seconds: float, method: Callable[..., Awaitable[Any]], *args: object, **more: object
+    ) -> Value:
+        """Run a method of the driver; raises the errors of storage/errors.py."""
+        ...
+
+
+class Statements(ABC):
+    """The statements of Queries, on whatever connection `_call` finds."""
+
+    @abstractmethod
+    async def _call(self, method: str, *args: object, **more: object) -> Value:
+        """Call the driver's method of this name."""
+
+    async def fetch(self, sql: str, *args: object) -> list[Row]:
+        """Return all rows."""
+        rows: list[Row] = await self._call("fetch", sql, *args)
+        return rows
+
+    async def fetch_row(self, sql: str, *args: object) -> Row | None:
+        """Return the first row, if there is one."""
+        row: Row | None = await self._call("fetchrow", sql, *args)
+        return row
+
+    async def fetch_value(self, sql: str, *args: object) -> Value:
+        """Return the first column of the first row, None without rows."""
+        return await self._call("fetchval", sql, *args)
+
+    async def execute(self, sql: str, *args: object) -> str:
+        """Run a statement, or without args a whole script; return its tag: "DELETE 3"."""
+        tag: str = await self._call("execute", sql, *args)
+        return tag
+
+    async def copy_binary(self, table: str, columns: tuple[str, ...], source: bytes) -> None:
+        """COPY rows in PostgreSQL's binary format, header and trailer included, all or none."""
+        await self._call("copy_to_table", table, columns=columns, source=_Once(source), format="binary")
+
+
+class Session(Statements):
+    """Statements on one connection, which nobody else uses meanwhile."""
+
+    def __init__(self, connection: Connection, seconds: float, depth: int = 0) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self._depth = depth
+
+    async def _call(self, method: str, *args: object, **more: object) -> Value:
+        return await self._connection.call(
+            self._seconds, getattr(self._connection.driver, method), *args, **more
+        )
+
+    @asynccontextmanager
+    async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
+        """Commit at the end of the block, undo all where it ends by an exception."""
+        point = f"point_{self._depth}"
+        begin, commit, rollback = (
+            (f"savepoint {point}", f"release savepoint {point}", f"rollback to savepoint {point}")
+            if self._depth
+            else ("begin", "commit", "rollback")
+        )
+        inner = Session(self._connection, seconds or self._seconds, self._depth + 1)
+        await inner.execute(begin)
+        try:
+            if seconds:
+                await inner.execute(f"set local statement_timeout = {math.ceil(seconds * 1000)}")
+            yield inner
+        except Exception:
+            # Where even that fails the connection is lost, and the transaction with it.
+            with suppress(StorageError):
+                await inner.execute(rollback)
+            raise
+        except BaseException:
+            # Cancelled: whoever lent the connection brings it back, without holding us up.
+            self._connection.settled = False
+            raise
+        tag = await inner.execute(commit)
+        if tag == "ROLLBACK":
+            raise StorageError("the transaction was undone, because a statement in it had failed")
+
+    async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncIterator[list[Row]]:
+        """Return the rows by a cursor, at most `batch` at once; inside a transaction."""
+        cursor = f"cursor_{id(args)}"
+        await self.execute(f"declare {cursor} no scroll cursor for {sql}", *args)
+        while rows := await self.fetch(f"fetch {int(batch)} from {cursor}"):
+            yield rows
+        await self.execute(f"close {cursor}")
+
+
+class _Once:
+    """An asynchronous iterator over a single piece."""
+
+    __slots__ = ("_piece",)
+
+    def __init__(self, piece: bytes) -> None:
+        self._piece: bytes | None = piece
+
+    def __aiter__(self) -> "_Once":
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece, self._piece = self._piece, None
+        if piece is None:
+            raise StopAsyncIteration
+        return piece

@@ -1,0 +1,234 @@
+"""One description for each plain family of rows, and all that is done with such rows.
+
+A family needs no more than a table, a record and a line:
+
+    TABLE = Table("drivers", Driver, keywords=("name", "unique_id"), access=links.of_user(links.USER_DRIVER))
+"""
+
+import types
+import typing
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from motorpool.storage.conditions import Condition, both, matches
+from motorpool.storage.queries import Queries, Row
+
+__all__ = ["ListQuery", "Table"]
+
+R = TypeVar("R", bound=msgspec.Struct)
+Many = list
+"""The built-in, under a name that no method of Table has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListQuery:
+    """What a list is to hold; all filters must hold."""
+
+    accessible_to: int | None = None
+    """Only what this user may see."""
+    conditions: tuple[Condition, ...] = ()
+    keyword: str = ""
+    """Only rows where one of the keyword columns contains it, whatever the case."""
+    limit: int = 0
+    """0 is no limit."""
+    offset: int = 0
+    """Counts only together with a limit (open-details 6)."""
+    exclude_attributes: bool = False
+    """Leaves `attributes` empty."""
+
+
+@dataclass(frozen=True)
+class Table(Generic[R]):
+    """The rows of one table as records. Columns are the record's fields; `id` is the table's to give.
+
+    A field `…_id` of type int is a reference: 0 there is NULL in the table. A dict, list or struct is
+    jsonb. A field named in `absent` has no column.
+    """
+
+    name: str
+    record: type[R]
+    sort: str = "name"
+    """Lists are ordered by it, whatever the case of texts, then by id."""
+    keywords: tuple[str, ...] = ("name",)
+    access: Callable[[int], Condition] | None = None
+    """The condition under which a row is visible to a user."""
+    absent: frozenset[str] = frozenset()
+    fixed: frozenset[str] = frozenset()
+    """Set at the insert and never changed after."""
+    plain_ids: frozenset[str] = frozenset()
+    """Fields `…_id` that are no references: stored as they are."""
+
+    async def insert(self, q: Queries, record: R) -> R:
+        """Store a new row; its id is ignored. Return the record with its id.
+
+        Raises:
+            Conflict: a unique value is taken.
+            Rejected: a reference to nothing, or a value out of range.
+        """
+        row = await q.fetch_row(self._insert_sql, *(self._stored(record, column) for column in self._written))
+        assert row is not None
+        return msgspec.structs.replace(record, id=row[0])
+
+    async def fetch(self, q: Queries, row_id: int) -> R | None:
+        """Return a row by its id."""
+        if not 0 < row_id < 1 << 63:
+            return None
+        row = await q.fetch_row(self._select() + " where id = $1", row_id)
+        return None if row is None else self.made(row)
+
+    async def fetch_many(
+        self, q: Queries, ids: Iterable[int], *, exclude_attributes: bool = False
+    ) -> Many[R]:
+        """Return rows by their ids, in the order asked; unknown ids are left out."""
+        wanted = [row_id for row_id in ids if 0 < row_id < 1 << 63]
+        rows = await q.fetch(
+            self._select(exclude_attributes=exclude_attributes) + " where id = any($1::bigint[])", wanted
+        )
+        found = {row["id"]: row for row in rows}
+        return [self.made(found[row_id]) for row_id in wanted if row_id in found]
+
+    async def update(self, q: Queries, record: R) -> R | None:
+        """Replace a row's values; return the record as stored, or None where there is no such row.
+
+        Raises:
+            Conflict: a unique value is taken.
+            Rejected: a reference to nothing, or a value out of range.
+        """
+        changed = [column for column in self._written if column not in self.fixed]
+        values = [self._stored(record, column) for column in changed]
+        row = await q.fetch_row(self._update_sql(changed), getattr(record, "id"), *values)  # noqa: B009 - R has an id
+        return None if row is None else self.made(row)
+
+    async def delete(self, q: Queries, row_id: int) -> bool:
+        """Delete a row; whether there was one."""
+        if not 0 < row_id < 1 << 63:
+            return False
+        sql = f'delete from "{self.name}" where id = $1 returning true'  # noqa: S608 - names of our own
+        return await q.fetch_value(sql, row_id) is True
+
+    async def count(self, q: Queries, condition: Condition | None = None) -> int:
+        """Return how many rows there are, or of how many a condition holds."""
+        where, args = self._where(ListQuery(conditions=(condition,) if condition else ()))
+        sql = f'select count(*) from "{self.name}"{where}'  # noqa: S608 - names of our own
+        return int(await q.fetch_value(sql, *args))
+
+    async def list(self, q: Queries, query: ListQuery = ListQuery()) -> Many[R]:
+        """Return the rows of a list in its order."""
+        where, args = self._where(query)
+        sql = self._select(exclude_attributes=query.exclude_attributes) + where + self._order(query)
+        return [self.made(row) for row in await q.fetch(sql, *args)]
+
+    async def ids(self, q: Queries, query: ListQuery = ListQuery()) -> Many[int]:
+        """Return the ids of a list in its order."""
+        where, args = self._where(query)
+        sql = f'select id from "{self.name}"{where}{self._order(query)}'  # noqa: S608 - names of our own
+        rows = await q.fetch(sql, *args)
+        return [row[0] for row in rows]
+
+    async def stream(
+        self, q: Queries, query: ListQuery = ListQuery(), *, batch: int = 1000
+    ) -> AsyncIterator[Many[R]]:
+        """Return the rows of a list piece by piece, for lists that are too long to be held at once.
+
+        Only the ids are held; no connection is kept between the pieces, however slow the reader. Rows
+        that are deleted meanwhile are left out.
+        """
+        ids = await self.ids(q, query)
+        for start in range(0, len(ids), batch):
+            part = ids[start : start + batch]
+            yield await self.fetch_many(q, part, exclude_attributes=query.exclude_attributes)
+
+    def made(self, row: Row) -> R:
+        """Return the record of a row of this table."""
+        values = dict(row.items())
+        for name, kind in self._typed.items():
+            values[name] = msgspec.convert(values[name], kind)
+        return self.record(**values)
+
+    def selected(self, *, of: str = "", exclude_attributes: bool = False) -> str:
+        """Return the column list of a select, `of` the alias of this table there."""
+        prefix = f"{of}." if of else ""
+        parts = []
+        for column in self._columns:
+            if column == "attributes" and exclude_attributes:
+                parts.append("'{}'::jsonb as attributes")
+            elif column in self._references:
+                parts.append(f'coalesce({prefix}"{column}", 0) as "{column}"')
+            else:
+                parts.append(f'{prefix}"{column}"')
+        return ", ".join(parts)
+
+    def _select(self, *, exclude_attributes: bool = False) -> str:
+        return f'select {self.selected(exclude_attributes=exclude_attributes)} from "{self.name}"'  # noqa: S608 - names of our own
+
+    def _where(self, query: ListQuery) -> tuple[str, tuple[object, ...]]:
+        conditions = list(query.conditions)
+        if query.accessible_to is not None:
+            if self.access is None:
+                raise TypeError(f"{self.name} declares no access")
+            conditions.append(self.access(query.accessible_to))
+        if query.keyword and self.keywords:
+            conditions.append(matches(query.keyword, self.keywords))
+        if not conditions:
+            return "", ()
+        joined = both(*conditions)
+        return f" where {joined.numbered()}", joined.args
+
+    def _order(self, query: ListQuery) -> str:
+        text = self._types[self.sort] in (str, str | None)
+        order = f' order by lower("{self.sort}"), id' if text else f' order by "{self.sort}", id'
+        if query.limit > 0:
+            order += f" limit {int(query.limit)} offset {max(0, int(query.offset))}"
+        return order
+
+    def _stored(self, record: R, column: str) -> object:
+        value = getattr(record, column)
+        if column in self._references:
+            return value or None
+        return value
+
+    @cached_property
+    def _insert_sql(self) -> str:
+        names = ", ".join(f'"{column}"' for column in self._written)
+        places = ", ".join(f"${number}" for number in range(1, len(self._written) + 1))
+        return f'insert into "{self.name}" ({names}) values ({places}) returning id'  # noqa: S608 - names of our own
+
+    def _update_sql(self, changed: Sequence[str]) -> str:
+        pairs = ", ".join(f'"{column}" = ${number}' for number, column in enumerate(changed, 2))
+        return f'update "{self.name}" set {pairs} where id = $1 returning {self.selected()}'  # noqa: S608 - names of our own
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        return {field.name: field.type for field in msgspec.structs.fields(self.record)}
+
+    @cached_property
+    def _columns(self) -> tuple[str, ...]:
+        return tuple(name for name in self._types if name not in self.absent)
+
+    @cached_property
+    def _written(self) -> tuple[str, ...]:
+        return tuple(name for name in self._columns if name != "id")
+
+    @cached_property
+    def _references(self) -> frozenset[str]:
+        return frozenset(
+            name
+            for name in self._columns
+            if name.endswith("_id") and self._types[name] is int and name not in self.plain_ids
+        )
+
+    @cached_property
+    def _typed(self) -> dict[str, Any]:
+        """The columns whose JSON is more than what comes out of JSON by itself."""
+        return {name: self._types[name] for name in self._columns if _holds_struct(self._types[name])}
+
+
+def _holds_struct(kind: object) -> bool:
+    origin = typing.get_origin(kind)
+    if origin in (list, tuple, typing.Union, types.UnionType, dict):
+        return origin is tuple or any(_holds_struct(inner) for inner in typing.get_args(kind))
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

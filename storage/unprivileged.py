@@ -1,0 +1,111 @@
+"""Who PostgreSQL runs as: it refuses to be root (measured.md, "PostgreSQL")."""
+
+import os
+import pwd
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from motorpool.storage.errors import SetupFailed
+
+__all__ = ["Identity", "child_environment", "choose_identity", "run_bounded"]
+
+USERS = ("motorpool", "postgres", "nobody")
+"""Tried in this order when we are root."""
+_CHECK_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A way to start programs that are not root."""
+
+    prefix: tuple[str, ...] = ()
+    """Put before the command."""
+    user: int = -1
+    """Must own what the program writes; -1 leaves owners alone."""
+    group: int = -1
+
+    def own(self, path: Path) -> None:
+        """Make a file or folder, and all below it, theirs."""
+        if self.user < 0 or not path.exists() or path.stat().st_uid == self.user:
+            return
+        os.chown(path, self.user, self.group)
+        for folder, names, files in os.walk(path):
+            for name in names + files:
+                os.chown(os.path.join(folder, name), self.user, self.group, follow_symlinks=False)
+
+
+async def choose_identity(program: Path, folder: Path) -> tuple[Identity, str]:
+    """Return who can run `program` and write to `folder`, and what the program says to --version.
+
+    Raises:
+        SetupFailed: nobody can; the line names the folder that is in the way.
+    """
+    reason = ""
+    for identity in _candidates(folder):
+        identity.own(folder)
+        check = 'cd "$1" && test -w . && exec "$2" --version'
+        result = await run_bounded(
+            (*identity.prefix, "sh", "-c", check, "sh", str(folder), str(program)), _CHECK_SECONDS
+        )
+        if result.returncode == 0:
+            return identity, result.stdout.decode(errors="replace").strip()
+        reason = (
+            reason or (result.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"])[-1]
+        )
+    if os.geteuid() == 0:
+        raise SetupFailed(
+            f"PostgreSQL does not run as root and no other user can enter {_closed_folder(folder, program)}:"
+            " start as another user, or open the folder (chmod o+x)"
+        )
+    raise SetupFailed(f"the embedded PostgreSQL does not start in {folder}: {reason}")
+
+
+def _candidates(folder: Path) -> list[Identity]:
+    if os.geteuid() != 0:
+        return [Identity()]
+    found = []
+    if shutil.which("setpriv"):
+        users = [user for name in USERS if (user := _user(name)) is not None]
+        owner = folder.stat().st_uid
+        # Whoever owns the data already comes first.
+        users.sort(key=lambda user: user.pw_uid != owner)
+        for user in users:
+            ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
+            found.append(Identity(("setpriv", *ids, "--"), user.pw_uid, user.pw_gid))
+    if shutil.which("unshare"):
+        # A name space where root is called 1000: it keeps root's way into private folders, and no more.
+        found.append(Identity(("unshare", "--user", "--map-user=1000", "--map-group=1000", "--"), 0, 0))
+    return found
+
+
+def _user(name: str) -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return None
+
+
+def _closed_folder(*paths: Path) -> Path:
+    for path in paths:
+        for folder in reversed(path.resolve().parents):
+            if not folder.stat().st_mode & 0o001:
+                return folder
+    return paths[0]
+
+
+def child_environment() -> dict[str, str]:
+    """Return an environment without whatever PG… variables or language the user has."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+
+
+async def run_bounded(command: tuple[str, ...], seconds: float) -> subprocess.CompletedProcess[bytes]:
+    """Run a program to its end; one that takes longer is killed and counts as failed."""
+    with trio.move_on_after(seconds):
+        return await trio.run_process(
+            command, check=False, capture_stdout=True, capture_stderr=True, env=child_environment(), cwd="/"
+        )
+    return subprocess.CompletedProcess(command, -1, b"", f"no end after {seconds:.0f} s".encode())

@@ -1,0 +1,169 @@
+"""A running server without device ports: real tables, real actors, and clients of its application."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from motorpool.actors.position_writer import POSITION_WRITER, Append
+from motorpool.actors.topics import POSITIONS
+from motorpool.actors.tree import FleetSettings, fleet_tree
+from motorpool.api.app import create_app
+from motorpool.api.house import House
+from motorpool.api.passwords import Attempts, Passwords
+from motorpool.api.settings import LoginSettings, Settings
+from motorpool.runtime import open_system
+from motorpool.runtime.testing import TestClock
+from motorpool.storage import server, tokens
+from motorpool.storage.database import Database
+from motorpool.storage.records import Position
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+CHEAP_LOGIN = LoginSettings(hash_memory_kib=8192, hash_rounds=1)
+
+
+@dataclass
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: Any
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    def json(self) -> Any:
+        import json
+
+        return json.loads(self.body)
+
+
+class Client:
+    """One caller: a cookie jar, or a fixed Authorization header."""
+
+    def __init__(self, app: Any, headers: dict[str, str] | None = None) -> None:
+        self.app = app
+        self.headers = headers or {}
+        self.quart = app.test_client()
+
+    async def call(
+        self, method: str, path: str, *, headers: dict[str, str] | None = None, **sent: Any
+    ) -> Answer:
+        response = await self.quart.open(
+            path if path.startswith("/") and not path.startswith("//") else path,
+            method=method,
+            headers={**self.headers, **(headers or {})},
+            **sent,
+        )
+        return Answer(response.status_code, response.headers, await response.get_data(as_text=False))
+
+    async def get(self, path: str, **sent: Any) -> Answer:
+        return await self.call("GET", "/api" + path, **sent)
+
+    async def post(self, path: str, **sent: Any) -> Answer:
+        return await self.call("POST", "/api" + path, **sent)
+
+    async def put(self, path: str, **sent: Any) -> Answer:
+        return await self.call("PUT", "/api" + path, **sent)
+
+    async def delete(self, path: str, **sent: Any) -> Answer:
+        return await self.call("DELETE", "/api" + path, **sent)
+
+
+@dataclass
+class Served:
+    """The server under test."""
+
+    house: House
+    app: Any
+    clock: TestClock
+    admin: Client = field(init=False)
+    admin_id: int = 0
+
+    def client(self, headers: dict[str, str] | None = None) -> Client:
+        return Client(self.app, headers)
+
+    async def user(self, name: str, **fields: Any) -> Client:
+        """Make a user by the administrator, and a client that is logged in as him."""
+        made = await self.admin.post(
+            "/users", json={"name": name, "email": f"{name}@example.org", "password": name, **fields}
+        )
+        assert made.status == 200, made.text
+        client = await self.log_in(f"{name}@example.org", name)
+        client.id = made.json()["id"]
+        return client
+
+    async def log_in(self, email: str, password: str) -> Any:
+        client = self.client()
+        answer = await client.post("/session", form={"email": email, "password": password})
+        assert answer.status == 200, answer.text
+        return client
+
+    async def device(self, client: Client, number: str, **fields: Any) -> int:
+        made = await client.post("/devices", json={"name": f"Vehicle {number}", "uniqueId": number, **fields})
+        assert made.status == 200, made.text
+        return int(made.json()["id"])
+
+    async def report(self, *positions: Position) -> list[Position]:
+        """Store positions the way devices do; the stored ones, with ids."""
+        stored: list[Position] = []
+        async with self.house.system.topic(POSITIONS).subscribe() as subscription:
+            for position in positions:
+                await self.house.system.ref(POSITION_WRITER).tell(Append(position))
+            while len(stored) < len(positions):
+                for batch in await subscription.receive_batch():
+                    stored.extend(batch)
+        return stored
+
+
+def position(device_id: int, when: datetime = NOON, **fields: Any) -> Position:
+    known = {"protocol": "jt808", "latitude": 52.5, "longitude": 13.4, "speed": 10.0, "valid": True}
+    return Position(
+        device_id=device_id, server_time=when, device_time=when, fix_time=when, **{**known, **fields}
+    )
+
+
+@asynccontextmanager
+async def start(database: Database, **settings: Any) -> AsyncIterator[Served]:
+    """Run a server on the database."""
+    chosen = Settings(login=CHEAP_LOGIN, **settings)
+    clock = TestClock(NOON)
+    tree = fleet_tree(database, FleetSettings(protocols=()))
+    async with open_system(tree, clock=clock) as system:
+        house = House(
+            system=system,
+            database=database,
+            settings=chosen,
+            passwords=Passwords(chosen.login),
+            attempts=Attempts(chosen.login, clock.monotonic),
+            token_key=await tokens.signing_key(database, "session tokens", lambda: bytes(32)),
+            server=await server.fetch(database),
+        )
+        app = create_app(house)
+        app.testing = False
+        served = Served(house, app, clock)
+        first = served.client()
+        made = await first.post(
+            "/users", json={"name": "Admin", "email": "admin@example.org", "password": "admin"}
+        )
+        assert made.status == 200, made.text
+        served.admin_id = made.json()["id"]
+        served.admin = await served.log_in("admin@example.org", "admin")
+        yield served
+
+
+@pytest.fixture
+async def served(database: Database) -> AsyncIterator[Served]:
+    async with start(database) as running:
+        yield running
+
+
+@pytest.fixture
+def starting(database: Database) -> Callable[..., Any]:
+    """For tests that need settings of their own: `async with starting(http=…) as served`."""
+    return lambda **settings: start(database, **settings)

@@ -1,0 +1,262 @@
+import base64
+from datetime import timedelta
+from urllib.parse import quote
+
+import pyotp
+import pytest
+
+from motorpool.api.settings import HttpSettings, LoginSettings, Settings
+
+
+def basic(email: str, password: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(f"{email}:{password}".encode()).decode()}
+
+
+async def test_login_answers_the_user_and_sets_a_cookie_that_scripts_cannot_read(served):
+    client = served.client()
+    answer = await client.post("/session", form={"email": " ADMIN@example.org ", "password": "admin"})
+    assert answer.status == 200
+    assert answer.json()["email"] == "admin@example.org"
+    assert answer.json()["administrator"] is True
+    assert answer.json()["password"] is None
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith("JSESSIONID=")
+    assert "HttpOnly" in cookie
+    assert "Path=/" in cookie
+    assert "SameSite=Lax" in cookie
+    assert "Secure" not in cookie
+    assert (await client.get("/session")).json()["id"] == served.admin_id
+
+
+@pytest.mark.parametrize("form", [
+    {"email": "admin@example.org", "password": "wrong"},
+    {"email": "nobody@example.org", "password": "admin"},
+    {"email": "admin\x00@example.org", "password": "admin"},
+    {"email": "admin@example.org", "password": "adm\ud7ffin"},
+])
+async def test_wrong_credentials_are_401_in_plain_text_without_a_dialog(served, form):
+    answer = await served.client().post("/session", form=form)
+    assert answer.status == 401
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    assert "WWW-Authenticate" not in answer.headers
+    assert "Set-Cookie" not in answer.headers
+    assert "\n" not in answer.text
+
+
+async def test_a_login_form_without_a_field_is_400_that_names_it(served):
+    answer = await served.client().post("/session", form={"email": "admin@example.org"})
+    assert answer.status == 400
+    assert "password" in answer.text
+
+
+async def test_without_login_protected_paths_are_401_and_only_pages_get_the_dialog(served):
+    anonymous = served.client()
+    assert (await anonymous.get("/devices")).status == 401
+    assert "WWW-Authenticate" not in (await anonymous.get("/devices")).headers
+    page = await anonymous.get("/devices", headers={"Accept": "text/html,*/*"})
+    assert page.status == 401
+    assert page.headers["WWW-Authenticate"] == 'Basic realm="api"'
+    assert (await anonymous.get("/session")).status == 404
+
+
+async def test_basic_works_on_every_call_and_sets_no_cookie(served):
+    client = served.client(basic("admin@example.org", "admin"))
+    for _ in range(3):
+        answer = await client.get("/devices", headers={"Content-Type": "application/json"})
+        assert answer.status == 200
+        assert "Set-Cookie" not in answer.headers
+    assert (await client.get("/session")).json()["email"] == "admin@example.org"
+
+
+async def test_an_authorization_header_decides_alone(served):
+    assert (await served.admin.get("/devices", headers=basic("admin@example.org", "wrong"))).status == 401
+    assert (await served.admin.get("/devices", headers={"Authorization": "Negotiate x"})).status == 401
+    assert (await served.admin.get("/devices", headers={"Authorization": "basic !!!"})).status == 401
+    assert (await served.admin.get("/devices")).status == 200
+
+
+async def test_a_bad_credential_on_a_public_path_is_no_credential(served):
+    assert (await served.client(basic("admin@example.org", "wrong")).get("/server")).status == 200
+
+
+async def test_a_new_password_ends_basic_and_other_sessions_but_not_ones_own(served):
+    first = await served.user("ann")
+    second = await served.log_in("ann@example.org", "ann")
+    with_basic = served.client(basic("ann@example.org", "ann"))
+    assert (await with_basic.get("/devices")).status == 200
+    me = (await first.get("/session")).json()
+    assert (await first.put(f"/users/{me['id']}", json={**me, "password": "new"})).status == 200
+    assert (await first.get("/devices")).status == 200
+    assert (await second.get("/devices")).status == 401
+    assert (await with_basic.get("/devices")).status == 401
+    assert (await served.client(basic("ann@example.org", "new")).get("/devices")).status == 200
+
+
+async def test_login_makes_a_new_session_id_whatever_the_client_sent(served):
+    client = served.client()
+    client.quart.set_cookie("localhost", "JSESSIONID", "planted")
+    answer = await client.post("/session", form={"email": "admin@example.org", "password": "admin"})
+    assert "planted" not in answer.headers["Set-Cookie"]
+    planted = served.client({"Cookie": "JSESSIONID=planted"})
+    assert (await planted.get("/devices")).status == 401
+
+
+async def test_logging_in_again_ends_the_session_before(served):
+    client = await served.log_in("admin@example.org", "admin")
+    before = client.quart.cookie_jar
+    old = next(cookie.value for cookie in before if cookie.name == "JSESSIONID")
+    await client.post("/session", form={"email": "admin@example.org", "password": "admin"})
+    assert (await served.client({"Cookie": f"JSESSIONID={old}"}).get("/devices")).status == 401
+
+
+async def test_logout_ends_the_session(served):
+    client = await served.log_in("admin@example.org", "admin")
+    assert (await client.delete("/session")).status == 204
+    assert (await client.get("/devices")).status == 401
+
+
+async def test_a_session_ends_when_it_is_not_used_for_its_time_and_lives_on_while_it_is(starting):
+    async with starting(http=HttpSettings(session_days=10)) as served:
+        client = await served.log_in("admin@example.org", "admin")
+        day = timedelta(days=1).total_seconds()
+        served.clock.move_wall(9 * day)
+        assert (await client.get("/devices")).status == 200
+        served.clock.move_wall(9 * day)
+        assert (await client.get("/devices")).status == 200
+        served.clock.move_wall(11 * day)
+        assert (await client.get("/devices")).status == 401
+
+
+async def test_a_page_of_another_origin_cannot_use_the_cookie(served):
+    client = await served.log_in("admin@example.org", "admin")
+    assert (await client.get("/devices", headers={"Origin": "http://localhost"})).status == 200
+    assert (await client.get("/devices", headers={"Origin": "https://evil.example"})).status == 401
+    assert (await client.get("/devices", headers={"Origin": "null"})).status == 401
+
+
+async def test_a_session_begun_from_an_origin_belongs_to_it(served):
+    client = served.client()
+    await client.post(
+        "/session", form={"email": "admin@example.org", "password": "admin"}, headers={"Origin": "https://app.example"}
+    )
+    assert (await client.get("/devices", headers={"Origin": "https://app.example"})).status == 200
+    assert (await client.get("/devices", headers={"Origin": "http://localhost"})).status == 401
+
+
+async def test_only_failures_count_and_too_many_are_429_with_the_time_to_wait(starting):
+    login = LoginSettings(hash_memory_kib=8192, hash_rounds=1, failures_per_account=3, failures_per_address=100)
+    async with starting() as served:
+        served.house.attempts._settings = login
+        client = served.client()
+        good = {"email": "admin@example.org", "password": "admin"}
+        for _ in range(6):
+            assert (await client.post("/session", form=good)).status == 200
+        await served.user("ann")
+        for _ in range(3):
+            wrong = {"email": "ann@example.org", "password": "x"}
+            assert (await client.post("/session", form=wrong)).status == 401
+        refused = await client.post("/session", form={"email": "ann@example.org", "password": "y"})
+        assert refused.status == 429
+        assert 1 <= int(refused.headers["Retry-After"]) <= 300
+        assert (await client.post("/session", form=good)).status == 200
+
+
+async def test_a_disabled_or_expired_user_is_401_by_every_way(served):
+    ann = await served.user("ann")
+    token = (await ann.post("/session/token", form={})).text
+    user = (await served.admin.get(f"/users/{ann.id}")).json()
+    await served.admin.put(f"/users/{ann.id}", json={**user, "disabled": True})
+    assert (await ann.get("/devices")).status == 401
+    assert (await served.client(basic("ann@example.org", "ann")).get("/devices")).status == 401
+    assert (await served.client({"Authorization": f"Bearer {token}"}).get("/devices")).status == 401
+    assert (await served.client().post("/session", form={"email": "ann@example.org", "password": "ann"})).status == 401
+    await served.admin.put(f"/users/{ann.id}", json={**user, "expirationTime": "2026-05-02T12:00:00Z"})
+    assert (await ann.get("/devices")).status == 200
+    served.clock.move_wall(2 * 86400)
+    assert (await ann.get("/devices")).status == 401
+
+
+async def test_one_time_codes_are_asked_for_and_checked(served):
+    ann = await served.user("ann")
+    secret = (await served.client().post("/users/totp")).text
+    me = (await ann.get("/session")).json()
+    saved = await ann.put(f"/users/{ann.id}", json={**me, "totpKey": secret})
+    assert saved.status == 200
+    assert secret not in saved.text
+    client = served.client()
+    form = {"email": "ann@example.org", "password": "ann"}
+    missing = await client.post("/session", form=form)
+    assert (missing.status, missing.headers["WWW-Authenticate"]) == (401, "TOTP")
+    totp = pyotp.TOTP(secret)
+    now = served.clock.now()
+    wrong = await client.post("/session", form={**form, "code": totp.at(now + timedelta(minutes=5))})
+    assert wrong.status == 401
+    assert "WWW-Authenticate" not in wrong.headers
+    good = await client.post("/session", form={**form, "code": totp.at(now - timedelta(seconds=30))})
+    assert good.status == 200
+    # There is no place for a code in Basic.
+    assert (await served.client(basic("ann@example.org", "ann")).get("/devices")).status == 401
+    # Saved again without the key it is kept; saved with an empty one it is gone.
+    await client.put(f"/users/{ann.id}", json={**me, "totpKey": None})
+    assert (await served.client().post("/session", form=form)).status == 401
+    await client.put(f"/users/{ann.id}", json={**me, "totpKey": ""})
+    assert (await served.client().post("/session", form=form)).status == 200
+
+
+async def test_a_token_works_as_bearer_and_as_a_login(served):
+    token = (await served.admin.post("/session/token", form={})).text
+    assert (await served.client({"Authorization": f"Bearer {token}"}).get("/devices")).status == 200
+    client = served.client()
+    answer = await client.get(f"/session?token={quote(token)}")
+    assert answer.status == 200
+    assert (await client.get("/devices")).status == 200
+
+
+async def test_a_token_and_the_session_it_began_end_with_its_expiration(served):
+    sent = {"expiration": "2026-05-01T13:00:00.000Z"}
+    token = (await served.admin.post("/session/token", form=sent)).text
+    client = served.client()
+    assert (await client.get(f"/session?token={token}")).status == 200
+    # Who came with a token makes none that outlives it.
+    longer = (await client.post("/session/token", form={"expiration": "2026-06-01T00:00:00Z"})).text
+    served.clock.move_wall(3601)
+    for text in (token, longer):
+        assert (await served.client({"Authorization": f"Bearer {text}"}).get("/devices")).status == 401
+        assert (await served.client().get(f"/session?token={text}")).status == 404
+    assert (await client.get("/devices")).status == 401
+    assert (await served.admin.get("/devices")).status == 200
+
+
+@pytest.mark.parametrize("expiration", ["2026-05-01T13:00:00", "tomorrow", "2026-05-01T11:59:59Z"])
+async def test_an_expiration_without_zone_or_in_the_past_is_400(served, expiration):
+    assert (await served.admin.post("/session/token", form={"expiration": expiration})).status == 400
+
+
+async def test_a_revoked_token_is_dead_and_a_forged_one_cannot_be_revoked(served):
+    token = (await served.admin.post("/session/token", form={})).text
+    ann = await served.user("ann")
+    assert (await ann.post("/session/token/revoke", form={"token": token})).status == 400
+    assert (await served.admin.post("/session/token/revoke", form={"token": token})).status == 204
+    assert (await served.client({"Authorization": f"Bearer {token}"}).get("/devices")).status == 401
+    assert (await served.client().get(f"/session?token={token}")).status == 404
+    assert (await served.admin.post("/session/token/revoke", form={"token": token + "x"})).status == 400
+    assert (await served.admin.post("/session/token/revoke", form={})).status == 400
+
+
+async def test_a_session_as_another_user_is_for_administrators_and_his_manager(served):
+    ann = await served.user("ann")
+    boss = await served.user("boss", userLimit=5)
+    assert (await boss.get(f"/session/{ann.id}")).status == 401
+    assert (await ann.get(f"/session/{served.admin_id}")).status == 401
+    assert (await ann.get("/session/999999")).status == 401
+    assert (await served.admin.get("/session/999999")).status == 404
+    await served.admin.post("/permissions", json={"userId": boss.id, "managedUserId": ann.id})
+    opened = await boss.get(f"/session/{ann.id}")
+    assert opened.json()["email"] == "ann@example.org"
+    assert (await boss.get("/session")).json()["id"] == ann.id
+
+
+async def test_defaults_of_login_protection_are_not_off():
+    login = Settings().login
+    assert 1 <= login.failures_per_account <= 20
+    assert login.hash_memory_kib >= 19456

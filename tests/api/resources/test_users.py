@@ -1,0 +1,157 @@
+import pytest
+import trio
+
+from motorpool.api.settings import UserSettings
+
+
+async def test_the_first_user_becomes_administrator_even_if_two_register_at_once(starting, database):
+    async with starting() as served:
+        for client in (served.admin,):
+            me = (await client.get("/session")).json()
+            assert me["administrator"] is True
+        await database.execute("delete from users")
+        statuses: list[tuple[int, object]] = []
+
+        async def register(name: str) -> None:
+            answer = await served.client().post(
+                "/users", json={"name": name, "email": name, "password": name}
+            )
+            statuses.append((answer.status, answer.status == 200 and answer.json()["administrator"]))
+
+        async with trio.open_nursery() as nursery:
+            for name in ("one", "two", "three"):
+                nursery.start_soon(register, name)
+        assert sorted(statuses, key=str) == [(200, True), (400, False), (400, False)]
+
+
+async def test_registration_is_closed_unless_the_server_opens_it(served):
+    sent = {"name": "Eve", "email": "eve@example.org", "password": "eve"}
+    assert (await served.client().post("/users", json=sent)).status == 400
+    settings = (await served.admin.get("/server")).json()
+    assert (await served.admin.put("/server", json={**settings, "registration": True, "readonly": False})).status == 200
+    made = await served.client().post("/users", json=sent)
+    assert made.status == 200
+    user = made.json()
+    assert (user["administrator"], user["deviceLimit"], user["userLimit"]) == (False, -1, 0)
+    assert user["password"] is None
+    for role in ({"administrator": True}, {"userLimit": 1}, {"deviceLimit": 9}, {"readonly": True}):
+        refused = await served.client().post("/users", json={**sent, "email": "mal@example.org", **role})
+        assert refused.status == 400, role
+
+
+async def test_self_registration_takes_limits_from_the_settings_and_flags_from_the_server(starting):
+    async with starting(users=UserSettings(device_limit=3, expiration_days=2)) as served:
+        settings = (await served.admin.get("/server")).json()
+        await served.admin.put("/server", json={**settings, "registration": True, "deviceReadonly": True})
+        made = await served.client().post(
+            "/users", json={"name": "Eve", "email": "eve@example.org", "password": "eve"}
+        )
+        user = made.json()
+        assert user["deviceLimit"] == 3
+        assert user["expirationTime"] == "2026-05-03T12:00:00Z"
+        assert user["deviceReadonly"] is True
+
+
+async def test_a_user_needs_an_address_and_a_password_and_the_address_is_unique(served):
+    for sent in ({"email": "  ", "password": "x"}, {"email": "a" * 129, "password": "x"}, {"email": "a@b"}):
+        assert (await served.admin.post("/users", json=sent)).status == 400
+    taken = await served.admin.post("/users", json={"email": "ADMIN@example.org", "password": "x"})
+    assert taken.status == 400
+    assert "email" in taken.text
+
+
+async def test_a_manager_makes_users_up_to_his_limit_and_sees_only_them(served):
+    boss = await served.user("boss", userLimit=1)
+    made = await boss.post("/users", json={"name": "A", "email": "a@example.org", "password": "a", "readonly": True})
+    assert made.status == 200
+    assert made.json()["deviceLimit"] == 0
+    assert (await boss.post("/users", json={"name": "B", "email": "b@example.org", "password": "b"})).status == 400
+    assert [user["email"] for user in (await boss.get("/users")).json()] == ["a@example.org"]
+    number = made.json()["id"]
+    assert (await boss.get(f"/users/{number}")).status == 200
+    assert (await boss.get(f"/users/{served.admin_id}")).status == 404
+    changed = {**made.json(), "disabled": True, "name": "Anna"}
+    assert (await boss.put(f"/users/{number}", json=changed)).json()["disabled"] is True
+    assert (await boss.put(f"/users/{number}", json={**changed, "deviceLimit": 5})).status == 400
+    assert (await boss.delete(f"/users/{number}")).status == 204
+
+
+async def test_listing_users_is_for_administrators_and_managers(served):
+    ann = await served.user("ann")
+    assert (await ann.get("/users")).status == 400
+    listed = (await served.admin.get("/users?keyword=ANN&limit=50&offset=0&all=true&excludeAttributes=true")).json()
+    assert [user["email"] for user in listed] == ["ann@example.org"]
+    assert all(user["password"] is None for user in listed)
+
+
+@pytest.mark.parametrize("change", [
+    {"administrator": True}, {"deviceLimit": 5}, {"userLimit": 5}, {"readonly": True}, {"deviceReadonly": True},
+    {"disabled": True}, {"limitCommands": True}, {"disableReports": True}, {"fixedEmail": True}, {"temporary": True},
+])
+async def test_nobody_gives_himself_rights_or_lifts_his_restrictions(served, change):
+    ann = await served.user("ann")
+    me = (await ann.get("/session")).json()
+    refused = await ann.put(f"/users/{ann.id}", json={**me, **change})
+    assert refused.status == 400
+    assert next(iter(change)) in refused.text
+
+
+async def test_a_user_edits_himself_and_left_out_fields_take_their_defaults(served):
+    ann = await served.user("ann", phone="123", attributes={"a": 1})
+    stored = await ann.put(f"/users/{ann.id}", json={"name": "Anna", "email": "anna@example.org"})
+    assert stored.status == 200
+    assert (stored.json()["phone"], stored.json()["attributes"]) == (None, {})
+    assert (await served.log_in("anna@example.org", "ann")) is not None
+
+
+async def test_a_fixed_address_and_a_longer_life_are_for_administrators(served):
+    ann = await served.user("ann", fixedEmail=True, expirationTime="2026-06-01T00:00:00Z")
+    me = (await ann.get("/session")).json()
+    assert (await ann.put(f"/users/{ann.id}", json={**me, "email": "other@example.org"})).status == 400
+    assert (await ann.put(f"/users/{ann.id}", json={**me, "expirationTime": "2027-01-01T00:00:00Z"})).status == 400
+    assert (await ann.put(f"/users/{ann.id}", json={**me, "expirationTime": None})).status == 400
+    assert (await ann.put(f"/users/{ann.id}", json={**me, "expirationTime": 1778000000000})).status == 200
+
+
+async def test_a_readonly_user_changes_only_his_push_token_and_terms(served):
+    ann = await served.user("ann", readonly=True, attributes={"color": "red"})
+    me = (await ann.get("/session")).json()
+    allowed = {**me, "attributes": {"color": "red", "notificationTokens": "abc", "termsAccepted": True}}
+    assert (await ann.put(f"/users/{ann.id}", json=allowed)).status == 200
+    for change in ({"name": "x"}, {"password": "x"}, {"attributes": {"color": "blue"}}, {"totpKey": "JBSWY3DPEHPK3PXP"}):
+        assert (await ann.put(f"/users/{ann.id}", json={**allowed, **change})).status == 400, change
+    assert (await ann.delete(f"/users/{ann.id}")).status == 400
+
+
+async def test_the_id_of_the_body_must_be_the_paths(served):
+    ann = await served.user("ann")
+    me = (await ann.get("/session")).json()
+    assert (await ann.put(f"/users/{ann.id}", json={**me, "id": served.admin_id})).status == 400
+    assert (await ann.put(f"/users/{ann.id}", json={**me, "id": 0})).status == 200
+
+
+async def test_a_user_may_delete_himself_and_is_logged_out_then(served):
+    ann = await served.user("ann")
+    assert (await ann.delete(f"/users/{ann.id}")).status == 204
+    assert (await ann.get("/devices")).status == 401
+    assert (await served.admin.delete(f"/users/{ann.id}")).status == 204
+    assert (await served.admin.get(f"/users/{ann.id}")).status == 404
+
+
+async def test_another_user_is_not_to_be_seen_or_changed(served):
+    ann = await served.user("ann")
+    assert (await ann.get(f"/users/{served.admin_id}")).status == 404
+    assert (await ann.put(f"/users/{served.admin_id}", json={"email": "x@y"})).status == 400
+    assert (await ann.delete(f"/users/{served.admin_id}")).status == 400
+
+
+async def test_totp_secrets_are_made_for_anybody_and_wrong_ones_refused(served):
+    first = await served.client().post("/users/totp")
+    second = await served.client().post("/users/totp")
+    assert first.status == 200
+    assert first.headers["Content-Type"].startswith("text/plain")
+    assert first.text != second.text
+    refused = await served.admin.post(
+        "/users", json={"email": "a@b", "password": "x", "totpKey": "not base32!"}
+    )
+    assert refused.status == 400

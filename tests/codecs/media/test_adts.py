@@ -1,0 +1,50 @@
+import av
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motorpool.codecs.media import adts
+
+
+def test_a_head_is_written_as_the_standard_says() -> None:
+    # 0xFFF1: MPEG-4 without checksum; 0x6C: LC, 8 kHz; 0x40: mono; length 107.
+    assert adts.head(100).hex() == "fff16c400d7ffc"
+
+
+@given(st.integers(1, adts.LARGEST_FRAME), st.sampled_from(adts.SAMPLE_RATES), st.integers(1, 7))
+def test_a_head_reads_as_it_was_written(size: int, rate: int, channels: int) -> None:
+    frame = adts.head(size, rate, channels) + bytes(size)
+    assert adts.has_head(frame)
+    assert adts.extent(frame) == adts.Extent(1024, rate)
+    assert adts.is_plain_frame(frame, adts.fixed_part(frame))
+    assert adts.extent(frame * 3) == adts.Extent(3072, rate)
+    assert not adts.is_plain_frame(frame * 3, adts.fixed_part(frame))
+
+
+def test_ffmpeg_reads_our_heads() -> None:
+    head = adts.head(200, 16000, 2)
+    context = av.CodecContext.create("aac", "r")
+    (packet,) = context.parse(head + bytes(200) + head)
+    assert packet.size == 207
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"\xff\xf1",
+        adts.head(100) + bytes(99),
+        adts.head(100) + bytes(101),
+        adts.head(100)[:2] + b"\x7c" + adts.head(100)[3:] + bytes(100),  # rate 15
+        b"\xff\xf1\x6c\x40\0\0\0" + bytes(20),  # length 0
+        adts.head(10) + bytes(10) + b"\0" * 30,
+    ],
+)
+def test_heads_that_do_not_fit_their_bytes_are_refused(payload: bytes) -> None:
+    assert adts.extent(payload) is None
+
+
+@given(st.binary(max_size=40).map(lambda tail: b"\xff\xf1" + tail))
+def test_any_bytes_can_be_read(payload: bytes) -> None:
+    found = adts.extent(payload)
+    assert found is None or found.samples % 1024 == 0

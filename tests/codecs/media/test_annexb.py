@@ -1,0 +1,35 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motorpool.codecs.media.annexb import exp_golomb, leading, nal_units
+
+
+def bits_of(number: int) -> str:
+    """H.264 9.1, written from its text: as many zeros as the number plus one has bits behind its first."""
+    digits = f"{number + 1:b}"
+    return "0" * (len(digits) - 1) + digits
+
+
+@given(st.integers(0, 60_000))
+def test_exponential_golomb_numbers_are_read(number: int) -> None:
+    bits = bits_of(number) + "1"
+    field = int(bits.ljust(-(-len(bits) // 8) * 8, "0"), 2).to_bytes(-(-len(bits) // 8))
+    assert exp_golomb(b"\x68" + field, 1) == number
+
+
+@pytest.mark.parametrize("field", [b"", b"\0", b"\0" * 20, b"\x01"])
+def test_a_number_that_is_cut_off_reads_as_nought(field: bytes) -> None:
+    assert exp_golomb(field, 0) == 0
+
+
+def test_units_are_told_without_start_codes_and_trailing_zeros() -> None:
+    payload = b"\0\0\0\1\x67ab\0\0\0\1\x68c\0\0\1\x65defg\0\0"
+    assert [payload[start:stop] for start, stop in nal_units(payload)] == [b"\x67ab", b"\x68c", b"\x65defg"]
+    assert list(nal_units(b"nothing")) == []
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_can_be_walked(payload: bytes) -> None:
+    found = leading(payload, lambda byte: byte > 200 if byte > 100 else None, lambda unit: (len(unit), 0))
+    assert found.has_picture or not found.keyframe

@@ -1,0 +1,258 @@
+"""What each device protocol gets tested for by being in the folder.
+
+A protocol brings its vectors (`tests/vectors/<name>.txt`: whole connections and the reports they are to give)
+and its peer below: the device's end, which reads what `encode` wrote.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from motorpool.codecs.devices import CODECS, DeviceCodec
+from motorpool.codecs.devices.jt808_terminal import Terminal
+from motorpool.codecs.errors import CodecError, UnsupportedCommand
+from motorpool.codecs.reports import Login, MediaAddress, Order, Rejected, Reply, Report
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+KEPT_BYTES = 2 << 20
+"""What any codec may hold back for one connection, with all its half messages."""
+
+Case = tuple[bytes, list[dict[str, Any]]]
+
+
+def read_vectors(name: str) -> list[Case]:
+    cases: list[Case] = []
+    for line in (VECTORS / f"{name}.txt").read_text("utf-8").splitlines():
+        kind, _, rest = line.partition(" ")
+        match kind:
+            case "hex":
+                cases.append((bytes.fromhex(rest), []))
+            case "text":
+                cases.append((rest.replace("\\r", "\r").replace("\\n", "\n").encode(), []))
+            case "report":
+                cases[-1][1].append(json.loads(rest))
+            case "" | "#":
+                pass
+            case _:
+                raise AssertionError(line)
+    return cases
+
+
+CASES = {name: read_vectors(name) for name in CODECS}
+EACH_CASE = [
+    pytest.param(codec, *case, id=f"{name}-{number}")
+    for name, codec in CODECS.items()
+    for number, case in enumerate(CASES[name], 1)
+]
+each_codec = pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
+
+
+def signature(report: Report) -> Report:
+    """A report without what depends on how the bytes were cut: serials of answers sent meanwhile."""
+    return Reply(b"") if isinstance(report, Reply) else report
+
+
+def feed(codec: DeviceCodec, pieces: list[bytes]) -> list[Report]:
+    return [signature(report) for piece in pieces if piece for report in codec.receive(piece)]
+
+
+@pytest.mark.parametrize(("codec", "stream", "expected"), EACH_CASE)
+def test_vectors_give_the_reports_written_beside_them(
+    codec: type[DeviceCodec], stream: bytes, expected: list[dict[str, Any]]
+):
+    reports = codec().receive(stream)
+
+    assert [type(report).__name__ for report in reports] == [fields["type"] for fields in expected]
+    for report, fields in zip(reports, expected, strict=True):
+        told = json.loads(json.dumps(msgspec.to_builtins(report)))
+        if isinstance(report, Rejected):
+            assert report.frame
+        for name in fields.keys() - {"type"}:
+            wanted = pytest.approx(fields[name]) if isinstance(fields[name], float) else fields[name]
+            assert told[name] == wanted, name
+
+
+@pytest.mark.parametrize(("codec", "stream", "expected"), EACH_CASE)
+def test_single_bytes_give_the_same_reports(
+    codec: type[DeviceCodec], stream: bytes, expected: list[dict[str, Any]]
+):
+    whole = feed(codec(), [stream])
+
+    assert len(whole) == len(expected)
+    assert feed(codec(), [stream[at : at + 1] for at in range(len(stream))]) == whole
+
+
+@each_codec
+@settings(max_examples=60, deadline=None)
+@given(draw=st.data())
+def test_any_split_gives_the_same_reports(codec: type[DeviceCodec], draw: st.DataObject):
+    stream = draw.draw(st.sampled_from([case[0] for case in CASES[codec.name]]))
+    cuts = sorted(draw.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    pieces = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+
+    assert feed(codec(), pieces) == feed(codec(), [stream])
+
+
+@each_codec
+@settings(max_examples=150, deadline=None)
+@given(draw=st.data())
+def test_random_bytes_raise_only_codec_errors(codec: type[DeviceCodec], draw: st.DataObject):
+    peer = codec()
+    for piece in draw.draw(st.lists(st.binary(max_size=200), max_size=6)):
+        try:
+            answer_all(peer, peer.receive(piece))
+        except CodecError:
+            break
+    assert peer.buffered <= KEPT_BYTES
+
+
+@each_codec
+@settings(max_examples=200, deadline=None)
+@given(draw=st.data())
+def test_spoilt_streams_raise_only_codec_errors(codec: type[DeviceCodec], draw: st.DataObject):
+    """Bytes that are nearly right go deeper than random ones."""
+    stream = bytearray(draw.draw(st.sampled_from([case[0] for case in CASES[codec.name]])))
+    for _ in range(draw.draw(st.integers(1, 4))):
+        at = draw.draw(st.integers(0, len(stream) - 1))
+        stream[at : at + draw.draw(st.integers(0, 3))] = draw.draw(st.binary(max_size=3))
+        if not stream:
+            return
+    peer = codec()
+    try:
+        answer_all(peer, peer.receive(bytes(stream)))
+    except CodecError:
+        pass
+
+
+def answer_all(codec: DeviceCodec, reports: list[Report]) -> None:
+    """Acknowledge every second receipt and refuse the others."""
+    receipts = [receipt for report in reports if (receipt := getattr(report, "receipt", None)) is not None]
+    codec.acknowledge(receipts[::2])
+    for receipt in receipts[1::2]:
+        codec.refuse(receipt)
+    codec.refuse(None)
+
+
+@each_codec
+@pytest.mark.parametrize(
+    "unit", [b"\0", b"\xff", b"A", b"~A", b"}", b"\r\n", b"GET /?id=1 HTTP/1.1\r\nA: b\r\n"]
+)
+def test_no_buffer_grows_past_its_limit(codec: type[DeviceCodec], unit: bytes):
+    peer = codec()
+    chunk = (unit * 16384)[:16384]
+    try:
+        for _ in range(256):
+            peer.receive(chunk)
+            assert peer.buffered <= KEPT_BYTES
+    except CodecError:
+        pass
+
+
+@each_codec
+def test_cut_streams_leave_less_behind_than_they_brought(codec: type[DeviceCodec]):
+    for stream, _ in CASES[codec.name]:
+        peer = codec()
+        peer.receive(stream[:-1])
+        assert peer.buffered <= len(stream)
+
+
+# What we encode we decode
+
+
+def jt808_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    terminal = Terminal("13912345678")
+    codec = CODECS["jt808"]()
+    codec.receive(terminal.heartbeat())
+    return codec, terminal.receive
+
+
+def osmand_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    return CODECS["osmand"](), bytes.decode
+
+
+PEERS = {"jt808": jt808_peer, "osmand": osmand_peer}
+ATTRIBUTES = {
+    "data": "8104",
+    "frequency": 30,
+    "server": "203.0.113.5",
+    "port": 5015,
+    "message": "turn back",
+    "startTime": "2026-05-01T10:00:00Z",
+}
+"""Enough for any command."""
+OTHER_ATTRIBUTES = {
+    "setOdometer": {"data": "184460"},
+    "setSpeedLimit": {"data": 80},
+    "configuration": {"data": ""},
+}
+
+
+@each_codec
+def test_each_command_is_encoded_and_understood_by_the_device(codec: type[DeviceCodec]):
+    peer, decode = PEERS[codec.name]()
+    peer.utc_now = lambda: datetime(2026, 5, 1, 12, tzinfo=UTC)
+    for command in sorted(codec.commands):
+        attributes = ATTRIBUTES | OTHER_ATTRIBUTES.get(command, {})
+        order = Order(command, attributes, "13912345678", MediaAddress("203.0.113.5", 1078, 1079))
+        assert decode(peer.encode(order).data), command
+
+
+@each_codec
+@settings(max_examples=100, deadline=None)
+@given(draw=st.data())
+def test_any_attributes_are_encoded_or_refused_with_a_sentence(codec: type[DeviceCodec], draw: st.DataObject):
+    values = st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=20),
+        st.lists(st.integers(), max_size=2),
+    )
+    names = st.sampled_from(
+        [
+            "channel",
+            "index",
+            "data",
+            "startTime",
+            "endTime",
+            "control",
+            "speed",
+            "time",
+            "message",
+            "port",
+            "flags",
+        ]
+    )
+    peer, decode = PEERS[codec.name]()
+    command = draw.draw(st.sampled_from(sorted(codec.commands)))
+    attributes = ATTRIBUTES | draw.draw(st.dictionaries(names, values, max_size=4))
+    try:
+        outgoing = peer.encode(Order(command, attributes, media=MediaAddress("203.0.113.5", 1078, 1079)))
+    except UnsupportedCommand as refusal:
+        assert str(refusal)
+    else:
+        if command != "custom":
+            decode(outgoing.data)
+
+
+@each_codec
+def test_commands_that_nobody_knows_are_refused(codec: type[DeviceCodec]):
+    with pytest.raises(UnsupportedCommand, match="makeCoffee"):
+        PEERS[codec.name]()[0].encode(Order("makeCoffee"))
+
+
+@each_codec
+def test_a_refused_device_is_answered_without_raising(codec: type[DeviceCodec]):
+    for stream, _ in CASES[codec.name]:
+        peer = codec()
+        for report in peer.receive(stream):
+            if isinstance(report, Login):
+                peer.refuse(report.receipt)

@@ -1,0 +1,90 @@
+"""A whole server as a process of its own, and terminals that speak to it over real sockets."""
+
+import contextlib
+import socket
+import time
+
+import pytest
+
+from motorpool.bench.server import run_server
+from motorpool.codecs.devices.jt808_platform import Acknowledged, Registered
+from motorpool.codecs.devices.jt808_terminal import Terminal
+
+
+@pytest.fixture(scope="module")
+def server():
+    """One server for the journeys of a module; they use devices of their own."""
+    with run_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def connected():
+    """`with connected(server, phone) as peer:` a terminal on a socket, signed in."""
+    return _connected
+
+
+@pytest.fixture(scope="session")
+def eventually():
+    """`eventually(probe)`: the first true value of `probe()`, asked again until then."""
+    return _eventually
+
+
+@contextlib.contextmanager
+def _connected(server, phone, *, version=2013, port=None, sign_in=True):
+    peer = Peer(server, Terminal(phone, version=version), port)
+    try:
+        if sign_in:
+            peer.sign_in()
+        yield peer
+    finally:
+        peer.close()
+
+
+class Peer:
+    """A blocking socket with a terminal's codec on it."""
+
+    def __init__(self, server, terminal, port=None):
+        self.terminal = terminal
+        self.socket = socket.create_connection((server.host, port or server.jt808_port), timeout=10)
+
+    def sign_in(self):
+        """Register and authenticate, as a terminal does."""
+        self.send(self.terminal.register())
+        registered = self.messages(lambda message: isinstance(message, Registered))[-1]
+        assert registered.result == 0
+        self.terminal.code = registered.code
+        serial = self.terminal.serial
+        self.send(self.terminal.authenticate())
+        self.messages(lambda message: isinstance(message, Acknowledged) and message.answered_serial == serial)
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def messages(self, wanted, seconds=10.0):
+        """What the server says until `wanted(message)` is true, that one last."""
+        seen = []
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.socket.settimeout(max(0.05, deadline - time.monotonic()))
+            data = self.socket.recv(65536)
+            if not data:
+                raise AssertionError(f"closed by the server after {seen}")
+            for message in self.terminal.receive(data):
+                seen.append(message)
+                if wanted(message):
+                    return seen
+        raise AssertionError(f"not said within {seconds} s; only {seen}")
+
+    def close(self):
+        self.socket.close()
+
+
+def _eventually(probe, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while True:
+        value = probe()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"still {value!r} after {seconds} s"
+        time.sleep(0.05)
