@@ -56,7 +56,7 @@ from motorpool.storage.records import Device
 __all__ = ["Connection", "ConnectionLimits"]
 
 CHECK_SECONDS = 10.0
-"""How often deadlines are looked at; they are that exact."""
+"""How often deadlines are looked at, at most; they are that exact."""
 REFUSALS = 3
 """Answers to an unknown device before its connection is closed."""
 REJECTIONS = 100
@@ -119,8 +119,9 @@ class Connection(Actor[ConnectionMessage]):
     async def run(self) -> None:
         """Read until either side ends it."""
         self._opened_at = self._heard_at = self.context.clock.monotonic()
-        self.context.every(CHECK_SECONDS, CheckTime())
+        self.context.every(min(CHECK_SECONDS, self._limits.login_seconds / 2), CheckTime())
         wire, codec = self._wire, self._codec
+        codec.utc_now = self.context.clock.now
         try:
             while data := await wire.receive():
                 if self._tap is not None:

@@ -30,8 +30,7 @@ from motorpool.runtime import Actor, ActorError, MailboxFull, Ref
 __all__ = ["MediaConnection"]
 
 CHECK_SECONDS = 5.0
-LOGIN_SECONDS = 10.0
-"""For the first valid packet."""
+"""How often deadlines are looked at, at most; they are that exact."""
 IDLE_SECONDS = 30.0
 """Without a packet: lost power sends no FIN (jt808-jt1078.md 7.12)."""
 MAX_CHANNELS = 32
@@ -42,9 +41,10 @@ REFUSED_SECONDS = 5.0
 class MediaConnection(Actor[ConnectionMessage]):
     """Reads one media peer; may carry several channels."""
 
-    def __init__(self, wire: Wire, *, kind: str, tap: Tap | None = None) -> None:
+    def __init__(self, wire: Wire, *, kind: str, login_seconds: float, tap: Tap | None = None) -> None:
         self._wire = wire
         self._kind = kind
+        self._login_seconds = login_seconds
         self._tap = tap
         self._codec = Jt1078()
         self._publisher: Publisher | None = None
@@ -58,7 +58,7 @@ class MediaConnection(Actor[ConnectionMessage]):
     async def run(self) -> None:
         """Read until either side ends it."""
         self._opened_at = self._heard_at = self.context.clock.monotonic()
-        self.context.every(CHECK_SECONDS, CheckTime())
+        self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), CheckTime())
         wire, codec = self._wire, self._codec
         try:
             while data := await wire.receive():
@@ -168,7 +168,7 @@ class MediaConnection(Actor[ConnectionMessage]):
         if self._dropped:
             self.context.log.warning("dropped %d units: the stream is too busy", self._dropped)
             self._dropped = 0
-        if self._publisher is None and now - self._opened_at >= LOGIN_SECONDS:
+        if self._publisher is None and now - self._opened_at >= self._login_seconds:
             self._wire.close("no valid media packet")
         elif now - self._heard_at >= IDLE_SECONDS:
             self._wire.close("no media for too long")

@@ -37,6 +37,8 @@ __all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree"]
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
 """JT/T 1078, one port for each kind: the packets do not tell (jt808-jt1078.md 9, option A)."""
 MEDIA_READ_BYTES = 64 * 1024
+MEDIA_LOGIN_SECONDS = 10.0
+"""For the first valid packet of a media connection, at most (jt808-jt1078.md 9)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +124,10 @@ def _device_connection(
     return Connection(wire, codec(), database=database, limits=limits, tap=tap)
 
 
-def _media_connection(kind: str, wire: Wire, tap: Tap | None) -> Actor[ConnectionMessage]:
-    return MediaConnection(wire, kind=kind, tap=tap)
+def _media_connection(
+    kind: str, login_seconds: float, wire: Wire, tap: Tap | None
+) -> Actor[ConnectionMessage]:
+    return MediaConnection(wire, kind=kind, login_seconds=login_seconds, tap=tap)
 
 
 def _listeners(database: Database, settings: FleetSettings) -> list[ChildSpec[None]]:
@@ -154,7 +158,7 @@ def _listeners(database: Database, settings: FleetSettings) -> list[ChildSpec[No
                 f"jt1078-{kind}",
                 settings.device_host,
                 port + settings.port_offset,
-                partial(_media_connection, kind),
+                partial(_media_connection, kind, min(settings.login_seconds, MEDIA_LOGIN_SECONDS)),
                 per_address=settings.connections_per_address,
                 recorded=settings.record is not None,
                 read_bytes=MEDIA_READ_BYTES,

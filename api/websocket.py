@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 import trio
 from quart import websocket
+from quart.globals import websocket_ctx
 from quart_trio import QuartTrio
 
 from motorpool.actors.directory import DIRECTORY, GetLatest, GetLive

@@ -101,12 +101,12 @@ def read_loop(path: Path) -> list[Shot]:
     return msgspec.msgpack.decode(path.read_bytes(), type=list[Shot])
 
 
-def write_transport_stream(shots: list[Shot], seconds: int, path: Path) -> None:
+def write_transport_stream(shots: list[Shot], seconds: int, path: Path, *, first_number: int = 0) -> None:
     """Write so many seconds of the loop as MPEG-TS: what the ffmpeg reference reads."""
     with av.open(str(path), "w", format="mpegts") as container:
         video = container.add_mux_stream("h264", rate=FRAMES_PER_SECOND, width=FILM.width, height=FILM.height)
         sound = container.add_mux_stream("aac", rate=SOUND_RATE)
-        number = 0
+        number = first_number
         for turn in range(-(-seconds // LOOP_SECONDS)):
             for shot in shots:
                 unit = shot.unit(1, turn * LOOP_SECONDS * 1000, number)

@@ -9,10 +9,13 @@ import trio
 
 from motorpool.bench.target import Target
 from motorpool.codecs.devices import CODECS
+from motorpool.codecs.errors import CodecError
 from motorpool.codecs.recording import Closed, Entry, Opened, Received, RecordingReader, Sent
 
 READ_BYTES = 256 * 1024
 MEDIA_PORTS = {"jt1078-live": 5263, "jt1078-playback": 5363}
+HANG_UP_SECONDS = 5.0
+"""For the server to close its end when we have closed ours."""
 WAITING_CHUNKS = 1000
 """Of one connection whose server is slow; then the whole recording waits for it."""
 
@@ -36,47 +39,76 @@ async def replay(path: Path, target: Target, speed: float = 1.0) -> Played:
         CodecError: it is no recording.
     """
     played = Played()
-    lines: dict[int, trio.MemorySendChannel[bytes]] = {}
+    failure: Exception | None = None
     async with trio.open_nursery() as nursery:
-        begun, latest, behind = trio.current_time(), 0.0, 0.0
-        first: float | None = None
-        async for entry in _entries(path):
-            if first is None:
-                first = latest = entry.seconds
-            if entry.seconds < latest:
-                # The file was gone on with by a later run, whose clock began anew.
-                behind += latest - entry.seconds
-            latest = entry.seconds
-            await trio.sleep_until(begun + (entry.seconds + behind - first) / speed)
-            match entry:
-                case Opened(connection, protocol):
-                    _end(lines, connection)
-                    port = _port(protocol)
-                    if port is None:
-                        _log.warning("connection %d: no such protocol here: %s", connection, protocol)
-                        continue
-                    chunks, waiting = trio.open_memory_channel[bytes](WAITING_CHUNKS)
-                    lines[connection] = chunks
-                    played.connections += 1
-                    nursery.start_soon(_play_line, target.host, target.port(port), waiting, played)
-                case Received(connection, _, _, content):
-                    if connection in lines:
-                        try:
-                            await lines[connection].send(content)
-                        except trio.BrokenResourceError:
-                            _end(lines, connection)
-                case Closed(connection):
-                    _end(lines, connection)
-                case Sent():
-                    pass
-        for connection in list(lines):
-            _end(lines, connection)
+        lines = _Lines(nursery, target, played)
+        try:
+            await _play(path, lines, speed)
+        except (OSError, CodecError) as error:
+            # Raised in here it would come out wrapped in a group.
+            failure = error
+        lines.end_all()
+    if failure is not None:
+        raise failure
     return played
 
 
-def _end(lines: dict[int, trio.MemorySendChannel[bytes]], connection: int) -> None:
-    if connection in lines:
-        lines.pop(connection).close()
+async def _play(path: Path, lines: "_Lines", speed: float) -> None:
+    begun, latest, behind = trio.current_time(), 0.0, 0.0
+    first: float | None = None
+    async for entry in _entries(path):
+        if first is None:
+            first = latest = entry.seconds
+        if entry.seconds < latest:
+            # The file was gone on with by a later run, whose clock began anew.
+            behind += latest - entry.seconds
+        latest = entry.seconds
+        await trio.sleep_until(begun + (entry.seconds + behind - first) / speed)
+        match entry:
+            case Opened(connection, protocol):
+                lines.open(connection, protocol)
+            case Received(connection, _, _, content):
+                await lines.send(connection, content)
+            case Closed(connection):
+                lines.end(connection)
+            case Sent():
+                pass
+
+
+class _Lines:
+    """The connections that are up, by their numbers in the recording."""
+
+    def __init__(self, nursery: trio.Nursery, target: Target, played: Played) -> None:
+        self._nursery = nursery
+        self._target = target
+        self._played = played
+        self._open: dict[int, trio.MemorySendChannel[bytes]] = {}
+
+    def open(self, connection: int, protocol: str) -> None:
+        self.end(connection)
+        port = _port(protocol)
+        if port is None:
+            _log.warning("connection %d: no such protocol here: %s", connection, protocol)
+            return
+        self._open[connection], waiting = trio.open_memory_channel[bytes](WAITING_CHUNKS)
+        self._played.connections += 1
+        host = self._target.host
+        self._nursery.start_soon(_play_line, host, self._target.port(port), waiting, self._played)
+
+    async def send(self, connection: int, content: bytes) -> None:
+        if connection in self._open:
+            try:
+                await self._open[connection].send(content)
+            except trio.BrokenResourceError:
+                self.end(connection)
+
+    def end(self, connection: int) -> None:
+        if connection in self._open:
+            self._open.pop(connection).close()
+
+    def end_all(self) -> None:
+        for connection in list(self._open):
+            self.end(connection)
 
 
 def _port(protocol: str) -> int | None:
@@ -102,7 +134,9 @@ async def _play_line(host: str, port: int, chunks: trio.MemoryReceiveChannel[byt
                 async for content in chunks:
                     await stream.send_all(content)
                     played.bytes_sent += len(content)
-                nursery.cancel_scope.cancel()
+                # A close with unread answers would be a reset, which may cost what the server has not read.
+                await stream.send_eof()
+                nursery.cancel_scope.deadline = trio.current_time() + HANG_UP_SECONDS
         except* (OSError, trio.BrokenResourceError) as group:
             played.failed += 1
             _log.debug("port %d: %s", port, group.exceptions[0])

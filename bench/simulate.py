@@ -76,17 +76,24 @@ def run(args: argparse.Namespace) -> int:
 async def _simulate(args: argparse.Namespace) -> int:
     target = find_target(args)
     fleet, account = find_fleet(args), find_account(args, os.environ)
+    failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_await_signal, nursery.cancel_scope)
         if args.end_with_input:
             nursery.start_soon(_await_end_of_input, nursery.cancel_scope)
-        if args.replay is not None:
-            played = await replay(args.replay, target, args.speed)
-            counts = (played.connections, played.failed, played.bytes_sent)
-            _log.info("played %d connections (%d failed), %d bytes", *counts)
-        else:
-            await _drive(fleet, account, target)
+        try:
+            if args.replay is not None:
+                played = await replay(args.replay, target, args.speed)
+                counts = (played.connections, played.failed, played.bytes_sent)
+                _log.info("played %d connections (%d failed), %d bytes", *counts)
+            else:
+                await _drive(fleet, account, target)
+        except (RegistrationRefused, CodecError, OSError) as error:
+            # Raised in here it would come out wrapped in a group.
+            failure = error
         nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     return 0
 
 

@@ -120,7 +120,7 @@ class Mailbox:
         await trio.lowlevel.wait_task_rescheduled(give_up)
 
     def take(self) -> Batch | None:
-        """Everything there is, to be worked through; None when empty. Call `admit` after each message."""
+        """Everything there is, to be worked through; None when empty. Call `admit` for each message begun."""
         if self._batch.__length_hint__():
             return self._batch
         if self.fresh is None:

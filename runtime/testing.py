@@ -9,13 +9,16 @@ import trio
 
 from motorpool.runtime.actor import Actor
 from motorpool.runtime.clock import Clock
-from motorpool.runtime.kind import Kind, M
+from motorpool.runtime.kind import Kind, M, Request
 from motorpool.runtime.ref import Ref
-from motorpool.runtime.specs import Child, ChildSpec, Restart, SupervisorSpec
+from motorpool.runtime.specs import BackOff, Child, ChildSpec, Restart, Strategy, SupervisorSpec
 from motorpool.runtime.system import System, open_system
 
 EPOCH: Final = datetime(2024, 3, 1, 12, tzinfo=UTC)
 """Where the wall of a TestClock starts, unless told otherwise."""
+
+STEADY: Final = BackOff(jitter=0.0)
+"""A back-off without chance."""
 
 
 class TestClock:
@@ -51,7 +54,10 @@ class TestClock:
 
 
 class Probe(Actor[M]):
-    """Records what it is told. `answers` maps a request's class to the value it is answered with."""
+    """Records what it is told, and breaks on a message that is an exception by raising it.
+
+    `answers` maps a request's class to the value it is answered with; a request without one breaks it too.
+    """
 
     def __init__(self, answers: dict[type, object] | None = None, size: int = 10_000) -> None:
         self.messages: list[M] = []
@@ -62,10 +68,12 @@ class Probe(Actor[M]):
         self._put, self._take = trio.open_memory_channel[M](size)
 
     def handle(self, message: M) -> object:
-        """Record; answer a request with what was prepared for its class."""
+        """Break, or record and answer."""
+        if isinstance(message, BaseException):
+            raise message
         self.messages.append(message)
         self._put.send_nowait(message)
-        return self._answers.get(type(message))
+        return self._answers[type(message)] if isinstance(message, Request) else None
 
     async def stop(self) -> None:
         """Count."""
@@ -96,13 +104,11 @@ class FailsInStart(Actor[object]):
 
 
 class FailsInHandle(Actor[object]):
-    """Breaks on a message that is an exception, by raising it; answers any other with itself."""
+    """Breaks on any message."""
 
     def handle(self, message: object) -> object:
-        """Break or answer."""
-        if isinstance(message, BaseException):
-            raise message
-        return message
+        """Break."""
+        raise Broken(f"in handle, on {message}")
 
 
 class FailsInRun(Actor[object]):
@@ -131,6 +137,52 @@ class FailsInStop(Actor[object]):
     async def stop(self) -> None:
         """Break."""
         raise Broken("in stop")
+
+
+class Staged(Actor[object]):
+    """Notes the stations of its life in a list that outlives it; raises a message that is an exception."""
+
+    def __init__(self, name: str, stations: list[str]) -> None:
+        self._name = name
+        self._stations = stations
+
+    async def start(self) -> None:
+        """Note it."""
+        await trio.lowlevel.checkpoint()
+        self._stations.append(f"{self._name} starts")
+
+    def handle(self, message: object) -> object:
+        """Break, or note and answer with the message."""
+        if isinstance(message, BaseException):
+            raise message
+        self._stations.append(f"{self._name} gets {message}")
+        return message
+
+    async def stop(self) -> None:
+        """Note it."""
+        await trio.lowlevel.checkpoint()
+        self._stations.append(f"{self._name} stops")
+
+
+@asynccontextmanager
+async def open_tree(
+    *children: Child,
+    strategy: Strategy = Strategy.ONE_FOR_ONE,
+    intensity: int = 5,
+    shutdown_seconds: float | None = None,
+    clock: Clock | None = None,
+) -> AsyncIterator[System]:
+    """Run these children under one supervisor without chance in its back-off: 0.1 s, 0.2 s, 0.4 s …"""
+    tree = SupervisorSpec(
+        name="test",
+        children=children,
+        strategy=strategy,
+        intensity=intensity,
+        shutdown_seconds=shutdown_seconds,
+        back_off=STEADY,
+    )
+    async with open_system(tree, clock=clock) as system:
+        yield system
 
 
 class Running(Generic[M]):
@@ -176,6 +228,5 @@ async def run_actor(
         shutdown_seconds=shutdown_seconds,
         resident=resident,
     )
-    tree = SupervisorSpec(name="test", children=(*others, child), intensity=intensity)
-    async with open_system(tree, clock=clock) as system:
+    async with open_tree(*others, child, intensity=intensity, clock=clock) as system:
         yield Running(system, system.ref(kind), built)

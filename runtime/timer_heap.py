@@ -87,10 +87,10 @@ class TimerHeap:
         """The first timer due at `now`, taken out; None when there is none."""
         entries = self._entries
         while entries and entries[0][0] <= now:
-            _, ticket, timer = heappop(entries)
+            due, ticket, timer = heappop(entries)
             if timer._ticket != ticket:
                 self._dead -= 1
-            elif timer.due > now:
+            elif timer.due > due:
                 self._file(timer)
             else:
                 timer._heap = None

@@ -138,6 +138,8 @@ async def _drain(cell: "Cell[Any]") -> None:
         until = perf_counter() + SLICE_SECONDS
         countdown = LOOK_EVERY
         for item in batch:
+            if mailbox.waiting is not None:
+                mailbox.admit()  # what is begun has left its place, however long it takes
             try:
                 result = handle(item.message if type(item) is Envelope else item)
             except Exception as error:
@@ -151,8 +153,6 @@ async def _drain(cell: "Cell[Any]") -> None:
                     item.answer(result)
                     if item.pending:
                         cell.defer(item)
-            if mailbox.waiting is not None:
-                mailbox.admit()
             if cell.ending is not None:
                 return
             countdown -= 1

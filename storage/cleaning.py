@@ -3,7 +3,6 @@
 The usual value pays one encoding and one search; only what is refused is walked through.
 """
 
-
 import msgspec
 
 __all__ = ["json_bytes", "text_bytes"]

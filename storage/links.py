@@ -32,25 +32,23 @@ class Pair:
 
     owner: str
     """The type that owns: "user"."""
-    owned: str
+    property: str
     """The type that is owned: "device", "managedUser"."""
     table: str
     owner_column: str
-    owned_column: str
-
-    @property
-    def keys(self) -> tuple[str, str]:
-        """The two keys of the API's permission object: ("userId", "deviceId")."""
-        return f"{self.owner}Id", f"{self.owned}Id"
+    property_column: str
+    keys: tuple[str, str]
+    """The two keys of the API's permission object: ("userId", "deviceId")."""
 
 
-def _pair(owner: str, owned: str, table: str = "", owned_column: str = "") -> Pair:
+def _pair(owner: str, owned: str, table: str = "", property_column: str = "") -> Pair:
     return Pair(
-        owner,
-        owned,
-        table or f"{owner}_{owned}",
-        f"{owner}_id",
-        owned_column or f"{owned}_id",
+        owner=owner,
+        property=owned,
+        table=table or f"{owner}_{owned}",
+        owner_column=f"{owner}_id",
+        property_column=property_column or f"{owned}_id",
+        keys=(f"{owner}Id", f"{owned}Id"),
     )
 
 
@@ -68,48 +66,46 @@ PAIRS = {
 """Every pair there is, by the keys of the API's permission object, owner first."""
 
 
-async def add(q: Queries, pair: Pair, owner_id: int, owned_id: int) -> bool:
+async def add(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
     """Make a link; whether it is new. Raises Rejected where either side does not exist."""
     sql = f"insert into {pair.table} values ($1, $2) on conflict do nothing returning true"  # noqa: S608 - names of our own
-    return await q.fetch_value(sql, owner_id, owned_id) is True
+    return await q.fetch_value(sql, owner_id, property_id) is True
 
 
-async def remove(q: Queries, pair: Pair, owner_id: int, owned_id: int) -> bool:
+async def remove(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
     """Undo a link; whether there was one."""
-    sql = (
-        f"delete from {pair.table} where {pair.owner_column} = $1 and {pair.owned_column} = $2 returning true"  # noqa: S608 - names of our own
-    )
-    return await q.fetch_value(sql, owner_id, owned_id) is True
+    sql = f"delete from {pair.table} where {pair.owner_column} = $1 and {pair.property_column} = $2 returning true"  # noqa: S608 - names of our own
+    return await q.fetch_value(sql, owner_id, property_id) is True
 
 
-async def exists(q: Queries, pair: Pair, owner_id: int, owned_id: int) -> bool:
+async def exists(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
     """Whether there is such a link."""
-    return bool(await find(q, pair, owner_id=owner_id, owned_id=owned_id))
+    return bool(await find(q, pair, owner_id=owner_id, property_id=property_id))
 
 
 async def properties(q: Queries, pair: Pair, owner_id: int) -> list[int]:
     """Return what an owner has, by id."""
-    return [owned_id for _, owned_id in await find(q, pair, owner_id=owner_id)]
+    return [property_id for _, property_id in await find(q, pair, owner_id=owner_id)]
 
 
-async def owners(q: Queries, pair: Pair, owned_id: int) -> list[int]:
+async def owners(q: Queries, pair: Pair, property_id: int) -> list[int]:
     """Return whose something is, by id."""
-    return [owner_id for owner_id, _ in await find(q, pair, owned_id=owned_id)]
+    return [owner_id for owner_id, _ in await find(q, pair, property_id=property_id)]
 
 
-async def find(q: Queries, pair: Pair, *, owner_id: int = 0, owned_id: int = 0) -> list[tuple[int, int]]:
+async def find(q: Queries, pair: Pair, *, owner_id: int = 0, property_id: int = 0) -> list[tuple[int, int]]:
     """Return links as (owner, property), in order; 0 stands for any."""
     sql = (
-        f"select {pair.owner_column}, {pair.owned_column} from {pair.table}"  # noqa: S608 - names of our own
+        f"select {pair.owner_column}, {pair.property_column} from {pair.table}"  # noqa: S608 - names of our own
         f" where ($1::bigint = 0 or {pair.owner_column} = $1)"
-        f" and ($2::bigint = 0 or {pair.owned_column} = $2) order by 1, 2"
+        f" and ($2::bigint = 0 or {pair.property_column} = $2) order by 1, 2"
     )
-    return [(row[0], row[1]) for row in await q.fetch(sql, owner_id, owned_id)]
+    return [(row[0], row[1]) for row in await q.fetch(sql, owner_id, property_id)]
 
 
 def linked_from(pair: Pair, owner_id: int) -> Condition:
     """Return what holds for rows that the owner has a link to."""
-    sql = f"id in (select {pair.owned_column} from {pair.table} where {pair.owner_column} = {{0}})"  # noqa: S608 - names of our own
+    sql = f"id in (select {pair.property_column} from {pair.table} where {pair.owner_column} = {{0}})"  # noqa: S608 - names of our own
     return Condition(sql, (owner_id,))
 
 

@@ -1,6 +1,6 @@
 """NAL units in an Annex B byte stream, looked at no further than needed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 _LARGEST_ID = 255
@@ -22,18 +22,6 @@ class Leading(NamedTuple):
 
 PLAIN_PICTURE = Leading(True, False, {})
 """A picture without parameter sets that is no key frame: all but one in twenty-five."""
-
-
-def nal_units(payload: bytes) -> Iterator[tuple[int, int]]:
-    """Where each NAL unit begins and ends, without its start code and the zeros that trail it."""
-    start = payload.find(b"\0\0\1") + 3
-    while start >= 3:
-        following = payload.find(b"\0\0\1", start)
-        stop = len(payload) if following < 0 else following
-        while stop > start and payload[stop - 1] == 0:
-            stop -= 1
-        yield start, stop
-        start = following + 3
 
 
 def leading(

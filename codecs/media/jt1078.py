@@ -169,7 +169,8 @@ class Jt1078:
                 if not join.parts:
                     statistics.dropped_units += cut == LAST
                     continue
-                join.parts.append(data[body:stop])
+                if length:  # or empty parts would pile up below any limit
+                    join.parts.append(data[body:stop])
                 join.size += length
                 self._open_bytes += length
                 if join.size > MAX_UNIT_BYTES or self._open_bytes > MAX_OPEN_BYTES:

@@ -1,6 +1,6 @@
 """Units of one camera into pictures that can be cut and muxed (`jt808-jt1078.md` 7, quirks 3 to 5)."""
 
-from typing import NamedTuple
+import msgspec
 
 from motorpool.codecs.media import h264, h265
 from motorpool.codecs.media.annexb import SetKey
@@ -10,7 +10,7 @@ _MAX_PENDING_BYTES = 64 << 10
 _START_CODE = b"\0\0\0\1"
 
 
-class Picture(NamedTuple):
+class Picture(msgspec.Struct, frozen=True, gc=False):
     """One picture with all that a decoder needs at a key frame."""
 
     payload: bytes

@@ -190,13 +190,13 @@ class Segmenter:
         return waiting
 
     def _push_sound(self, sounding: Sounding, unit: AccessUnit, now: float) -> Cut | None:
-        payload, samples, rate, g726_bits, changed = sounding
         # What does not go into whole ticks (44.1 kHz) is carried, or sound would drift from its samples.
-        duration, self._remainder = divmod(samples * TICKS_PER_SECOND + self._remainder, rate)
+        exact = sounding.samples * TICKS_PER_SECOND + self._remainder
+        duration, self._remainder = divmod(exact, sounding.rate)
         pts, jumped = self._timeline.sound(unit.timestamp, duration, now)
         if pts < self._floor:
             return None  # recorded before the first key frame
-        if changed or jumped:
+        if sounding.changed or jumped:
             self.statistics.jumps += jumped
             self._broken = self._cut_soon = True
         cut = None
@@ -207,8 +207,8 @@ class Segmenter:
         elif pts - self._pictures[-1].pts >= self._target:
             cut = self._cut(pts)
             self._open(pts, now, has_video=False)
-        self._sounds.append(Sound(pts, unit.coding, payload, samples, g726_bits))
-        self._bytes += len(payload)
+        self._sounds.append(Sound(pts, unit.coding, sounding.payload, sounding.samples, sounding.g726_bits))
+        self._bytes += len(sounding.payload)
         return cut
 
     def _open(self, start: int, now: float, *, has_video: bool, independent: bool = True) -> None:

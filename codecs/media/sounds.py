@@ -1,6 +1,6 @@
 """Units of sound: how long each one lasts, and AAC made whole (`jt808-jt1078.md` 6.2)."""
 
-from typing import NamedTuple
+import msgspec
 
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -13,7 +13,7 @@ _LONGEST_UNIT = RATE
 """Samples of the longest unit that is believed: a second."""
 
 
-class Sounding(NamedTuple):
+class Sounding(msgspec.Struct, frozen=True, gc=False):
     """A unit of sound and its length."""
 
     payload: bytes

@@ -192,12 +192,13 @@ class Timeline:
 
     def _same_base(self, timestamp: int, now: float) -> bool:
         """Whether one clock stamps sound and pictures: then it says best how they belong together."""
-        since_picture = (self._picture_position(now) - self._video.pts) / TICKS_PER_MS
-        difference = timestamp - self._video.timestamp - since_picture
-        if self._base_difference is None or abs(difference - self._base_difference) > _LONGEST_STEP_MS:
-            self._base_difference = difference
-        self._base_difference += (difference - self._base_difference) / 16
-        return self._stamped and abs(self._base_difference) <= _SAME_BASE_MS
+        video, smoothed = self._video, self._base_difference
+        since_picture = min(1000 * (now - video.arrival), video.step / TICKS_PER_MS)
+        difference = timestamp - video.timestamp - since_picture
+        if smoothed is None or not -_LONGEST_STEP_MS <= difference - smoothed <= _LONGEST_STEP_MS:
+            smoothed = difference
+        self._base_difference = smoothed = smoothed + (difference - smoothed) / 16
+        return self._stamped and -_SAME_BASE_MS <= smoothed <= _SAME_BASE_MS
 
     def _follow_pictures(self, pts: int, now: float) -> None:
         """Keep sound on its own clock beside the pictures it arrives with."""

@@ -13,9 +13,11 @@ from motorpool.actors.topics import POSITIONS
 from motorpool.actors.tree import FleetSettings, fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.house import House
+from motorpool.api.http import MadeApp, http_spec
+from motorpool.api.listening import bind
 from motorpool.api.passwords import Attempts, Passwords
 from motorpool.api.settings import LoginSettings, Settings
-from motorpool.runtime import open_system
+from motorpool.runtime import System, open_system
 from motorpool.runtime.testing import TestClock
 from motorpool.storage import server, tokens
 from motorpool.storage.database import Database
@@ -55,7 +57,7 @@ class Client:
         self, method: str, path: str, *, headers: dict[str, str] | None = None, **sent: Any
     ) -> Answer:
         response = await self.quart.open(
-            path if path.startswith("/") and not path.startswith("//") else path,
+            path,
             method=method,
             headers={**self.headers, **(headers or {})},
             **sent,
@@ -82,6 +84,7 @@ class Served:
     house: House
     app: Any
     clock: TestClock
+    port: int = 0
     admin: Client = field(init=False)
     admin_id: int = 0
 
@@ -98,6 +101,10 @@ class Served:
         client.id = made.json()["id"]
         return client
 
+    def cookie(self, client: Any) -> str:
+        """The session cookie of a client that is logged in."""
+        return next(each.value for each in client.quart.cookie_jar if each.name == "JSESSIONID")
+
     async def log_in(self, email: str, password: str) -> Any:
         client = self.client()
         answer = await client.post("/session", form={"email": email, "password": password})
@@ -108,6 +115,13 @@ class Served:
         made = await client.post("/devices", json={"name": f"Vehicle {number}", "uniqueId": number, **fields})
         assert made.status == 200, made.text
         return int(made.json()["id"])
+
+    def position(self, device_id: int, when: datetime = NOON, **fields: Any) -> Position:
+        """A position somewhere in Berlin, unless told otherwise."""
+        known = {"protocol": "jt808", "latitude": 52.5, "longitude": 13.4, "speed": 10.0, "valid": True}
+        return Position(
+            device_id=device_id, server_time=when, device_time=when, fix_time=when, **{**known, **fields}
+        )
 
     async def report(self, *positions: Position) -> list[Position]:
         """Store positions the way devices do; the stored ones, with ids."""
@@ -121,40 +135,47 @@ class Served:
         return stored
 
 
-def position(device_id: int, when: datetime = NOON, **fields: Any) -> Position:
-    known = {"protocol": "jt808", "latitude": 52.5, "longitude": 13.4, "speed": 10.0, "valid": True}
-    return Position(
-        device_id=device_id, server_time=when, device_time=when, fix_time=when, **{**known, **fields}
-    )
-
-
 @asynccontextmanager
-async def start(database: Database, **settings: Any) -> AsyncIterator[Served]:
-    """Run a server on the database."""
+async def start(database: Database, *, listen: bool = False, **settings: Any) -> AsyncIterator[Served]:
+    """Run a server on the database; with `listen` on a real socket too."""
     chosen = Settings(login=CHEAP_LOGIN, **settings)
     clock = TestClock(NOON)
-    tree = fleet_tree(database, FleetSettings(protocols=()))
-    async with open_system(tree, clock=clock) as system:
+    key = await tokens.signing_key(database, "session tokens", lambda: bytes(32))
+    row = await server.fetch(database)
+    houses: list[House] = []
+
+    def make_app(system: System) -> MadeApp:
         house = House(
             system=system,
             database=database,
             settings=chosen,
             passwords=Passwords(chosen.login),
             attempts=Attempts(chosen.login, clock.monotonic),
-            token_key=await tokens.signing_key(database, "session tokens", lambda: bytes(32)),
-            server=await server.fetch(database),
+            token_key=key,
+            server=row,
         )
-        app = create_app(house)
-        app.testing = False
-        served = Served(house, app, clock)
-        first = served.client()
-        made = await first.post(
-            "/users", json={"name": "Admin", "email": "admin@example.org", "password": "admin"}
-        )
-        assert made.status == 200, made.text
-        served.admin_id = made.json()["id"]
-        served.admin = await served.log_in("admin@example.org", "admin")
-        yield served
+        houses.append(house)
+        return MadeApp(app=create_app(house), closing=house.closing)
+
+    sockets = bind("127.0.0.1", 0) if listen else ()
+    services = (http_spec(make_app, sockets, chosen.http),) if listen else ()
+    try:
+        tree = fleet_tree(database, FleetSettings(protocols=()), services=services)
+        async with open_system(tree, clock=clock) as system:
+            app = make_app(system).app
+            # Both applications, the socket's and the test client's, share what login remembers.
+            served = Served(houses[0], app, clock, sockets[0].getsockname()[1] if sockets else 0)
+            first = served.client()
+            made = await first.post(
+                "/users", json={"name": "Admin", "email": "admin@example.org", "password": "admin"}
+            )
+            assert made.status == 200, made.text
+            served.admin_id = made.json()["id"]
+            served.admin = await served.log_in("admin@example.org", "admin")
+            yield served
+    finally:
+        for bound in sockets:
+            bound.close()
 
 
 @pytest.fixture

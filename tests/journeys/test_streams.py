@@ -136,8 +136,10 @@ def playlist_of(client, device_id):
 
 def shade(frame):
     """The mean brightness of a picture."""
-    luma = bytes(frame.planes[0])
-    return round(sum(luma) / len(luma))
+    plane = frame.planes[0]
+    luma = bytes(plane)
+    rows = [luma[row * plane.line_size :][: frame.width] for row in range(frame.height)]
+    return round(sum(map(sum, rows)) / (frame.width * frame.height))
 
 
 def decoded(data):

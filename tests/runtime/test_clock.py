@@ -15,7 +15,9 @@ async def test_the_system_clock_has_trios_seconds_and_an_aware_wall(mock_clock: 
     assert clock.now() > datetime(2024, 1, 1, tzinfo=UTC)
 
 
-async def test_the_wall_of_the_test_clock_goes_with_trio_and_can_be_moved_alone(mock_clock: MockClock) -> None:
+async def test_the_wall_of_the_test_clock_goes_with_trio_and_can_be_moved_alone(
+    mock_clock: MockClock,
+) -> None:
     clock = TestClock()
     assert clock.now() == EPOCH
     mock_clock.jump(90)

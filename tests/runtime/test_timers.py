@@ -137,7 +137,9 @@ async def test_a_wall_put_back_makes_an_instant_later(autojump_clock: MockClock)
     assert fired == ["due"]
 
 
-async def test_an_instant_of_the_past_is_due_at_once_and_a_cancelled_one_never(autojump_clock: MockClock) -> None:
+async def test_an_instant_of_the_past_is_due_at_once_and_a_cancelled_one_never(
+    autojump_clock: MockClock,
+) -> None:
     clock = TestClock()
     fired: list[str] = []
     async with running(clock) as timers:

@@ -1,32 +1,64 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from motorpool.storage import links
-from tests.api.conftest import NOON, position
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 async def test_a_device_is_made_linked_to_its_maker_and_read_back(served):
-    made = await served.admin.post("/devices", json={
-        "id": 77, "name": " Truck ", "uniqueId": " 013912345678 ", "status": "online", "positionId": 9,
-        "lastUpdate": "2026-01-01T00:00:00Z", "phone": " 12 ", "groupId": None, "attributes": None, "extra": 1,
-    })
+    made = await served.admin.post(
+        "/devices",
+        json={
+            "id": 77,
+            "name": " Truck ",
+            "uniqueId": " 013912345678 ",
+            "status": "online",
+            "positionId": 9,
+            "lastUpdate": "2026-01-01T00:00:00Z",
+            "phone": " 12 ",
+            "groupId": None,
+            "attributes": None,
+            "extra": 1,
+        },
+    )
     assert made.status == 200
     device = made.json()
     assert device == {
-        "id": device["id"], "name": "Truck", "uniqueId": "013912345678", "status": "offline", "lastUpdate": None,
-        "positionId": 0, "groupId": 0, "calendarId": 0, "phone": "12", "model": None, "contact": None,
-        "category": None, "disabled": False, "expirationTime": None, "attributes": {},
+        "id": device["id"],
+        "name": "Truck",
+        "uniqueId": "013912345678",
+        "status": "offline",
+        "lastUpdate": None,
+        "positionId": 0,
+        "groupId": 0,
+        "calendarId": 0,
+        "phone": "12",
+        "model": None,
+        "contact": None,
+        "category": None,
+        "disabled": False,
+        "expirationTime": None,
+        "attributes": {},
     }
     assert device["id"] != 77
     assert (await served.admin.get(f"/devices/{device['id']}")).json() == device
     assert (await served.admin.get("/devices")).json() == [device]
 
 
-@pytest.mark.parametrize(("sent", "named"), [
-    ({"name": "x"}, "uniqueId"), ({"uniqueId": "x"}, "name"), ({"name": "x", "uniqueId": "  "}, "uniqueId"),
-    ({"name": "x", "uniqueId": "y" * 129}, "uniqueId"), ({"name": 5, "uniqueId": "y"}, "name"),
-    ({"name": "x", "uniqueId": "y", "groupId": 999}, "groupId"),
-    ({"name": "x", "uniqueId": "y", "expirationTime": "2026-05-01"}, "expirationTime"),
-])
+@pytest.mark.parametrize(
+    ("sent", "named"),
+    [
+        ({"name": "x"}, "uniqueId"),
+        ({"uniqueId": "x"}, "name"),
+        ({"name": "x", "uniqueId": "  "}, "uniqueId"),
+        ({"name": "x", "uniqueId": "y" * 129}, "uniqueId"),
+        ({"name": 5, "uniqueId": "y"}, "name"),
+        ({"name": "x", "uniqueId": "y", "groupId": 999}, "groupId"),
+        ({"name": "x", "uniqueId": "y", "expirationTime": "2026-05-01"}, "expirationTime"),
+    ],
+)
 async def test_a_wrong_device_is_400_that_names_the_field(served, sent, named):
     refused = await served.admin.post("/devices", json=sent)
     assert refused.status == 400
@@ -67,7 +99,9 @@ async def test_others_do_not_see_a_device_until_they_are_linked(served):
     assert (await ann.put(f"/devices/{number}", json=sent)).status == 400
     assert (await ann.delete(f"/devices/{number}")).status == 400
     assert (await ann.get("/devices")).json() == []
-    assert (await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})).status == 204
+    assert (
+        await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+    ).status == 204
     assert (await ann.get(f"/devices/{number}")).status == 200
     assert (await ann.put(f"/devices/{number}", json=sent)).status == 200
     assert (await ann.delete(f"/devices/{number}")).status == 204
@@ -148,7 +182,9 @@ async def test_a_manager_sees_his_own_and_his_users_devices_with_all(served):
     await served.admin.post("/permissions", json={"userId": made.json()["id"], "deviceId": his})
     assert [device["id"] for device in (await boss.get("/devices")).json()] == [own]
     assert [device["id"] for device in (await boss.get("/devices?all=true")).json()] == [own, his]
-    assert [device["id"] for device in (await boss.get(f"/devices?userId={made.json()['id']}")).json()] == [his]
+    assert [device["id"] for device in (await boss.get(f"/devices?userId={made.json()['id']}")).json()] == [
+        his
+    ]
 
 
 async def test_a_group_gives_its_devices_to_its_users(served):
@@ -162,7 +198,7 @@ async def test_a_group_gives_its_devices_to_its_users(served):
 
 async def test_live_fields_come_from_the_actors(served):
     number = await served.device(served.admin, "1")
-    (stored,) = await served.report(position(number, NOON))
+    (stored,) = await served.report(served.position(number, NOON))
     device = (await served.admin.get(f"/devices/{number}")).json()
     assert device["positionId"] == stored.id
     assert device["lastUpdate"] == "2026-05-01T12:00:00Z"

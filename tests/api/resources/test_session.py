@@ -28,12 +28,15 @@ async def test_login_answers_the_user_and_sets_a_cookie_that_scripts_cannot_read
     assert (await client.get("/session")).json()["id"] == served.admin_id
 
 
-@pytest.mark.parametrize("form", [
-    {"email": "admin@example.org", "password": "wrong"},
-    {"email": "nobody@example.org", "password": "admin"},
-    {"email": "admin\x00@example.org", "password": "admin"},
-    {"email": "admin@example.org", "password": "adm\ud7ffin"},
-])
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"email": "admin@example.org", "password": "wrong"},
+        {"email": "nobody@example.org", "password": "admin"},
+        {"email": "admin\x00@example.org", "password": "admin"},
+        {"email": "admin@example.org", "password": "adm\ud7ffin"},
+    ],
+)
 async def test_wrong_credentials_are_401_in_plain_text_without_a_dialog(served, form):
     answer = await served.client().post("/session", form=form)
     assert answer.status == 401
@@ -137,14 +140,18 @@ async def test_a_page_of_another_origin_cannot_use_the_cookie(served):
 async def test_a_session_begun_from_an_origin_belongs_to_it(served):
     client = served.client()
     await client.post(
-        "/session", form={"email": "admin@example.org", "password": "admin"}, headers={"Origin": "https://app.example"}
+        "/session",
+        form={"email": "admin@example.org", "password": "admin"},
+        headers={"Origin": "https://app.example"},
     )
     assert (await client.get("/devices", headers={"Origin": "https://app.example"})).status == 200
     assert (await client.get("/devices", headers={"Origin": "http://localhost"})).status == 401
 
 
 async def test_only_failures_count_and_too_many_are_429_with_the_time_to_wait(starting):
-    login = LoginSettings(hash_memory_kib=8192, hash_rounds=1, failures_per_account=3, failures_per_address=100)
+    login = LoginSettings(
+        hash_memory_kib=8192, hash_rounds=1, failures_per_account=3, failures_per_address=100
+    )
     async with starting() as served:
         served.house.attempts._settings = login
         client = served.client()
@@ -169,7 +176,9 @@ async def test_a_disabled_or_expired_user_is_401_by_every_way(served):
     assert (await ann.get("/devices")).status == 401
     assert (await served.client(basic("ann@example.org", "ann")).get("/devices")).status == 401
     assert (await served.client({"Authorization": f"Bearer {token}"}).get("/devices")).status == 401
-    assert (await served.client().post("/session", form={"email": "ann@example.org", "password": "ann"})).status == 401
+    assert (
+        await served.client().post("/session", form={"email": "ann@example.org", "password": "ann"})
+    ).status == 401
     await served.admin.put(f"/users/{ann.id}", json={**user, "expirationTime": "2026-05-02T12:00:00Z"})
     assert (await ann.get("/devices")).status == 200
     served.clock.move_wall(2 * 86400)

@@ -28,7 +28,9 @@ async def test_registration_is_closed_unless_the_server_opens_it(served):
     sent = {"name": "Eve", "email": "eve@example.org", "password": "eve"}
     assert (await served.client().post("/users", json=sent)).status == 400
     settings = (await served.admin.get("/server")).json()
-    assert (await served.admin.put("/server", json={**settings, "registration": True, "readonly": False})).status == 200
+    assert (
+        await served.admin.put("/server", json={**settings, "registration": True, "readonly": False})
+    ).status == 200
     made = await served.client().post("/users", json=sent)
     assert made.status == 200
     user = made.json()
@@ -62,10 +64,14 @@ async def test_a_user_needs_an_address_and_a_password_and_the_address_is_unique(
 
 async def test_a_manager_makes_users_up_to_his_limit_and_sees_only_them(served):
     boss = await served.user("boss", userLimit=1)
-    made = await boss.post("/users", json={"name": "A", "email": "a@example.org", "password": "a", "readonly": True})
+    made = await boss.post(
+        "/users", json={"name": "A", "email": "a@example.org", "password": "a", "readonly": True}
+    )
     assert made.status == 200
     assert made.json()["deviceLimit"] == 0
-    assert (await boss.post("/users", json={"name": "B", "email": "b@example.org", "password": "b"})).status == 400
+    assert (
+        await boss.post("/users", json={"name": "B", "email": "b@example.org", "password": "b"})
+    ).status == 400
     assert [user["email"] for user in (await boss.get("/users")).json()] == ["a@example.org"]
     number = made.json()["id"]
     assert (await boss.get(f"/users/{number}")).status == 200
@@ -79,15 +85,28 @@ async def test_a_manager_makes_users_up_to_his_limit_and_sees_only_them(served):
 async def test_listing_users_is_for_administrators_and_managers(served):
     ann = await served.user("ann")
     assert (await ann.get("/users")).status == 400
-    listed = (await served.admin.get("/users?keyword=ANN&limit=50&offset=0&all=true&excludeAttributes=true")).json()
+    listed = (
+        await served.admin.get("/users?keyword=ANN&limit=50&offset=0&all=true&excludeAttributes=true")
+    ).json()
     assert [user["email"] for user in listed] == ["ann@example.org"]
     assert all(user["password"] is None for user in listed)
 
 
-@pytest.mark.parametrize("change", [
-    {"administrator": True}, {"deviceLimit": 5}, {"userLimit": 5}, {"readonly": True}, {"deviceReadonly": True},
-    {"disabled": True}, {"limitCommands": True}, {"disableReports": True}, {"fixedEmail": True}, {"temporary": True},
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"administrator": True},
+        {"deviceLimit": 5},
+        {"userLimit": 5},
+        {"readonly": True},
+        {"deviceReadonly": True},
+        {"disabled": True},
+        {"limitCommands": True},
+        {"disableReports": True},
+        {"fixedEmail": True},
+        {"temporary": True},
+    ],
+)
 async def test_nobody_gives_himself_rights_or_lifts_his_restrictions(served, change):
     ann = await served.user("ann")
     me = (await ann.get("/session")).json()
@@ -108,7 +127,9 @@ async def test_a_fixed_address_and_a_longer_life_are_for_administrators(served):
     ann = await served.user("ann", fixedEmail=True, expirationTime="2026-06-01T00:00:00Z")
     me = (await ann.get("/session")).json()
     assert (await ann.put(f"/users/{ann.id}", json={**me, "email": "other@example.org"})).status == 400
-    assert (await ann.put(f"/users/{ann.id}", json={**me, "expirationTime": "2027-01-01T00:00:00Z"})).status == 400
+    assert (
+        await ann.put(f"/users/{ann.id}", json={**me, "expirationTime": "2027-01-01T00:00:00Z"})
+    ).status == 400
     assert (await ann.put(f"/users/{ann.id}", json={**me, "expirationTime": None})).status == 400
     assert (await ann.put(f"/users/{ann.id}", json={**me, "expirationTime": 1778000000000})).status == 200
 
@@ -118,7 +139,12 @@ async def test_a_readonly_user_changes_only_his_push_token_and_terms(served):
     me = (await ann.get("/session")).json()
     allowed = {**me, "attributes": {"color": "red", "notificationTokens": "abc", "termsAccepted": True}}
     assert (await ann.put(f"/users/{ann.id}", json=allowed)).status == 200
-    for change in ({"name": "x"}, {"password": "x"}, {"attributes": {"color": "blue"}}, {"totpKey": "JBSWY3DPEHPK3PXP"}):
+    for change in (
+        {"name": "x"},
+        {"password": "x"},
+        {"attributes": {"color": "blue"}},
+        {"totpKey": "JBSWY3DPEHPK3PXP"},
+    ):
         assert (await ann.put(f"/users/{ann.id}", json={**allowed, **change})).status == 400, change
     assert (await ann.delete(f"/users/{ann.id}")).status == 400
 

@@ -19,9 +19,9 @@ def encoded(command, *, modern=False, **attributes):
     ("command", "attributes", "message_id", "body"),
     [
         ("positionSingle", {}, "8201", ""),
-        ("positionPeriodic", {"frequency": 30}, "8103", "01" "00000029" "04" "0000001e"),
-        ("positionPeriodic", {"frequency": 5, "duration": 600}, "8202", "0005" "00000258"),
-        ("positionStop", {}, "8202", "0000" "00000000"),
+        ("positionPeriodic", {"frequency": 30}, "8103", "0100000029040000001e"),
+        ("positionPeriodic", {"frequency": 5, "duration": 600}, "8202", "000500000258"),
+        ("positionStop", {}, "8202", "000000000000"),
         ("powerOff", {}, "8105", "03"),
         ("rebootDevice", {}, "8105", "04"),
         ("factoryReset", {}, "8105", "05"),
@@ -30,18 +30,22 @@ def encoded(command, *, modern=False, **attributes):
         ("getDeviceStatus", {}, "8104", ""),
         ("getVersion", {}, "8107", ""),
         ("deviceIdentification", {}, "8107", ""),
-        ("setOdometer", {"data": "184460"}, "8103", "01" "00000080" "04" "00000734"),
-        ("setSpeedLimit", {"data": 80}, "8103", "01" "00000055" "04" "00000050"),
-        ("setConnection", {"server": "10.1.1.1", "port": 5015}, "8103",
-         "02" "00000013" "08" "31302e312e312e31" "00000018" "04" "00001397"),
+        ("setOdometer", {"data": "184460"}, "8103", "01000000800400000734"),
+        ("setSpeedLimit", {"data": 80}, "8103", "01000000550400000050"),
+        (
+            "setConnection",
+            {"server": "10.1.1.1", "port": 5015},
+            "8103",
+            "02000000130831302e312e312e31000000180400001397",
+        ),
         ("configuration", {}, "8104", ""),
-        ("configuration", {"data": "heartbeatSeconds=60"}, "8103", "01" "00000001" "04" "0000003c"),
-        ("requestPhoto", {"index": 2}, "8801", "02" "0001" "0000" "00" "02" "05" "80" "40" "40" "80"),
-        ("message", {"message": "你好"}, "8300", "0c" "c4e3bac3"),
+        ("configuration", {"data": "heartbeatSeconds=60"}, "8103", "0100000001040000003c"),
+        ("requestPhoto", {"index": 2}, "8801", "020001000000020580404080"),
+        ("message", {"message": "你好"}, "8300", "0cc4e3bac3"),
         ("videoStop", {"channel": 2}, "9102", "02000000"),
-        ("videoStart", {}, "9101", "08" "31302e302e302e31" "0436" "0000" "010000"),
+        ("videoStart", {}, "9101", "0831302e302e302e3104360000010000"),
     ],
-)  # fmt: skip
+)
 def test_orders_as_messages(command, attributes, message_id, body):
     assert encoded(command, **attributes) == (message_id, body)
 
@@ -82,6 +86,18 @@ def test_custom_without_a_message_id_is_refused(data):
 
 def test_the_commands_of_the_specification_are_there():
     assert {
-        "custom", "positionSingle", "positionPeriodic", "positionStop", "engineStop", "engineResume", "rebootDevice",
-        "requestPhoto", "message", "videoStart", "videoStop", "videoPlaybackList", "videoPlayback", "videoPlaybackControl",
-    } <= COMMANDS  # fmt: skip
+        "custom",
+        "positionSingle",
+        "positionPeriodic",
+        "positionStop",
+        "engineStop",
+        "engineResume",
+        "rebootDevice",
+        "requestPhoto",
+        "message",
+        "videoStart",
+        "videoStop",
+        "videoPlaybackList",
+        "videoPlayback",
+        "videoPlaybackControl",
+    } <= COMMANDS

@@ -34,7 +34,7 @@ def test_a_number_of_zeros_is_zero():
 
 
 def test_a_number_that_is_not_decimal_may_be_an_imei_in_binary():
-    # 0x01a2b3c4d5e6 = 1798312351206; doubling every second digit from the right the sum is 49, so 1 is missing.
+    # 0x01a2b3c4d5e6 = 1798312351206; whose Luhn sum is 49: the digit 1 is missing.
     assert Identity(bytes.fromhex("01a2b3c4d5e6"), modern=False).unique_ids == (
         "01a2b3c4d5e6",
         "017983123512061",

@@ -109,9 +109,26 @@ def test_alarm_bits_by_the_year(bits, modern, alarm):
 
 def test_every_alarm_bit_has_a_standard_name():
     standard = {
-        "general", "sos", "vibration", "movement", "overspeed", "lowPower", "fault", "powerOn", "door", "geofence",
-        "geofenceExit", "gpsAntennaCut", "accident", "tow", "fatigueDriving", "powerCut", "parking", "fuelLeak", "tampering",
-    }  # fmt: skip
+        "general",
+        "sos",
+        "vibration",
+        "movement",
+        "overspeed",
+        "lowPower",
+        "fault",
+        "powerOn",
+        "door",
+        "geofence",
+        "geofenceExit",
+        "gpsAntennaCut",
+        "accident",
+        "tow",
+        "fatigueDriving",
+        "powerCut",
+        "parking",
+        "fuelLeak",
+        "tampering",
+    }
     for modern in (False, True):
         for bit in range(32):
             assert (

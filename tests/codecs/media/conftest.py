@@ -116,7 +116,7 @@ class Played:
         self.sound_times: list[int] = []
         self.samples = 0
         self.pids: set[int] = set()
-        with av.open(io.BytesIO(data)) as container:
+        with av.open(io.BytesIO(data), format="mpegts") as container:
             self.pids = {stream.id for stream in container.streams}
             for packet in container.demux():
                 if packet.pts is not None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.codecs.media.annexb import exp_golomb, leading, nal_units
+from motorpool.codecs.media.annexb import exp_golomb, leading
 
 
 def bits_of(number: int) -> str:
@@ -21,12 +21,6 @@ def test_exponential_golomb_numbers_are_read(number: int) -> None:
 @pytest.mark.parametrize("field", [b"", b"\0", b"\0" * 20, b"\x01"])
 def test_a_number_that_is_cut_off_reads_as_nought(field: bytes) -> None:
     assert exp_golomb(field, 0) == 0
-
-
-def test_units_are_told_without_start_codes_and_trailing_zeros() -> None:
-    payload = b"\0\0\0\1\x67ab\0\0\0\1\x68c\0\0\1\x65defg\0\0"
-    assert [payload[start:stop] for start, stop in nal_units(payload)] == [b"\x67ab", b"\x68c", b"\x65defg"]
-    assert list(nal_units(b"nothing")) == []
 
 
 @given(st.binary(max_size=60))

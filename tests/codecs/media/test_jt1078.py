@@ -1,5 +1,6 @@
 import random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -240,6 +241,15 @@ def test_a_picture_without_end_is_dropped_at_the_limit() -> None:
         codec.receive(middle)
         assert codec.buffered <= jt1078.MAX_UNIT_BYTES + 70_000
     assert codec.statistics.dropped_units == 1
+
+
+def test_empty_parts_take_no_memory() -> None:
+    sender = Jt1078Sender(SIM)
+    first, middle, *_, last = packets(sender.encode(picture(3000)))
+    empty = middle[:28] + b"\0\0"
+    codec = Jt1078()
+    found = received(codec, first, empty * 1000, last)
+    assert found == [msgspec.structs.replace(picture(3000), payload=first[30:] + last[30:])]
 
 
 def test_unfinished_pictures_of_many_channels_stay_within_one_limit() -> None:

@@ -23,6 +23,14 @@ def test_a_known_device_tells_the_width_where_both_could_be() -> None:
     assert sim_width(packet, 0, None) in {None, 6}
 
 
+@pytest.mark.parametrize("width", [6, 10])
+def test_transparent_packets_tell_the_width_too(width: int) -> None:
+    packet = (
+        b"01cd\x81\x5b\0\1" + bytes.fromhex("139123456789").rjust(width, b"\0") + b"\1\x40\0\x14" + b"\7" * 20
+    )
+    assert sim_width(packet + packet, 0, None) == width
+
+
 def test_too_few_bytes_tell_nothing() -> None:
     packet = Jt1078Sender("13912345678").encode(UNIT)
     assert sim_width(packet[:20], 0, None) is None

@@ -1,0 +1,117 @@
+import pytest
+
+
+async def test_a_command_to_an_offline_device_is_queued_with_202(served, database):
+    number = await served.device(served.admin, "1")
+    answer = await served.admin.post(
+        "/commands/send", json={"deviceId": number, "type": "positionSingle", "attributes": {"a": 1}}
+    )
+    assert answer.status == 202, answer.text
+    queued = answer.json()
+    assert queued == {
+        "id": queued["id"],
+        "deviceId": number,
+        "type": "positionSingle",
+        "textChannel": False,
+        "attributes": {"a": 1},
+    }
+    assert (
+        await database.fetch_value("select count(*) from queued_commands where device_id = $1", number) == 1
+    )
+
+
+async def test_the_device_may_be_named_as_text(served):
+    number = await served.device(served.admin, "1")
+    answer = await served.admin.post("/commands/send", json={"deviceId": str(number), "type": "engineStop"})
+    assert answer.status == 202, answer.text
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        ({"type": "engineStop", "attributes": {"noQueue": True}}, "offline"),
+        ({"type": "engineStop", "textChannel": True}, "SMS"),
+        ({}, "type"),
+        ({"type": "videoStart", "attributes": {"channel": 32}}, "channel"),
+        ({"type": "videoStart", "attributes": {"index": 0}}, "channel"),
+        ({"type": "videoStart", "attributes": {"channel": "one"}}, "channel"),
+        ({"type": "videoStop", "attributes": {"channel": True}}, "channel"),
+        ({"type": 5}, "type"),
+    ],
+)
+async def test_what_cannot_be_sent_or_kept_is_400_with_the_reason(served, sent, why):
+    number = await served.device(served.admin, "1")
+    answer = await served.admin.post("/commands/send", json={"deviceId": number, **sent})
+    assert answer.status == 400
+    assert why in answer.text
+
+
+async def test_a_device_of_others_or_none_is_400(served):
+    number = await served.device(served.admin, "1")
+    ann = await served.user("ann")
+    for device in (number, 999, 0, -1, 2**70):
+        answer = await ann.post("/commands/send", json={"deviceId": device, "type": "engineStop"})
+        assert answer.status == 400, device
+
+
+async def test_the_readonly_may_send_but_the_limited_only_saved_commands(served, database):
+    number = await served.device(served.admin, "1")
+    for name, flag, status in (("ann", "readonly", 202), ("bob", "limitCommands", 400)):
+        client = await served.user(name, **{flag: True})
+        await served.admin.post("/permissions", json={"userId": client.id, "deviceId": number})
+        answer = await client.post("/commands/send", json={"deviceId": number, "type": "engineStop"})
+        assert answer.status == status, name
+    saved = await database.fetch_value(
+        "insert into commands (description, type, attributes) values ('Halt', 'engineStop', '{}') returning id"
+    )
+    refused = await client.post("/commands/send", json={"deviceId": number, "id": saved})
+    assert refused.status == 400
+    await served.admin.post("/permissions", json={"userId": client.id, "commandId": saved})
+    answer = await client.post("/commands/send", json={"deviceId": number, "id": saved, "type": "ignored"})
+    assert answer.status == 202, answer.text
+    assert answer.json()["type"] == "engineStop"
+
+
+async def test_a_group_gets_it_on_every_visible_device(served):
+    group = (await served.admin.post("/groups", json={"name": "G"})).json()["id"]
+    inside = [await served.device(served.admin, number, groupId=group) for number in "12"]
+    await served.device(served.admin, "3")
+    answer = await served.admin.post(f"/commands/send?groupId={group}", json={"type": "engineStop"})
+    assert answer.status == 202
+    assert sorted(queued["deviceId"] for queued in answer.json()) == inside
+    ann = await served.user("ann")
+    assert (await ann.post(f"/commands/send?groupId={group}", json={"type": "engineStop"})).status == 400
+
+
+async def test_types_are_listed_for_all_and_for_one_device(served):
+    number = await served.device(served.admin, "1")
+    every = [entry["type"] for entry in (await served.admin.get("/commands/types")).json()]
+    assert {"custom", "videoStart", "videoStop", "positionSingle", "engineStop"} <= set(every)
+    assert (await served.admin.get(f"/commands/types?deviceId={number}")).json() == [{"type": "custom"}]
+    assert (await served.admin.get(f"/commands/types?deviceId={number}&textChannel=true")).json() == [
+        {"type": "custom"}
+    ]
+    ann = await served.user("ann")
+    assert (await ann.get(f"/commands/types?deviceId={number}")).status == 400
+
+
+async def test_saved_commands_that_fit_are_those_linked_to_user_and_device_or_its_group(served, database):
+    group = (await served.admin.post("/groups", json={"name": "G"})).json()["id"]
+    number = await served.device(served.admin, "1", groupId=group)
+    saved = []
+    for kind in ("custom", "custom", "engineStop", "custom"):
+        saved.append(
+            await database.fetch_value(
+                "insert into commands (description, type, attributes) values ($1, $1, '{}') returning id",
+                kind,
+            )
+        )
+    for command in saved:
+        await served.admin.post("/permissions", json={"userId": served.admin_id, "commandId": command})
+    await served.admin.post("/permissions", json={"deviceId": number, "commandId": saved[0]})
+    await served.admin.post("/permissions", json={"groupId": group, "commandId": saved[1]})
+    await served.admin.post("/permissions", json={"deviceId": number, "commandId": saved[2]})
+    fitting = (await served.admin.get(f"/commands/send?deviceId={number}")).json()
+    # The device's protocol is unknown, so it understands `custom` alone.
+    assert [command["id"] for command in fitting] == saved[:2]
+    assert len((await served.admin.get("/commands/send")).json()) == 4

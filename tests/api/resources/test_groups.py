@@ -1,0 +1,35 @@
+async def test_groups_nest_but_not_in_a_circle(served):
+    top = (await served.admin.post("/groups", json={"name": "Top"})).json()
+    below = (await served.admin.post("/groups", json={"name": "Below", "groupId": top["id"]})).json()
+    assert below["groupId"] == top["id"]
+    for parent in (top["id"], below["id"]):
+        refused = await served.admin.put(f"/groups/{top['id']}", json={**top, "groupId": parent})
+        assert refused.status == 400, parent
+    assert (await served.admin.put(f"/groups/{below['id']}", json={**below, "groupId": 0})).status == 200
+
+
+async def test_a_group_above_must_be_ones_own(served):
+    top = (await served.admin.post("/groups", json={"name": "Top"})).json()
+    ann = await served.user("ann")
+    assert (await ann.post("/groups", json={"name": "Mine", "groupId": top["id"]})).status == 400
+    assert (await ann.post("/groups", json={"name": "Mine"})).status == 200
+    assert [group["name"] for group in (await ann.get("/groups")).json()] == ["Mine"]
+
+
+async def test_groups_below_a_linked_one_are_seen_to_three_levels(served):
+    ann = await served.user("ann")
+    parent = 0
+    numbers = []
+    for level in range(4):
+        made = await served.admin.post("/groups", json={"name": f"Level {level}", "groupId": parent})
+        parent = made.json()["id"]
+        numbers.append(parent)
+    await served.admin.post("/permissions", json={"userId": ann.id, "groupId": numbers[0]})
+    assert [group["id"] for group in (await ann.get("/groups")).json()] == numbers[:3]
+
+
+async def test_deleting_a_group_leaves_its_devices_without_one(served):
+    group = (await served.admin.post("/groups", json={"name": "G"})).json()["id"]
+    number = await served.device(served.admin, "1", groupId=group)
+    assert (await served.admin.delete(f"/groups/{group}")).status == 204
+    assert (await served.admin.get(f"/devices/{number}")).json()["groupId"] == 0

@@ -1,0 +1,156 @@
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+import pytest
+
+from motorpool.api.settings import PositionSettings
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+async def drive(served, number, count=5):
+    return await served.report(
+        *(served.position(number, NOON + timedelta(minutes=minute)) for minute in range(count))
+    )
+
+
+def ids(answer):
+    assert answer.status == 200, answer.text
+    return [found["id"] for found in answer.json()]
+
+
+async def test_without_parameters_the_latest_of_each_device_of_ones_own(served):
+    ann = await served.user("ann")
+    first, second = [await served.device(served.admin, number) for number in "12"]
+    await served.device(served.admin, "3")
+    driven = await drive(served, first)
+    (other,) = await served.report(served.position(second))
+    assert ids(await served.admin.get("/positions")) == [driven[-1].id, other.id]
+    assert ids(await ann.get("/positions")) == []
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": second})
+    assert ids(await ann.get("/positions")) == [other.id]
+
+
+async def test_a_position_has_all_its_fields(served):
+    number = await served.device(served.admin, "1")
+    (stored,) = await served.report(
+        served.position(
+            number, NOON + timedelta(milliseconds=250), altitude=3.5, attributes={"ignition": True}
+        )
+    )
+    (shown,) = (await served.admin.get("/positions")).json()
+    assert shown == {
+        "id": stored.id,
+        "deviceId": number,
+        "protocol": "jt808",
+        "serverTime": "2026-05-01T12:00:00.250Z",
+        "deviceTime": "2026-05-01T12:00:00.250Z",
+        "fixTime": "2026-05-01T12:00:00.250Z",
+        "outdated": False,
+        "valid": True,
+        "latitude": 52.5,
+        "longitude": 13.4,
+        "altitude": 3.5,
+        "speed": 10.0,
+        "course": 0.0,
+        "address": None,
+        "accuracy": 0.0,
+        "network": None,
+        "geofenceIds": None,
+        "attributes": {"ignition": True},
+    }
+
+
+async def test_a_span_is_by_fix_time_with_both_ends(served):
+    number = await served.device(served.admin, "1")
+    driven = await drive(served, number)
+    span = f"/positions?deviceId={number}&from=2026-05-01T12:01:00Z&to={quote('2026-05-01T14:03:00+02:00')}"
+    assert ids(await served.admin.get(span)) == [found.id for found in driven[1:4]]
+    empty = f"/positions?deviceId={number}&from=2025-05-01T12:01:00Z&to=2025-05-01T12:03:00Z"
+    assert ids(await served.admin.get(empty)) == []
+
+
+async def test_a_long_span_comes_whole(served):
+    number = await served.device(served.admin, "1")
+    driven = await served.report(*(served.position(number, NOON + timedelta(seconds=n)) for n in range(2300)))
+    span = f"/positions?deviceId={number}&from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
+    assert ids(await served.admin.get(span)) == [found.id for found in driven]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?deviceId=1",
+        "?deviceId=1&from=2026-05-01T12:00:00Z",
+        "?from=2026-05-01T12:00:00Z",
+        "?deviceId=1&from=2026-05-01T12:00:00&to=2026-05-01T12:00:00Z",
+        "?deviceId=x&from=a&to=b",
+        "?id=x",
+    ],
+)
+async def test_half_a_question_is_400(served, query):
+    assert (await served.admin.get(f"/positions{query}")).status == 400
+
+
+async def test_a_cap_by_setting_refuses_and_cuts_nothing(starting):
+    async with starting(positions=PositionSettings(most=3)) as served:
+        number = await served.device(served.admin, "1")
+        await drive(served, number, 4)
+        span = f"/positions?deviceId={number}&from=2026-05-01T12:00:00Z&to=2026-05-01T12:0"
+        assert len(ids(await served.admin.get(span + "2:00Z"))) == 3
+        assert (await served.admin.get(span + "3:00Z")).status == 400
+
+
+async def test_by_ids_in_the_order_asked_and_404_where_one_is_not_ones_own(served):
+    ann = await served.user("ann")
+    first, second = [await served.device(served.admin, number) for number in "12"]
+    driven = await drive(served, first, 3)
+    (other,) = await served.report(served.position(second))
+    asked = f"/positions?id={driven[2].id}&id={driven[0].id}"
+    assert ids(await served.admin.get(asked)) == [driven[2].id, driven[0].id]
+    assert (await served.admin.get(asked + "&id=999999")).status == 404
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": first})
+    assert ids(await ann.get(asked)) == [driven[2].id, driven[0].id]
+    assert (await ann.get(asked + f"&id={other.id}")).status == 404
+
+
+async def test_history_is_refused_to_who_has_no_reports_but_the_latest_stays(served):
+    ann = await served.user("ann", disableReports=True)
+    number = await served.device(served.admin, "1")
+    driven = await drive(served, number)
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+    assert ids(await ann.get("/positions")) == [driven[-1].id]
+    assert (await ann.get(f"/positions?id={driven[0].id}")).status == 400
+    span = f"/positions?deviceId={number}&from=2026-05-01T12:00:00Z&to=2026-05-01T13:00:00Z"
+    assert (await ann.get(span)).status == 400
+
+
+async def test_a_device_of_others_is_404(served):
+    ann = await served.user("ann")
+    number = await served.device(served.admin, "1")
+    span = f"/positions?deviceId={number}&from=2026-05-01T12:00:00Z&to=2026-05-01T13:00:00Z"
+    assert (await ann.get(span)).status == 404
+    assert (await ann.delete(span)).status == 404
+
+
+async def test_after_a_delete_the_newest_that_remains_is_the_latest(served):
+    number = await served.device(served.admin, "1")
+    driven = await drive(served, number)
+    assert (await served.admin.delete(f"/positions/{driven[-1].id}")).status == 204
+    assert (await served.admin.delete(f"/positions/{driven[-1].id}")).status == 404
+    assert ids(await served.admin.get("/positions")) == [driven[-2].id]
+    assert (await served.admin.get(f"/devices/{number}")).json()["positionId"] == driven[-2].id
+    span = f"/positions?deviceId={number}&from=2026-05-01T12:01:00Z&to=2026-05-01T13:00:00Z"
+    assert (await served.admin.delete(span)).status == 204
+    assert ids(await served.admin.get("/positions")) == [driven[0].id]
+
+
+async def test_the_readonly_delete_no_positions(served):
+    ann = await served.user("ann", readonly=True)
+    number = await served.device(served.admin, "1")
+    driven = await drive(served, number)
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+    assert (await ann.delete(f"/positions/{driven[0].id}")).status == 400
+    span = f"/positions?deviceId={number}&from=2026-05-01T12:01:00Z&to=2026-05-01T13:00:00Z"
+    assert (await ann.delete(span)).status == 400
+    assert (await served.admin.delete(f"/positions?deviceId={number}")).status == 400

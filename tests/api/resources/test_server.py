@@ -1,0 +1,79 @@
+import pytest
+
+
+async def test_anybody_reads_the_settings_with_the_interfaces_version(served):
+    answer = await served.client().get("/server")
+    assert answer.status == 200
+    server = answer.json()
+    assert server["version"] == "8.20.0"
+    assert server["registration"] is False
+    assert server["newServer"] is False
+    assert server["storageSpace"] is None
+    assert server["attributes"] == {}
+    for field in ("openIdEnabled", "openIdForce", "emailEnabled", "textEnabled", "geocoderEnabled"):
+        assert server[field] is False
+
+
+async def test_an_empty_server_says_that_it_is_new(served, database):
+    await database.execute("delete from users")
+    assert (await served.client().get("/server")).json()["newServer"] is True
+
+
+async def test_an_administrator_replaces_the_settings_and_computed_fields_stay_true(served):
+    server = (await served.admin.get("/server")).json()
+    free, total = server["storageSpace"]
+    assert 0 < free <= total
+    sent = {
+        **server,
+        "registration": True,
+        "zoom": 5,
+        "attributes": {"title": "Fleet"},
+        "version": "1",
+        "newServer": True,
+    }
+    stored = await served.admin.put("/server", json=sent)
+    assert stored.status == 200
+    assert stored.json()["attributes"] == {"title": "Fleet"}
+    assert stored.json()["version"] == "8.20.0"
+    assert (await served.client().get("/server")).json()["registration"] is True
+    replaced = (await served.admin.put("/server", json={})).json()
+    assert (replaced["registration"], replaced["zoom"], replaced["attributes"]) == (False, 0, {})
+
+
+async def test_the_settings_are_for_administrators(served):
+    ann = await served.user("ann")
+    assert (await ann.put("/server", json={})).status == 400
+    assert (await served.client().put("/server", json={})).status == 401
+    assert (await served.admin.put("/server", json={"id": 5})).status == 400
+
+
+async def test_health_is_ok_in_plain_text_without_login(served):
+    answer = await served.client().get("/health")
+    assert (answer.status, answer.text) == (200, "OK")
+    assert answer.headers["Content-Type"].startswith("text/plain")
+
+
+async def test_health_is_500_while_the_server_stops(served):
+    served.house.closing.set()
+    assert (await served.client().get("/health")).status == 500
+
+
+async def test_timezones_are_names_of_zones(served):
+    zones = (await served.admin.get("/server/timezones")).json()
+    assert {"UTC", "Europe/Berlin", "Asia/Shanghai"} <= set(zones)
+    assert zones == sorted(zones)
+
+
+async def test_the_actors_are_shown_to_administrators(served):
+    ann = await served.user("ann")
+    assert (await ann.get("/server/actors")).status == 401
+    answer = await served.admin.get("/server/actors")
+    assert answer.status == 200
+    assert '"path":"directory"' in answer.text.replace("system/", "")
+
+
+@pytest.mark.parametrize("path", ["/server/gc"])
+async def test_diagnostics_are_for_administrators(served, path):
+    ann = await served.user("ann")
+    assert (await ann.get(path)).status == 400
+    assert (await served.admin.get(path)).status == 200

@@ -1,0 +1,126 @@
+import json
+
+import pytest
+import trio
+
+from motorpool.api.settings import HttpSettings
+from motorpool.storage.errors import StorageUnavailable
+
+
+async def test_every_answer_has_security_headers_and_refusals_are_one_line(served):
+    for answer in (
+        await served.admin.get("/devices"),
+        await served.client().get("/devices"),
+        await served.client().get("/nothing"),
+    ):
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+        assert answer.headers["Cache-Control"] == "no-store"
+        if answer.status != 200:
+            assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+            assert answer.text
+            assert "\n" not in answer.text
+
+
+async def test_without_an_origin_everybody_may_read_and_with_one_only_the_listed(starting):
+    async with starting(http=HttpSettings(cors_origin="https://app.example, https://two.example")) as served:
+        anonymous = served.client()
+        assert (await anonymous.get("/server")).headers["Access-Control-Allow-Origin"] == "*"
+        listed = await anonymous.get("/server", headers={"Origin": "https://two.example"})
+        assert listed.headers["Access-Control-Allow-Origin"] == "https://two.example"
+        assert listed.headers["Access-Control-Allow-Credentials"] == "true"
+        other = await anonymous.get("/server", headers={"Origin": "https://evil.example"})
+        assert "Access-Control-Allow-Origin" not in other.headers
+
+
+async def test_options_needs_no_login(served):
+    answer = await served.client().call("OPTIONS", "/api/devices", headers={"Origin": "https://x.example"})
+    assert answer.status == 200
+    assert "PUT" in answer.headers["Access-Control-Allow-Methods"]
+
+
+async def test_a_wrong_method_is_405_and_an_unknown_path_404(served):
+    answer = await served.admin.call("PATCH", "/api/devices")
+    assert answer.status == 405
+    assert "GET" in answer.headers["Allow"]
+    assert (await served.admin.get("/devices/")).status == 404
+    assert (await served.admin.get("//devices")).status == 404
+
+
+async def test_a_body_past_the_limit_is_413(starting):
+    async with starting(http=HttpSettings(body_bytes=2000)) as served:
+        body = json.dumps({"name": "x" * 3000, "uniqueId": "1"})
+        answer = await served.admin.post("/devices", data=body)
+        assert answer.status == 413
+        assert answer.headers["Content-Type"].startswith("text/plain")
+        assert (
+            await served.admin.post("/session", form={"email": "x" * 3000, "password": "y"})
+        ).status == 413
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"null", b"[]", b"\xff\xfe", b'{"name":' + b"[" * 5000])
+async def test_a_body_that_is_no_record_is_400(served, body):
+    assert (await served.admin.post("/devices", data=body)).status == 400
+
+
+async def test_while_the_database_is_away_calls_are_503_with_retry_after_and_health_is_500(
+    served, monkeypatch
+):
+    async def away(*_: object) -> None:
+        raise StorageUnavailable("the server is restarting")
+
+    monkeypatch.setattr(type(served.house.database), "fetch_row", away)
+    monkeypatch.setattr(type(served.house.database), "check", away)
+    answer = await served.admin.get("/devices")
+    assert answer.status == 503
+    assert int(answer.headers["Retry-After"]) >= 1
+    health = await served.client().get("/health")
+    assert health.status == 500
+
+
+async def test_a_mistake_of_ours_is_500_and_tells_nothing(served, monkeypatch, caplog):
+    async def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("secret of the house")
+
+    monkeypatch.setattr(type(served.house.database), "check", broken)
+    answer = await served.client().get("/health")
+    assert (answer.status, answer.text) == (500, "internal error")
+    assert "secret of the house" in caplog.text
+
+
+async def test_an_actor_that_does_not_answer_is_503(served, monkeypatch):
+    from motorpool.runtime import AskTimedOut, Ref
+
+    async def slow(self: object, request: object, seconds: float = 5.0) -> None:
+        raise AskTimedOut("directory", "GetLive", seconds)
+
+    await served.device(served.admin, "1")
+    monkeypatch.setattr(Ref, "ask", slow)
+    assert (await served.admin.get("/positions")).status == 503
+
+
+async def test_the_clients_address_is_the_proxys_word_only_where_the_proxy_is_trusted(starting, database):
+    async with starting(http=HttpSettings(trusted_proxies=("10.0.0.0/8",))) as served:
+        form = {"email": "admin@example.org", "password": "admin"}
+        for peer, forwarded, address in (
+            ("10.0.0.1", "198.51.100.7", "198.51.100.7"),
+            ("10.0.0.1", "6.6.6.6, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
+            ("192.0.2.1", "198.51.100.7", "192.0.2.1"),
+            ("10.0.0.1", "", "10.0.0.1"),
+        ):
+            answer = await served.client().post(
+                "/session",
+                form=form,
+                headers={"X-Forwarded-For": forwarded},
+                scope_base={"client": (peer, 1)},
+            )
+            assert answer.status == 200
+            noted = await database.fetch_value("select address from audit order by id desc limit 1")
+            assert noted == address
+
+
+async def test_a_cancelled_request_leaves_the_database_usable(served):
+    for _ in range(5):
+        with trio.move_on_after(0.002):
+            await served.admin.get("/devices?all=true")
+    assert (await served.admin.get("/devices")).status == 200

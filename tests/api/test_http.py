@@ -1,0 +1,202 @@
+"""The server on real sockets: its stop must be bounded whatever clients do."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+from quart import Response
+from quart_trio import QuartTrio
+
+from motorpool.api.http import HTTP, MadeApp, http_spec
+from motorpool.api.listening import bind
+from motorpool.api.settings import HttpSettings
+from motorpool.runtime import SupervisorSpec, System, open_system
+
+SETTINGS = HttpSettings(stall_seconds=3600)
+BIG = bytes(50_000_000)
+
+
+def make_app(system: System) -> MadeApp:
+    app = QuartTrio(__name__)
+    app.config["RESPONSE_TIMEOUT"] = None
+
+    @app.get("/big")
+    async def big() -> Response:
+        return Response(BIG)
+
+    @app.get("/small")
+    async def small() -> str:
+        return "small"
+
+    @app.get("/slow")
+    async def slow() -> str:
+        await trio.sleep(0.2)
+        return "slow"
+
+    @app.get("/never")
+    async def never() -> str:
+        await trio.sleep_forever()
+        return ""
+
+    @app.get("/broken")
+    async def broken() -> str:
+        raise RuntimeError("broken on purpose")
+
+    return MadeApp(app=app, closing=trio.Event())
+
+
+@asynccontextmanager
+async def running(settings: HttpSettings = SETTINGS) -> AsyncIterator[tuple[System, int]]:
+    sockets = bind("127.0.0.1", 0)
+    try:
+        tree = SupervisorSpec(name="system", children=(http_spec(make_app, sockets, settings),))
+        async with open_system(tree) as system:
+            yield system, sockets[0].getsockname()[1]
+    finally:
+        for bound in sockets:
+            bound.close()
+
+
+async def ask(port: int, path: str) -> trio.SocketStream:
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return stream
+
+
+async def read_all(stream: trio.SocketStream) -> bytes:
+    received = b""
+    while data := await stream.receive_some():
+        received += data
+    return received
+
+
+async def test_it_serves_and_keeps_connections_alive() -> None:
+    async with running() as (_, port):
+        stream = await ask(port, "/small")
+        assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+        await stream.send_all(b"GET /small HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        rest = await read_all(stream)
+        assert b"small" in rest
+        assert b"hypercorn" not in rest.lower()
+
+
+@pytest.mark.parametrize("clients", [1, 20])
+async def test_clients_that_stop_reading_a_big_body_do_not_delay_the_stop(clients: int) -> None:
+    async with running() as (_, port):
+        streams = [await ask(port, "/big") for _ in range(clients)]
+        for stream in streams:
+            assert await stream.receive_some(1000)
+        began = trio.current_time()
+    assert trio.current_time() - began < 4
+    for stream in streams:
+        await stream.aclose()
+
+
+async def test_a_request_without_end_does_not_delay_the_stop() -> None:
+    async with running() as (_, port):
+        stream = await ask(port, "/never")
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        began = trio.current_time()
+    assert trio.current_time() - began < 4
+    await stream.aclose()
+
+
+async def test_idle_connections_and_half_requests_end_with_the_stop() -> None:
+    async with running() as (_, port):
+        idle = await trio.open_tcp_stream("127.0.0.1", port)
+        half = await trio.open_tcp_stream("127.0.0.1", port)
+        await half.send_all(b"GET /small HTTP/1.1\r\nHos")
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        began = trio.current_time()
+    assert trio.current_time() - began < 4
+    assert await read_all(idle) == b""
+    await half.aclose()
+
+
+async def test_a_request_under_way_is_answered_before_the_end() -> None:
+    answers: list[bytes] = []
+
+    async def fetch(port: int, sent: trio.Event) -> None:
+        stream = await ask(port, "/slow")
+        sent.set()
+        answers.append(await read_all(stream))
+
+    async with trio.open_nursery() as nursery:
+        async with running() as (_, port):
+            sent = trio.Event()
+            nursery.start_soon(fetch, port, sent)
+            await sent.wait()
+            await trio.testing.wait_all_tasks_blocked(0.05)
+    assert answers[0].endswith(b"slow")
+
+
+async def test_a_client_that_takes_nothing_is_dropped_after_the_stall_time() -> None:
+    async with running(replace(SETTINGS, stall_seconds=0.1)) as (system, port):
+        stream = await ask(port, "/big")
+        received = 0
+        await trio.sleep(0.5)
+        with pytest.raises(trio.BrokenResourceError):
+            while data := await stream.receive_some():
+                received += len(data)
+            raise trio.BrokenResourceError
+        assert received < len(BIG)
+        assert system.ref(HTTP).alive
+
+
+async def test_headers_that_never_end_cost_only_their_own_connection() -> None:
+    async with running(replace(SETTINGS, keep_alive_seconds=1)) as (_, port):
+        slow = await trio.open_tcp_stream("127.0.0.1", port)
+        with trio.fail_after(5):
+            with pytest.raises((trio.BrokenResourceError, ConnectionError)):
+                while True:
+                    await slow.send_all(b"G")
+                    await trio.sleep(0.1)
+        stream = await ask(port, "/small")
+        assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_header_past_the_limit_is_refused() -> None:
+    async with running() as (_, port):
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+        await stream.send_all(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 70_000)
+        assert (await read_all(stream)).startswith(b"HTTP/1.1 4")
+
+
+async def test_garbage_is_answered_and_closed() -> None:
+    async with running() as (_, port):
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+        await stream.send_all(bytes(range(256)) * 4)
+        assert (await read_all(stream)).startswith(b"HTTP/1.1 400")
+
+
+async def test_a_restarted_server_listens_on_the_same_port() -> None:
+    async with running() as (system, port):
+        (state,) = [child for child in system.snapshot().children if child.kind == "http"]
+        assert state.restarts == 0
+        stream = await ask(port, "/small")
+        assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+        await stream.aclose()
+
+
+async def test_a_port_that_listens_already_stops_the_start() -> None:
+    sockets = bind("127.0.0.1", 0)
+    others = bind("127.0.0.1", sockets[0].getsockname()[1])
+    try:
+        others[0].listen(1)
+        tree = SupervisorSpec(name="system", children=(http_spec(make_app, sockets, SETTINGS),))
+        with pytest.raises(BaseException) as caught:  # noqa: PT012 - nothing is inside but the start
+            async with open_system(tree):
+                pass
+        chain: Any = caught.value
+        texts = []
+        while chain is not None:
+            texts.append(str(chain))
+            chain = chain.exceptions[0] if isinstance(chain, BaseExceptionGroup) else chain.__cause__
+        assert any("the address is in use" in text for text in texts)
+    finally:
+        for bound in (*sockets, *others):
+            bound.close()

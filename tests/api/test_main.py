@@ -1,0 +1,85 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from motorpool.api.main import main
+
+
+def test_without_a_verb_the_help_is_printed_and_the_code_is_2(capsys):
+    assert main([]) == 2
+    printed = capsys.readouterr().out
+    for verb in ("serve", "simulate", "bench", "settings", "user"):
+        assert verb in printed
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("motorpool ")
+
+
+def test_settings_prints_every_key_with_its_variable(capsys):
+    assert main(["settings"]) == 0
+    printed = capsys.readouterr().out
+    for name in (
+        "MOTORPOOL_DATA",
+        "MOTORPOOL_BIND",
+        "MOTORPOOL_REGISTER_UNKNOWN",
+        "MOTORPOOL_VIDEO_WINDOW_SEGMENTS",
+    ):
+        assert name in printed
+    assert "(s)" in printed
+
+
+def test_unknown_words_end_with_2(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--nonsense"])
+    assert ended.value.code == 2
+
+
+def test_a_child_whose_parent_is_gone_ends(tmp_path):
+    program = (
+        "import threading; from motorpool.api.main import _end_with_input;"
+        "threading.Thread(target=_end_with_input, daemon=True).start(); print('up', flush=True);"
+        "import time; time.sleep(60)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"up\n"
+    child.stdin.close()
+    assert child.wait(timeout=20) == -signal.SIGTERM
+    child.stdout.close()
+
+
+def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
+    environ = {**os.environ, "MOTORPOOL_DATA": str(tmp_path), "MOTORPOOL_DATABASE": database_url}
+
+    def run(*words, given="secret\n"):
+        return subprocess.run(
+            [sys.executable, "-m", "motorpool", "user", *words],
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env=environ,
+            cwd=tmp_path,
+        )
+
+    missing = run("boss@example.org", "--administrator")
+    assert missing.returncode == 1
+    assert (
+        missing.stderr.splitlines()[-1]
+        == "motorpool: there is no user boss@example.org; --password makes one"
+    )
+    made = run("boss@example.org", "--password", "--administrator")
+    assert (made.returncode, made.stdout) == (0, "user boss@example.org made, administrator\n"), made.stderr
+    changed = run("BOSS@example.org", "--no-administrator")
+    assert (changed.returncode, changed.stdout) == (0, "user boss@example.org changed\n")
+    empty = run("boss@example.org", "--password", given="\n")
+    assert empty.returncode == 2

@@ -1,0 +1,182 @@
+import json
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import trio
+from trio_websocket import ConnectionClosed, ConnectionRejected, open_websocket_url
+
+from motorpool.api.settings import HttpSettings
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+async def served(starting: Callable):
+    async with starting(listen=True) as running:
+        yield running
+
+
+def connect(served, cookie: str = "", *, query: str = "", origin: str = ""):
+    headers = [("Cookie", f"JSESSIONID={cookie}")] if cookie else []
+    if origin:
+        headers.append(("Origin", origin))
+    return open_websocket_url(f"ws://127.0.0.1:{served.port}/api/socket{query}", extra_headers=headers)
+
+
+async def receive(socket) -> dict:
+    with trio.fail_after(10):
+        return json.loads(await socket.get_message())
+
+
+async def receive_until(socket, key: str, found: Callable) -> object:
+    """The first value under the key that is the one waited for."""
+    with trio.fail_after(10):
+        while True:
+            for value in (await receive(socket)).get(key, ()):
+                if found(value):
+                    return value
+
+
+async def test_first_come_the_latest_positions_then_what_changes(served):
+    number = await served.device(served.admin, "1")
+    (before,) = await served.report(served.position(number))
+    async with connect(served, served.cookie(served.admin)) as socket:
+        first = await receive(socket)
+        assert [found["id"] for found in first["positions"]] == [before.id]
+        assert "devices" not in first
+        (after,) = await served.report(served.position(number, NOON + timedelta(seconds=10)))
+        seen = await receive_until(socket, "positions", lambda found: found["id"] == after.id)
+        assert seen["fixTime"] == "2026-05-01T12:00:10Z"
+        (later,) = await served.report(served.position(number, NOON + timedelta(seconds=20)))
+        device = await receive_until(socket, "devices", lambda found: found["positionId"] == later.id)
+        assert device["uniqueId"] == "1"
+        assert device["lastUpdate"] == "2026-05-01T12:00:20Z"
+
+
+async def test_nobody_hears_of_devices_that_are_not_his(served):
+    ann = await served.user("ann")
+    number = await served.device(served.admin, "1")
+    mine = await served.device(served.admin, "2")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": mine})
+    async with connect(served, served.cookie(ann)) as socket:
+        assert await receive(socket) == {"positions": []}
+        await served.report(served.position(number))
+        (own,) = await served.report(served.position(mine))
+        with trio.fail_after(10):
+            while True:
+                message = await receive(socket)
+                for value in (*message.get("positions", ()), *message.get("devices", ())):
+                    assert value.get("deviceId", value["id"]) == mine
+                if any(value["id"] == own.id for value in message.get("positions", ())):
+                    break
+
+
+async def test_links_made_and_undone_take_effect_on_open_sockets(served):
+    ann = await served.user("ann")
+    number = await served.device(served.admin, "1")
+    (known,) = await served.report(served.position(number))
+    link = {"userId": ann.id, "deviceId": number}
+    async with connect(served, served.cookie(ann)) as socket:
+        assert await receive(socket) == {"positions": []}
+        await served.admin.post("/permissions", json=link)
+        await receive_until(socket, "positions", lambda found: found["id"] == known.id)
+        await served.admin.delete("/permissions", json=link)
+        mine = await served.device(served.admin, "2")
+        await served.report(served.position(number, NOON + timedelta(seconds=1)))
+        await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": mine})
+        (own,) = await served.report(served.position(mine))
+        with trio.fail_after(10):
+            while True:
+                found = (await receive(socket)).get("positions", ())
+                assert all(value["deviceId"] == mine for value in found)
+                if any(value["id"] == own.id for value in found):
+                    break
+
+
+async def test_a_token_opens_the_socket_and_a_bad_one_does_not(served):
+    token = (await served.admin.post("/session/token", form={})).text
+    async with connect(served, query=f"?token={token}") as socket:
+        assert await receive(socket) == {"positions": []}
+    for query, cookie in (("", ""), ("?token=x", ""), ("", "planted")):
+        with pytest.raises(ConnectionRejected) as refused:
+            async with connect(served, cookie, query=query):
+                pass
+        assert refused.value.status_code == 401
+
+
+async def test_a_page_of_another_origin_gets_no_socket(served):
+    cookie = served.cookie(served.admin)
+    with pytest.raises(ConnectionRejected):
+        async with connect(served, cookie, origin="https://evil.example"):
+            pass
+    async with connect(served, cookie, origin=f"http://127.0.0.1:{served.port}") as socket:
+        assert await receive(socket) == {"positions": []}
+
+
+async def test_an_empty_object_keeps_the_line_alive_and_what_clients_send_is_ignored(starting):
+    async with starting(listen=True, http=HttpSettings(socket_keepalive_seconds=1)) as served:
+        async with connect(served, served.cookie(served.admin)) as socket:
+            assert await receive(socket) == {"positions": []}
+            for text in ("{}", "no json", '{"logs":true}'):
+                await socket.send_message(text)
+            await socket.send_message(b"\xff\x00")
+            assert await receive(socket) == {}
+
+
+async def test_the_end_of_the_session_ends_the_socket(served):
+    ann = await served.user("ann")
+    user = (await served.admin.get(f"/users/{ann.id}")).json()
+    async with connect(served, served.cookie(ann)) as socket:
+        await receive(socket)
+        await served.admin.put(f"/users/{ann.id}", json={**user, "disabled": True})
+        with trio.fail_after(10), pytest.raises(ConnectionClosed) as closed:
+            while True:
+                await socket.get_message()
+        assert closed.value.reason.code == 1008
+
+
+async def test_the_stop_of_the_server_closes_open_sockets(starting):
+    async with trio.open_nursery() as nursery:
+        ended = trio.Event()
+
+        async def listen(served, opened: trio.Event) -> None:
+            async with connect(served, served.cookie(served.admin)) as socket:
+                await receive(socket)
+                opened.set()
+                with pytest.raises(ConnectionClosed):
+                    while True:
+                        await socket.get_message()
+            ended.set()
+
+        async with starting(listen=True) as served:
+            opened = trio.Event()
+            nursery.start_soon(listen, served, opened)
+            await opened.wait()
+            began = trio.current_time()
+        assert trio.current_time() - began < 5
+        with trio.fail_after(5):
+            await ended.wait()
+
+
+async def test_a_client_that_reads_nothing_holds_no_memory_and_gets_the_newest_when_it_reads_again(starting):
+    # A small queue, so that the topic overruns it while nobody sends.
+    async with starting(listen=True, http=replace(HttpSettings(), socket_queue=10)) as served:
+        number = await served.device(served.admin, "1", attributes={"note": "x" * 2000})
+        other = await served.device(served.admin, "2")
+        async with connect(served, served.cookie(served.admin)) as socket:
+            await receive(socket)
+            big = {"note": "y" * 2000}
+            last = None
+            for second in range(1, 400):
+                (last,) = await served.report(
+                    served.position(number, NOON + timedelta(seconds=second), attributes=big)
+                )
+            (beside,) = await served.report(served.position(other))
+            assert last is not None
+            newest = {last.id, beside.id}
+            with trio.fail_after(20):
+                while newest:
+                    newest -= {found["id"] for found in (await receive(socket)).get("positions", ())}

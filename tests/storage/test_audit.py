@@ -1,0 +1,46 @@
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from motorpool.storage import audit, users
+from motorpool.storage.records import AuditAction, User
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+async def test_actions_come_by_time_with_the_present_address_of_their_user(database):
+    user = await users.TABLE.insert(database, User(email="a@example.com"))
+    late = AuditAction(action_time=NOW + timedelta(seconds=2), user_id=user.id, action_type="logout")
+    early = AuditAction(
+        action_time=NOW,
+        address="192.0.2.1",
+        user_id=user.id,
+        action_type="edit",
+        object_type="device",
+        object_id=7,
+        attributes={"x": 1},
+    )
+    denied = AuditAction(action_time=NOW + timedelta(seconds=1), action_type="denied")
+    for action in (late, early, denied):
+        await audit.note(database, action)
+    found = await audit.between(database, NOW, NOW + timedelta(seconds=2))
+    assert [msgspec.structs.replace(action, id=0, user_email=None) for action in found] == [
+        early,
+        denied,
+        late,
+    ]
+    assert [action.user_email for action in found] == ["a@example.com", None, "a@example.com"]
+
+
+async def test_what_a_user_did_stays_when_he_goes(database):
+    user = await users.TABLE.insert(database, User(email="a@example.com"))
+    await audit.note(database, AuditAction(action_time=NOW, user_id=user.id, action_type="login"))
+    await users.TABLE.delete(database, user.id)
+    (found,) = await audit.between(database, NOW, NOW)
+    assert (found.user_id, found.user_email) == (user.id, None)
+
+
+async def test_both_ends_of_a_span_belong_to_it(database):
+    await audit.note(database, AuditAction(action_time=NOW, action_type="login"))
+    assert len(await audit.between(database, NOW, NOW)) == 1
+    assert await audit.between(database, NOW + timedelta(microseconds=1), NOW + timedelta(1)) == []

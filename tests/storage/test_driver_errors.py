@@ -1,0 +1,63 @@
+import pytest
+
+from motorpool.storage.driver_errors import Refusal, translated
+from motorpool.storage.errors import Conflict, Rejected, StorageError, StorageUnavailable
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "08006",
+        "53100",
+        "53200",
+        "53300",
+        "57014",
+        "57P01",
+        "57P02",
+        "57P03",
+        "58030",
+        "40P01",
+        "55P03",
+        "25006",
+    ],
+)
+def test_what_may_pass_is_unavailable(state):
+    error = translated(Refusal(state, "no space left on device"))
+    assert type(error) is StorageUnavailable
+    assert str(error) == "no space left on device"
+
+
+@pytest.mark.parametrize("state", ["22001", "22P05", "22021", "54000", "23514"])
+def test_what_the_tables_cannot_hold_is_rejected(state):
+    assert type(translated(Refusal(state, "no"))) is Rejected
+
+
+@pytest.mark.parametrize("state", ["42601", "42P01", ""])
+def test_a_mistake_of_ours_is_neither(state):
+    assert type(translated(Refusal(state, "no"))) is StorageError
+
+
+@pytest.mark.parametrize(
+    ("detail", "field"),
+    [
+        ("Key (unique_id)=(123) already exists.", "uniqueId"),
+        ("Key (lower(email))=(a@b.c) already exists.", "email"),
+        ("Key (ltrim(unique_id, '0'::text))=(12) already exists.", "uniqueId"),
+        ("", "some_constraint"),
+    ],
+)
+def test_a_conflict_names_the_field_and_never_its_value(detail, field):
+    error = translated(Refusal("23505", "duplicate key value", detail, "some_constraint"))
+    assert isinstance(error, Conflict)
+    assert (error.field, error.constraint) == (field, "some_constraint")
+    assert str(error) == f"{field} is taken already"
+
+
+def test_a_reference_to_nothing_is_named():
+    error = translated(Refusal("23503", "violates", 'Key (group_id)=(99) is not present in table "groups".'))
+    assert isinstance(error, Rejected)
+    assert str(error) == "groupId 99 refers to nothing that exists"
+
+
+def test_a_missing_value_is_named():
+    assert str(translated(Refusal("23502", "null value", column="fix_time"))) == "fixTime is missing"

@@ -1,0 +1,92 @@
+import pytest
+
+from motorpool.storage import commands, devices, groups, links, users
+from motorpool.storage.errors import Rejected
+from motorpool.storage.records import Command, Device, Group, User
+from motorpool.storage.tables import ListQuery
+
+
+@pytest.fixture
+async def rows(database):
+    return (
+        await users.TABLE.insert(database, User(email="a@example.com")),
+        await devices.TABLE.insert(database, Device(name="one", unique_id="1")),
+        await devices.TABLE.insert(database, Device(name="two", unique_id="2")),
+    )
+
+
+async def test_a_link_made_twice_is_there_once(database, rows):
+    user, one, _ = rows
+    assert await links.add(database, links.USER_DEVICE, user.id, one.id)
+    assert not await links.add(database, links.USER_DEVICE, user.id, one.id)
+    assert await links.find(database, links.USER_DEVICE) == [(user.id, one.id)]
+
+
+async def test_an_undone_link_is_gone_and_undoing_it_again_does_nothing(database, rows):
+    user, one, two = rows
+    for device in (one, two):
+        await links.add(database, links.USER_DEVICE, user.id, device.id)
+    assert await links.remove(database, links.USER_DEVICE, user.id, one.id)
+    assert not await links.remove(database, links.USER_DEVICE, user.id, one.id)
+    assert await links.properties(database, links.USER_DEVICE, user.id) == [two.id]
+
+
+async def test_links_are_found_from_either_side(database, rows):
+    user, one, two = rows
+    for device in (one, two):
+        await links.add(database, links.USER_DEVICE, user.id, device.id)
+    assert await links.properties(database, links.USER_DEVICE, user.id) == [one.id, two.id]
+    assert await links.owners(database, links.USER_DEVICE, two.id) == [user.id]
+    assert await links.find(database, links.USER_DEVICE, property_id=one.id) == [(user.id, one.id)]
+    assert await links.exists(database, links.USER_DEVICE, user.id, one.id)
+    assert not await links.exists(database, links.USER_DEVICE, user.id, 99)
+
+
+async def test_a_link_to_nothing_is_rejected(database, rows):
+    user, _, _ = rows
+    with pytest.raises(Rejected, match="deviceId 99 refers to nothing"):
+        await links.add(database, links.USER_DEVICE, user.id, 99)
+
+
+async def test_links_go_with_either_side(database, rows):
+    user, one, two = rows
+    for device in (one, two):
+        await links.add(database, links.USER_DEVICE, user.id, device.id)
+    await devices.TABLE.delete(database, one.id)
+    assert await links.find(database, links.USER_DEVICE) == [(user.id, two.id)]
+    await users.TABLE.delete(database, user.id)
+    assert await links.find(database, links.USER_DEVICE) == []
+    assert await devices.TABLE.fetch(database, two.id) == two
+
+
+async def test_every_declared_pair_has_its_table(database, rows):
+    user, one, _ = rows
+    other = await users.TABLE.insert(database, User(email="b@example.com"))
+    group = await groups.TABLE.insert(database, Group(name="g"))
+    command = await commands.TABLE.insert(database, Command(type="custom"))
+    ids = {
+        "user": user.id,
+        "device": one.id,
+        "group": group.id,
+        "command": command.id,
+        "managedUser": other.id,
+    }
+    for pair in links.PAIRS.values():
+        owner_id, property_id = ids[pair.owner], ids[pair.property]
+        assert await links.add(database, pair, owner_id, property_id)
+        assert await links.find(database, pair) == [(owner_id, property_id)]
+
+
+def test_pairs_are_found_by_the_keys_of_the_api():
+    assert links.PAIRS["userId", "deviceId"] is links.USER_DEVICE
+    assert links.PAIRS["userId", "managedUserId"] is links.USER_USER
+    assert ("deviceId", "userId") not in links.PAIRS
+
+
+async def test_a_list_can_be_cut_to_what_an_owner_has(database, rows):
+    _, one, _ = rows
+    command = await commands.TABLE.insert(database, Command(type="custom", description="a"))
+    await commands.TABLE.insert(database, Command(type="custom", description="b"))
+    await links.add(database, links.DEVICE_COMMAND, one.id, command.id)
+    query = ListQuery(conditions=(links.linked_from(links.DEVICE_COMMAND, one.id),))
+    assert await commands.TABLE.list(database, query) == [command]

@@ -1,0 +1,32 @@
+from datetime import UTC, datetime, timedelta
+
+import trio
+
+from motorpool.storage import tokens
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+async def test_a_token_taken_back_stays_so_until_it_would_have_expired(database):
+    assert not await tokens.is_revoked(database, "a")
+    for _ in range(2):
+        await tokens.revoke(database, "a", NOW + timedelta(hours=1))
+    assert await tokens.is_revoked(database, "a")
+    await tokens.forget_expired(database, NOW)
+    assert await tokens.is_revoked(database, "a")
+    await tokens.forget_expired(database, NOW + timedelta(hours=1))
+    assert not await tokens.is_revoked(database, "a")
+
+
+async def test_a_key_is_made_once_whoever_asks_first(database):
+    given = []
+
+    async def ask(number):
+        given.append(await tokens.signing_key(database, "tokens", lambda: bytes([number])))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(4):
+            nursery.start_soon(ask, number)
+    assert len(set(given)) == 1
+    assert await tokens.signing_key(database, "tokens", lambda: b"later") == given[0]
+    assert await tokens.signing_key(database, "others", lambda: b"later") == b"later"

@@ -1,0 +1,127 @@
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+import trio
+
+from motorpool.storage import links, users
+from motorpool.storage.errors import Conflict, Rejected
+from motorpool.storage.records import User
+from motorpool.storage.tables import ListQuery
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+async def test_a_user_keeps_every_field(database):
+    user = User(
+        name="Ann",
+        login="ann",
+        email="Ann@Example.com",
+        phone="1",
+        readonly=True,
+        administrator=True,
+        map="osm",
+        latitude=1.25,
+        longitude=-2.5,
+        zoom=3,
+        coordinate_format="dd",
+        disabled=True,
+        expiration_time=NOW,
+        device_limit=-1,
+        user_limit=5,
+        device_readonly=True,
+        limit_commands=True,
+        disable_reports=True,
+        fixed_email=True,
+        poi_layer="p",
+        totp_key="ABC",
+        temporary=True,
+        attributes={"a": 1},
+    )
+    stored = await users.TABLE.insert(database, user)
+    assert await users.TABLE.fetch(database, stored.id) == msgspec.structs.replace(user, id=stored.id)
+
+
+async def test_the_password_hash_is_in_no_record(database):
+    user = await users.TABLE.insert(database, User(email="a@example.com"))
+    await users.set_password(database, user.id, "$argon2id$secret")
+    assert b"argon2" not in msgspec.json.encode(await users.TABLE.fetch(database, user.id))
+
+
+async def test_a_user_is_found_by_address_or_login_whatever_the_case(database):
+    user = await users.TABLE.insert(database, User(email="Ann@Example.com", login="annie"))
+    await users.set_password(database, user.id, "hash")
+    for name in ("ann@example.com", " ANN@EXAMPLE.COM ", "Annie"):
+        assert await users.credential(database, name) == (user, "hash")
+    assert await users.credential(database, "ben@example.com") is None
+    assert await users.by_email(database, "ANNIE") == user
+
+
+async def test_an_address_counts_before_a_login_of_the_same_text(database):
+    await users.TABLE.insert(database, User(email="x@example.com", login="ann@example.com"))
+    ann = await users.TABLE.insert(database, User(email="ann@example.com"))
+    assert (await users.by_email(database, "ann@example.com")) == ann
+
+
+async def test_an_address_is_taken_whatever_its_case(database):
+    await users.TABLE.insert(database, User(email="ann@example.com"))
+    with pytest.raises(Conflict) as refused:
+        await users.TABLE.insert(database, User(email="ANN@example.com"))
+    assert refused.value.field == "email"
+
+
+async def test_a_user_needs_an_address(database):
+    with pytest.raises(Rejected):
+        await users.TABLE.insert(database, User(name="nobody"))
+
+
+async def test_saving_a_user_keeps_his_password(database):
+    user = await users.TABLE.insert(database, User(email="a@example.com"))
+    assert await users.set_password(database, user.id, "hash")
+    await users.TABLE.update(database, msgspec.structs.replace(user, name="A"))
+    assert await users.password_hash(database, user.id) == "hash"
+    assert not await users.set_password(database, 999, "hash")
+
+
+async def test_the_oldest_administrator_may_log_in(database):
+    assert await users.oldest_administrator(database) is None
+    await users.TABLE.insert(database, User(email="plain@example.com"))
+    await users.TABLE.insert(database, User(email="off@example.com", administrator=True, disabled=True))
+    first = await users.TABLE.insert(database, User(email="first@example.com", administrator=True))
+    await users.TABLE.insert(database, User(email="second@example.com", administrator=True))
+    assert await users.oldest_administrator(database) == first
+
+
+async def test_of_those_who_register_at_once_one_is_the_first(database):
+    administrators = []
+
+    async def register(number):
+        async with database.transaction() as transaction:
+            first = not await users.register(transaction)
+            await users.TABLE.insert(transaction, User(email=f"{number}@example.com", administrator=first))
+            if first:
+                administrators.append(number)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(8):
+            nursery.start_soon(register, number)
+    assert len(administrators) == 1
+    assert await users.TABLE.count(database) == 8
+
+
+async def test_share_users_go_when_their_time_is_over(database):
+    for name, over, temporary in (("a", True, True), ("b", False, True), ("c", True, False)):
+        expires = NOW if over else NOW + timedelta(hours=1)
+        await users.TABLE.insert(
+            database, User(email=f"{name}@example.com", temporary=temporary, expiration_time=expires)
+        )
+    assert len(await users.delete_expired_temporary(database, NOW)) == 1
+    assert [user.email for user in await users.TABLE.list(database)] == ["b@example.com", "c@example.com"]
+
+
+async def test_a_manager_lists_his_own_users(database):
+    boss = await users.TABLE.insert(database, User(email="boss@example.com"))
+    his = await users.TABLE.insert(database, User(email="his@example.com"))
+    await users.TABLE.insert(database, User(email="other@example.com"))
+    await links.add(database, links.USER_USER, boss.id, his.id)
+    assert await users.TABLE.list(database, ListQuery(accessible_to=boss.id)) == [his]
