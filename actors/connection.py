@@ -5,14 +5,17 @@ teller's task. A peer that stalls, babbles or lies costs this connection and not
 """
 
 from typing import assert_never
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from motorpool.actors.downlink import (
     CheckTime,
     Close,
+    Configure,
     ConnectionMessage,
     Deliver,
+    Introduce,
     Refused,
     Stored,
     Transmit,
@@ -86,6 +89,7 @@ class Connection(Actor[ConnectionMessage]):
         "_heard_at",
         "_limits",
         "_opened_at",
+        "_ref",
         "_refusals",
         "_rejected",
         "_stalled_at",
@@ -118,6 +122,7 @@ class Connection(Actor[ConnectionMessage]):
 
     async def run(self) -> None:
         """Read until either side ends it."""
+        self._ref = self.context.ref
         self._opened_at = self._heard_at = self.context.clock.monotonic()
         self.context.every(min(CHECK_SECONDS, self._limits.login_seconds / 2), CheckTime())
         wire, codec = self._wire, self._codec
@@ -149,7 +154,7 @@ class Connection(Actor[ConnectionMessage]):
                 if device is None:
                     self._refuse(report.receipt)
                     continue
-                message = PositionReported(report, self._codec.name, self.context.ref)
+                message = PositionReported(report, self._codec.name, self._ref)
                 try:
                     device.tell_nowait(message)
                 except MailboxFull:
@@ -168,7 +173,10 @@ class Connection(Actor[ConnectionMessage]):
                 await self._identify(report)
             case Reply():
                 self._wire.send(report.data)
-            case Heartbeat() | Information() | RecordingList():
+            case Information():
+                told = PositionReport(report.attributes, located=False, receipt=report.receipt)
+                await self._pass_on([told])
+            case Heartbeat() | RecordingList():
                 await self._note(report.receipt)
             case Goodbye():
                 await self._note(report.receipt)
@@ -177,12 +185,12 @@ class Connection(Actor[ConnectionMessage]):
                 if self._device is None:
                     self._refuse(report.receipt)
                 else:
-                    await self._device.tell(CommandAnswered(report, self._codec.name, self.context.ref))
+                    await self._device.tell(CommandAnswered(report, self._codec.name, self._ref))
             case MediaFile():
                 if self._device is None:
                     self._refuse(report.receipt)
                 else:
-                    await self._device.tell(MediaUploaded(report, self._codec.name, self.context.ref))
+                    await self._device.tell(MediaUploaded(report, self._codec.name, self._ref))
             case PositionReport() | Rejected():
                 raise AssertionError(report)  # handled by the loop above
             case _:
@@ -193,16 +201,16 @@ class Connection(Actor[ConnectionMessage]):
         if self._device is None:
             self._refuse(receipt)
             return
-        await self._device.tell(Heard())
+        await self._device.tell(Heard(self._codec.name, self._ref))
         if receipt is not None:
-            self._answer(receipt)
+            self._acknowledge((receipt,))
 
     # Identity
 
     async def _identify(self, login: Login) -> None:
         if self._device is not None and login.unique_ids == self._unique_ids:
             if login.receipt is not None:
-                self._answer(login.receipt)
+                self._acknowledge((login.receipt,))
             return
         self._leave_device()
         try:
@@ -217,11 +225,16 @@ class Connection(Actor[ConnectionMessage]):
         self._device = self.context.system.ref(DEVICE, device.id)
         self._refusals = 0
         self.context.log.info("%s device %s from %s", self._codec.name, device.unique_id, self._wire.peer)
-        await self._device.tell(
-            Connected(self.context.ref, self._codec.name, self._wire.peer, self._wire.local_host)
-        )
+        await self._device.tell(self._connected())
         if login.receipt is not None:
-            self._answer(login.receipt)
+            self._acknowledge((login.receipt,))
+
+    def _connected(self) -> Connected:
+        return Connected(self._ref, self._codec.name, self._wire.peer, self._wire.local_host)
+
+    def _introduce(self) -> None:
+        if self._device is not None:
+            self._device.tell_nowait(self._connected())
 
     async def _look_up(self, login: Login) -> Device | None:
         device = await find_device(self._database, login.unique_ids)
@@ -233,6 +246,8 @@ class Connection(Actor[ConnectionMessage]):
 
     def _refuse(self, receipt: Receipt | None, unique_ids: tuple[str, ...] = ()) -> None:
         self._wire.send(self._codec.refuse(receipt))
+        if self._codec.closing:
+            self._close("refused")
         self._refusals += 1
         if unique_ids:
             self.context.log.warning(
@@ -246,7 +261,7 @@ class Connection(Actor[ConnectionMessage]):
 
     def _leave_device(self) -> None:
         if self._device is not None:
-            self._device.tell_nowait(Disconnected(self.context.ref))
+            self._device.tell_nowait(Disconnected(self._ref))
             self._device = None
             self._unique_ids = ()
 
@@ -256,13 +271,16 @@ class Connection(Actor[ConnectionMessage]):
         """Runs to completion in the task of whoever tells it."""
         match message:
             case Stored():
-                self._wire.send(self._codec.acknowledge(message.receipts))
-                return None
+                return self._acknowledge(message.receipts)
             case Transmit():
                 return self._transmit(message)
             case Deliver():
                 self._codec.deliver(message.text)
                 return None
+            case Introduce():
+                return self._introduce()
+            case Configure():
+                return self._configure(message.timezone)
             case CheckTime():
                 return self._check_time()
             case Close():
@@ -270,8 +288,19 @@ class Connection(Actor[ConnectionMessage]):
             case _:
                 assert_never(message)
 
-    def _answer(self, receipt: Receipt) -> None:
-        self._wire.send(self._codec.acknowledge((receipt,)))
+    def _acknowledge(self, receipts: tuple[Receipt, ...]) -> None:
+        codec = self._codec
+        self._wire.send(codec.acknowledge(receipts))
+        if codec.closing:
+            self._close("answered, as it asked for no more")
+
+    def _configure(self, timezone: str) -> None:
+        try:
+            zone = ZoneInfo(timezone) if timezone else None
+        except (ValueError, OSError):
+            self.context.log.warning("decoder.timezone %r is no time zone", timezone)
+        else:
+            self._codec.set_timezone(zone)
 
     def _transmit(self, message: Transmit) -> TransmitOutcome:
         try:

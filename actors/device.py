@@ -12,7 +12,15 @@ from typing import Any, assert_never
 import msgspec
 
 from motorpool.actors.directory import DIRECTORY, DeviceSeen
-from motorpool.actors.downlink import Close, ConnectionMessage, Deliver, Refused, Transmit
+from motorpool.actors.downlink import (
+    Close,
+    Configure,
+    ConnectionMessage,
+    Deliver,
+    Introduce,
+    Refused,
+    Transmit,
+)
 from motorpool.actors.media_files import save_media
 from motorpool.actors.media_requests import MEDIA_REQUESTS, MediaAsked
 from motorpool.actors.position_writer import POSITION_WRITER, Append, AppendEvents
@@ -39,9 +47,10 @@ from motorpool.actors.uplink import (
 )
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import MediaAddress, Order, PositionReport
-from motorpool.runtime import Actor, ActorError, DynamicSpec, MailboxFull, Ref, Restart
+from motorpool.runtime import Actor, ActorError, ActorStopped, DynamicSpec, Failure, MailboxFull, Ref, Restart
 from motorpool.storage import commands, device_states, devices, positions
 from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device as DeviceRow
 from motorpool.storage.records import Event, Position, QueuedCommand
 
@@ -51,6 +60,8 @@ FUTURE = timedelta(days=1)
 """A fix that far ahead of us is kept but never the latest (decisions 22)."""
 NO_FIX = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
 """Fix time of a message without a location from a device that never had one (protocols 0)."""
+RELOAD_SECONDS = 5.0
+"""Until another try where the database was away."""
 LAST_UPDATE_SECONDS = 1.0
 """At most one announcement of a mere new last update per device and second."""
 VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
@@ -77,6 +88,8 @@ class DeviceActor(Actor[DeviceMessage]):
         "_status_timeout",
         "_told_at",
         "_watched",
+        "_writer",
+        "_zone",
     )
 
     def __init__(
@@ -105,9 +118,11 @@ class DeviceActor(Actor[DeviceMessage]):
         self._heard_at = 0.0
         self._told_at = 0.0
         self._watched = False
+        self._zone = ""
 
     async def start(self) -> None:
         """Load what the tables know: the row, the latest position, the waiting commands."""
+        self._writer = self.context.system.ref(POSITION_WRITER)
         self._row = await devices.TABLE.fetch(self._database, self._device_id)
         if self._row is None:
             return
@@ -127,7 +142,7 @@ class DeviceActor(Actor[DeviceMessage]):
             case PositionReported():
                 return self._position_reported(message)
             case Heard():
-                return self._heard()
+                return self._heard(message)
             case Connected():
                 return self._connected(message)
             case Disconnected():
@@ -152,13 +167,15 @@ class DeviceActor(Actor[DeviceMessage]):
     def _position_reported(self, message: PositionReported) -> object:
         if self._row is None:
             return None
-        if self._queue and CODECS[message.protocol].request_response:
-            return self._deliver_then_store(message)
+        if self._connection is None:
+            if not CODECS[message.protocol].request_response:
+                self._ask_who(message.connection)
+            elif self._queue:
+                return self._deliver_then_store(message)
         return self._store(message.report, message.protocol, message.connection)
 
     async def _deliver_then_store(self, message: PositionReported) -> None:
-        queued = await commands.take(self._database, self._queue[0].id)
-        del self._queue[0]
+        queued = await self._take()
         if queued is not None:
             message.connection.tell_nowait(Deliver(str(queued.attributes.get("data", ""))))
             self._tell_delivered(queued)
@@ -178,7 +195,7 @@ class DeviceActor(Actor[DeviceMessage]):
         position = self._believe(report, protocol, now)
         self._come_alive(now, announce=False)
         append = Append(position, happened, connection, report.receipt)
-        writer = self.context.system.ref(POSITION_WRITER)
+        writer = self._writer
         try:
             writer.tell_nowait(append)
         except MailboxFull:
@@ -238,8 +255,10 @@ class DeviceActor(Actor[DeviceMessage]):
 
     # Status
 
-    def _heard(self) -> None:
+    def _heard(self, message: Heard) -> None:
         if self._row is not None:
+            if self._connection is None and not CODECS[message.protocol].request_response:
+                self._ask_who(message.connection)
             self._come_alive(self.context.clock.now(), announce=True)
 
     def _come_alive(self, now: datetime, *, announce: bool) -> None:
@@ -284,14 +303,30 @@ class DeviceActor(Actor[DeviceMessage]):
             self._protocol = message.protocol
             return None
         self._connection = message.connection
+        self._zone = ""
         self._protocol = message.protocol
         self._peer = message.peer
         self._local_host = message.local_host
         if older is not None and older != message.connection:
             self.context.log.warning("connected again from %s: the older connection is closed", message.peer)
             older.tell_nowait(Close("replaced by a newer connection of the same device"))
+        self._configure()
         self._come_alive(self.context.clock.now(), announce=True)
         return self._drain_queue() if self._queue else None
+
+    def _ask_who(self, connection: Ref[ConnectionMessage]) -> None:
+        """After a crash: whoever brings a position is connected, and tells us anew."""
+        try:
+            connection.tell_nowait(Introduce())
+        except ActorStopped:
+            return  # its last words came after its end
+
+    def _configure(self) -> None:
+        """Tell the connection what the operator set; a zone taken away is the protocol's again."""
+        zone = str(self._row.attributes.get("decoder.timezone", "")) if self._row is not None else ""
+        if self._connection is not None and zone != self._zone:
+            self._zone = zone
+            self._connection.tell_nowait(Configure(zone))
 
     def _disconnected(self, message: Disconnected) -> None:
         if self._connection == message.connection:
@@ -300,7 +335,12 @@ class DeviceActor(Actor[DeviceMessage]):
                 self._announce("offline")
 
     async def _edited(self) -> None:
-        self._row = await devices.TABLE.fetch(self._database, self._device_id)
+        try:
+            self._row = await devices.TABLE.fetch(self._database, self._device_id)
+        except StorageError as error:
+            self.context.log.warning("not reloaded, tried again: %s", error)
+            self.context.after(RELOAD_SECONDS, DeviceEdited())
+            return
         now = self.context.clock.now()
         if self._row is None:
             self._last = None
@@ -311,6 +351,8 @@ class DeviceActor(Actor[DeviceMessage]):
             or (self._row.expiration_time is not None and self._row.expiration_time <= now)
         ):
             self._connection.tell_nowait(Close("the device was deleted, disabled or has expired"))
+        else:
+            self._configure()
 
     # Commands
 
@@ -318,7 +360,7 @@ class DeviceActor(Actor[DeviceMessage]):
         codec = CODECS.get(self._protocol)
         return tuple(sorted({"custom"} | (codec.commands if codec is not None else frozenset())))
 
-    async def _send_command(self, message: SendCommand) -> CommandOutcome:
+    async def _send_command(self, message: SendCommand) -> CommandOutcome | Failure:
         row = self._row
         if row is None:
             return CommandRefused("there is no such device")
@@ -333,10 +375,13 @@ class DeviceActor(Actor[DeviceMessage]):
             return CommandSent()
         if message.no_queue or message.attributes.get("noQueue") is True:
             return CommandRefused("the device is offline")
-        queued = await commands.put(
-            self._database,
-            QueuedCommand(device_id=self._device_id, type=message.type, attributes=dict(message.attributes)),
+        waiting = QueuedCommand(
+            device_id=self._device_id, type=message.type, attributes=dict(message.attributes)
         )
+        try:
+            queued = await commands.put(self._database, waiting)
+        except StorageError as error:
+            return Failure(error)
         self._queue.append(queued)
         return CommandQueued(queued)
 
@@ -375,11 +420,10 @@ class DeviceActor(Actor[DeviceMessage]):
 
     async def _drain_queue(self) -> None:
         """Send what waited, in order; at most once each: the row is taken before the bytes go out."""
-        while self._queue and self._connection is not None:
-            queued = await commands.take(self._database, self._queue[0].id)
-            del self._queue[0]
+        while self._connection is not None:
+            queued = await self._take()
             if queued is None:
-                continue
+                return
             refused = await self._transmit(self._connection, queued.type, queued.attributes)
             if refused:
                 self.context.log.warning(
@@ -387,6 +431,19 @@ class DeviceActor(Actor[DeviceMessage]):
                 )
             else:
                 self._tell_delivered(queued)
+
+    async def _take(self) -> QueuedCommand | None:
+        """The next command that waits, out of its table; None when there is none or it cannot be told now."""
+        while self._queue:
+            try:
+                queued = await commands.take(self._database, self._queue[0].id)
+            except StorageError as error:
+                self.context.log.warning("%d commands wait on: %s", len(self._queue), error)
+                return None
+            del self._queue[0]
+            if queued is not None:
+                return queued
+        return None
 
     def _tell_delivered(self, queued: QueuedCommand) -> None:
         self._store_events(self._event("queuedCommandSent", {"id": queued.id}))
@@ -435,7 +492,7 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def _store_events(self, *happened: Event) -> None:
         try:
-            self.context.system.ref(POSITION_WRITER).tell_nowait(AppendEvents(happened))
+            self._writer.tell_nowait(AppendEvents(happened))
         except MailboxFull:
             self.context.log.warning("dropped %d events: the writer is full", len(happened))
 

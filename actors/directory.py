@@ -12,7 +12,8 @@ from typing import assert_never
 import msgspec
 
 from motorpool.actors.topics import DEVICES, POSITIONS, LiveDevice
-from motorpool.runtime import Actor, ChildSpec, Kind, Request
+from motorpool.actors.uplink import DEVICE, DeviceEdited
+from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
 from motorpool.storage import device_states, positions
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -155,8 +156,11 @@ class Directory(Actor[DirectoryMessage]):
             return self._load_then_live(device_ids)
         return {device_id: self._live(device_id) for device_id in device_ids}
 
-    async def _load_then_live(self, device_ids: tuple[int, ...]) -> dict[int, LiveDevice]:
-        await self._load(device_ids)
+    async def _load_then_live(self, device_ids: tuple[int, ...]) -> dict[int, LiveDevice] | Failure:
+        try:
+            await self._load(device_ids)
+        except StorageError as error:
+            return Failure(error)
         return {device_id: self._live(device_id) for device_id in device_ids}
 
     def _get_latest(self, device_ids: tuple[int, ...]) -> object:
@@ -164,8 +168,11 @@ class Directory(Actor[DirectoryMessage]):
             return self._load_then_latest(device_ids)
         return self._known_latest(device_ids)
 
-    async def _load_then_latest(self, device_ids: tuple[int, ...]) -> list[Position]:
-        await self._load(device_ids)
+    async def _load_then_latest(self, device_ids: tuple[int, ...]) -> list[Position] | Failure:
+        try:
+            await self._load(device_ids)
+        except StorageError as error:
+            return Failure(error)
         return self._known_latest(device_ids)
 
     def _known_latest(self, device_ids: tuple[int, ...]) -> list[Position]:
@@ -182,7 +189,16 @@ class Directory(Actor[DirectoryMessage]):
             self._latest[device_id] = loaded.get(device_id)
 
     async def _edited(self, device_ids: tuple[int, ...]) -> None:
-        alive = await device_states.existing(self._database, device_ids)
+        for device_id in device_ids:
+            device = self.context.system.ref(DEVICE, device_id)
+            if device.alive:
+                device.tell_nowait(DeviceEdited())
+        try:
+            alive = await device_states.existing(self._database, device_ids)
+        except StorageError as error:
+            # What is kept of a deleted device is never asked for; it goes with the next restart.
+            self.context.log.warning("edited devices not looked at: %s", error)
+            return
         for device_id in device_ids:
             if device_id not in alive:
                 self._latest.pop(device_id, None)

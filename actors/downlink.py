@@ -8,8 +8,10 @@ from motorpool.runtime import Kind, Request
 __all__ = [
     "CONNECTION",
     "Close",
+    "Configure",
     "ConnectionMessage",
     "Deliver",
+    "Introduce",
     "Refused",
     "Stored",
     "Transmit",
@@ -28,6 +30,17 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
     """A queued command's text for the next answer of a request-and-response protocol."""
 
     text: str
+
+
+class Introduce(msgspec.Struct, frozen=True, gc=False):
+    """Tell the device once more that you are its connection."""
+
+
+class Configure(msgspec.Struct, frozen=True, gc=False):
+    """What the operator set for this device that changes how it is read."""
+
+    timezone: str
+    """Zone name of the device's clock; empty for the protocol's own."""
 
 
 class Close(msgspec.Struct, frozen=True, gc=False):
@@ -61,5 +74,5 @@ class CheckTime(msgspec.Struct, frozen=True, gc=False):
     """Time to look at deadlines; told by the connection to itself."""
 
 
-ConnectionMessage = Stored | Deliver | Close | Transmit | CheckTime
+ConnectionMessage = Stored | Deliver | Introduce | Configure | Close | Transmit | CheckTime
 CONNECTION: Kind[int, ConnectionMessage] = Kind("connection")

@@ -11,8 +11,10 @@ import trio
 from motorpool.actors.downlink import (
     CheckTime,
     Close,
+    Configure,
     ConnectionMessage,
     Deliver,
+    Introduce,
     Refused,
     Stored,
     Transmit,
@@ -26,6 +28,7 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.jt1078 import Jt1078
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Actor, ActorError, MailboxFull, Ref
+from motorpool.storage.errors import StorageError
 
 __all__ = ["MediaConnection"]
 
@@ -57,6 +60,7 @@ class MediaConnection(Actor[ConnectionMessage]):
 
     async def run(self) -> None:
         """Read until either side ends it."""
+        self._ref = self.context.ref
         self._opened_at = self._heard_at = self.context.clock.monotonic()
         self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), CheckTime())
         wire, codec = self._wire, self._codec
@@ -98,7 +102,7 @@ class MediaConnection(Actor[ConnectionMessage]):
     def _tell(self, channel: int, stream: Ref[StreamMessage], units: list[AccessUnit]) -> None:
         """Live pictures never wait: what a full mailbox does not take is dropped up to the next key frame."""
         try:
-            stream.tell_nowait(UnitsPublished(self.context.ref, units, channel in self._lossy))
+            stream.tell_nowait(UnitsPublished(self._ref, units, channel in self._lossy))
         except MailboxFull:
             self._lossy.add(channel)
             self._dropped += len(units)
@@ -117,7 +121,7 @@ class MediaConnection(Actor[ConnectionMessage]):
             if await stream.ask(Publish(self.context.ref)):
                 self._streams[channel] = stream
                 return stream
-        except ActorError as error:
+        except (ActorError, StorageError) as error:
             self._wire.close(f"cannot be served now: {error}")
             return None
         self._unwanted.add(channel)
@@ -141,7 +145,7 @@ class MediaConnection(Actor[ConnectionMessage]):
         device = self.context.system.ref(DEVICE, publisher.device_id)
         try:
             await device.ask(SendCommand("videoStop", {"channel": channel}, no_queue=True, by_reader=True))
-        except ActorError as error:
+        except (ActorError, StorageError) as error:
             self.context.log.info("could not tell it to stop: %s", error)
         if not self._streams:
             with trio.move_on_after(REFUSED_SECONDS):
@@ -158,7 +162,7 @@ class MediaConnection(Actor[ConnectionMessage]):
                 return self._wire.close(message.reason)
             case Transmit():
                 return Refused("a media connection takes no commands")
-            case Stored() | Deliver():
+            case Stored() | Deliver() | Introduce() | Configure():
                 return None
             case _:
                 assert_never(message)

@@ -10,9 +10,10 @@ from typing import Any, assert_never
 
 import msgspec
 
-from motorpool.runtime import Actor, ChildSpec, Kind, Request
+from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
 from motorpool.storage import devices
 from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
 
 __all__ = [
     "MEDIA_REQUESTS",
@@ -86,11 +87,14 @@ class MediaRequests(Actor[MediaRequestsMessage]):
         if len(self._open) > KEPT_REQUESTS:
             self._open.popitem(last=False)
 
-    async def _find(self, message: FindPublisher) -> Publisher | None:
+    async def _find(self, message: FindPublisher) -> Publisher | Failure | None:
         """By the number itself; then by its last digits, then by its address, among the open requests."""
         stripped = message.sim.lstrip("0")
         if stripped:
-            device = await devices.by_unique_ids(self._database, (message.sim, stripped))
+            try:
+                device = await devices.by_unique_ids(self._database, (message.sim, stripped))
+            except StorageError as error:
+                return Failure(error)
             if device is not None:
                 return Publisher(device.id, device.unique_id)
         oldest = self.context.clock.monotonic() - OPEN_SECONDS

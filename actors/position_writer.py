@@ -175,11 +175,18 @@ class PositionWriter(Actor[WriterMessage]):
 
     def _announce(self, batch: list[WriterMessage]) -> None:
         appended = [message for message in batch if isinstance(message, Append)]
-        receipts: dict[Ref[ConnectionMessage], list[Receipt]] = {}
+        # Keyed by the connection's number: hashing the refs themselves would cost as much as all the rest.
+        receipts: dict[object, tuple[Ref[ConnectionMessage], list[Receipt]]] = {}
         for message in appended:
-            if message.receipt is not None and message.connection is not None:
-                receipts.setdefault(message.connection, []).append(message.receipt)
-        for connection, of_connection in receipts.items():
+            connection = message.connection
+            if message.receipt is None or connection is None:
+                continue
+            known = receipts.get(connection.key)
+            if known is None:
+                receipts[connection.key] = (connection, [message.receipt])
+            else:
+                known[1].append(message.receipt)
+        for connection, of_connection in receipts.values():
             try:
                 connection.tell_nowait(Stored(tuple(of_connection)))
             except (ActorStopped, MailboxFull):

@@ -160,14 +160,7 @@ class Stream(Actor[StreamMessage]):
         for _, reader in self._waiting:
             reader.answer(self._playlist.render())
         self._waiting.clear()
-        await stream_marks.save(
-            self._database,
-            self._device_id,
-            self._channel,
-            "live",
-            self._playlist.next_index,
-            self._playlist.next_discontinuity,
-        )
+        await self._write_down(self._playlist.next_index, self._playlist.next_discontinuity)
 
     def may_leave(self) -> bool:
         """Not while anybody publishes, holds or waits."""
@@ -264,20 +257,17 @@ class Stream(Actor[StreamMessage]):
         self._answer_waiting()
 
     async def _reserve(self) -> None:
-        reserved = self._playlist.next_index + RESERVED_INDICES
+        self._reserved = self._playlist.next_index + RESERVED_INDICES
+        await self._write_down(self._reserved, self._playlist.next_discontinuity + RESERVED_INDICES)
+
+    async def _write_down(self, index: int, discontinuity: int) -> None:
+        """Without the database pictures go on: the numbers are only in danger if we crash as well."""
         try:
             await stream_marks.save(
-                self._database,
-                self._device_id,
-                self._channel,
-                "live",
-                reserved,
-                self._playlist.next_discontinuity + RESERVED_INDICES,
+                self._database, self._device_id, self._channel, "live", index, discontinuity
             )
         except StorageError as error:
             self.context.log.warning("the stream's numbers were not written down: %s", error)
-        # Without the database pictures go on: the numbers are only in danger if we crash as well.
-        self._reserved = reserved
 
     # Readers
 
@@ -353,7 +343,7 @@ class Stream(Actor[StreamMessage]):
         order = SendCommand(type=kind, attributes={"channel": self._channel}, no_queue=True, by_reader=True)
         try:
             outcome = await device.ask(order)
-        except ActorError as error:
+        except (ActorError, StorageError) as error:
             self.context.log.warning("%s: the device does not answer: %s", kind, error)
             return False
         return isinstance(outcome, CommandSent)

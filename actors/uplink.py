@@ -50,6 +50,9 @@ class Disconnected(msgspec.Struct, frozen=True, gc=False):
 class Heard(msgspec.Struct, frozen=True, gc=False):
     """The device said something that carries no position."""
 
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
 
 class PositionReported(msgspec.Struct, frozen=True, gc=False):
     """The device told a position."""

@@ -56,11 +56,8 @@ class HttpServer(Actor[None]):
         self._doors: list[Door] = []
 
     async def start(self) -> None:
-        """Listen on duplicates of the bound sockets, which outlive a restart of this actor."""
+        """Make the application and listen; the bound sockets outlive a restart of this actor."""
         self._made = self._make_app(self.context.system)
-        await self._made.app.startup()
-        self._config = hypercorn_config(self._settings)
-        places = trio.Semaphore(self._settings.connections)
         for bound in self._sockets:
             try:
                 bound.listen(self._settings.backlog)
@@ -69,20 +66,23 @@ class HttpServer(Actor[None]):
                 used = error.errno == errno.EADDRINUSE
                 reason = "the address is in use" if used else error.strerror
                 raise OSError(error.errno, f"cannot listen on {host}:{port}: {reason}") from None
-            self._doors.append(Door(bound.dup(), places=places, stall_seconds=self._settings.stall_seconds))
+        places = trio.Semaphore(self._settings.connections)
+        stall = self._settings.stall_seconds
+        self._doors = [Door(bound.dup(), places=places, stall_seconds=stall) for bound in self._sockets]
 
     def handle(self, message: None) -> None:
         """Takes no messages."""
 
     async def run(self) -> None:
         """Serve."""
+        config = hypercorn_config(self._settings)
         context = WorkerContext(None)
-        tls = self._config.create_ssl_context()
+        tls = config.create_ssl_context()
         listeners: list[trio.abc.Listener[Any]] = [
             door if tls is None else encrypt(door, tls) for door in self._doors
         ]
-        app = wrap_app(self._made.app, self._config.wsgi_max_body_size, "asgi")
-        serve = partial(self._serve, partial(TCPServer, app, self._config, context))
+        app = wrap_app(self._made.app, config.wsgi_max_body_size, "asgi")
+        serve = partial(self._serve, partial(TCPServer, app, config, context))
         try:
             async with trio.open_nursery() as connections:
                 try:
@@ -103,16 +103,14 @@ class HttpServer(Actor[None]):
                         door.abort_all()
                     connections.cancel_scope.cancel()
         finally:
+            for door in self._doors:
+                door.close()
             self._ended.set()
 
     async def stop(self) -> None:
         """Stop accepting, let requests end, close what stays."""
         self._stopping.set()
-        if self._doors:
-            await self._ended.wait()
-        for door in self._doors:
-            await door.aclose()
-        await self._made.app.shutdown()
+        await self._ended.wait()
 
     async def _serve(self, make: Callable[..., TCPServer], stream: BoundStream) -> None:
         try:

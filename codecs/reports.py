@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-
 Receipt = int | bytes | str
 """The codec's own note about a message to be answered."""
 

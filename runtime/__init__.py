@@ -3,7 +3,7 @@
 from motorpool.runtime.actor import Actor, ActorLog, Context
 from motorpool.runtime.clock import Clock, SystemClock
 from motorpool.runtime.dead_letters import DeadLetter, DeadLetters
-from motorpool.runtime.deferred import Deferred
+from motorpool.runtime.deferred import Deferred, Failure
 from motorpool.runtime.errors import (
     ActorError,
     ActorFailed,
@@ -42,6 +42,7 @@ __all__ = [
     "DeadLetters",
     "Deferred",
     "DynamicSpec",
+    "Failure",
     "Forwarding",
     "Kind",
     "KindTotals",

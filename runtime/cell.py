@@ -89,7 +89,7 @@ class Cell(Generic[M]):
         self.handled = 0
         self.restarts = 0
         self.history: RestartHistory | None = None
-        self.watched = False  # somebody awaits this start and is told of its failure
+        self.watched = False  # until it has started: somebody awaits that, and is told of a failure
         self.timers: set[Timer] | None = None
         self.open: OpenRequests | None = None
         self.born = 0  # `handled` when this life began
@@ -134,6 +134,7 @@ class Cell(Generic[M]):
         """Note that `start` is over, and let `run` begin."""
         assert self.actor is not None
         self.state = State.RUNNING
+        self.watched = False
         self._settle()
         log.log(self.family.life_level, "%s started", self.path)
         if type(self.actor).run is not Actor.run:
@@ -214,6 +215,7 @@ class Cell(Generic[M]):
         if self.ending is not None:
             return
         self.ending = reason
+        self._cancel_timers()  # or the next tick would call for a fresh actor
         if reason in (End.LEAVE, End.IDLE) and not self.family.comes_back:
             self.family.refuse(self)
         if self.idle:
@@ -372,15 +374,19 @@ class Cell(Generic[M]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self.timers:
-            self.timers.pop().cancel()
+        self._cancel_timers()
         if self.open is not None:
             self.open.fail(self.end_error)
         if self.state is not State.DOWN and reason is not End.CRASH:
             log.log(self.family.life_level, "%s %s", self.path, reason.value)
-        self.timers = self.open = self.actor = self.ending = None
+        self.open = self.actor = self.ending = None
         self.family.closed(self, reason)
         self._settle()
+
+    def _cancel_timers(self) -> None:
+        while self.timers:
+            self.timers.pop().cancel()
+        self.timers = None
 
     def _settle(self) -> None:
         if self._settled is not None and self.state is not State.STARTING:

@@ -1,4 +1,4 @@
-"""An answer that comes later: the handler is done, the asker waits on."""
+"""Answers that are not just a value: one that comes later, and one that is an error."""
 
 from typing import TYPE_CHECKING, Generic
 
@@ -6,6 +6,18 @@ from motorpool.runtime.kind import T
 
 if TYPE_CHECKING:
     from motorpool.runtime.envelope import Envelope
+
+
+class Failure:
+    """Returned by a handler: the ask raises `error`, and the actor goes on.
+
+    For what may well happen (a database that is away). What should not happen is raised, and costs the actor.
+    """
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
 
 class Deferred(Generic[T]):

@@ -91,8 +91,8 @@ class Dynamic(Family[K, M]):
             cell.cut_off()
             raise
         finally:
-            cell.watched = False
-        if cell.error is not None:
+            unstarted, cell.watched = cell.watched, False
+        if unstarted and cell.error is not None:
             raise ActorFailed(cell.path) from cell.error
         return self.ref(key)
 
@@ -218,7 +218,7 @@ class Dynamic(Family[K, M]):
                 cell.quiet = 0
                 continue
             cell.quiet += 1
-            if cell.quiet > LOOKS:
+            if cell.quiet >= LOOKS:
                 cell.quiet = 0
                 with Guard(cell):
                     assert cell.actor is not None

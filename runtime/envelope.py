@@ -5,7 +5,7 @@ from typing import Final
 
 import trio
 
-from motorpool.runtime.deferred import Deferred
+from motorpool.runtime.deferred import Deferred, Failure
 
 
 class Envelope:
@@ -21,9 +21,11 @@ class Envelope:
         self._task: trio.lowlevel.Task | None = None
 
     def answer(self, value: object) -> None:
-        """Hand the asker its answer; with a Deferred, leave it to that."""
+        """Hand the asker its answer: a value, the error of a Failure, or whatever a Deferred gets."""
         if type(value) is Deferred:
             value.bind(self)
+        elif type(value) is Failure:
+            self.fail(value.error)
         elif self.pending:
             self.pending = False
             self.value = value

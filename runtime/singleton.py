@@ -71,8 +71,8 @@ class Singleton(Family[None, M]):
             cell.launch()
             await cell.wait_settled()
         finally:
-            cell.watched = False
-        if cell.error is not None:
+            unstarted, cell.watched = cell.watched, False
+        if unstarted and cell.error is not None:
             raise ActorFailed(self.path) from cell.error
 
     async def suspend(self) -> None:

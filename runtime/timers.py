@@ -62,8 +62,8 @@ class Timers:
         """Let `timer` fire `seconds` from now, whether or not it is set already; later is O(1)."""
         due = self._clock.monotonic() + seconds
         self._spans.push(timer, due)
-        # Moving the deadline of a sleep is cheaper than waking the task that sleeps; leaving it costs nothing.
-        if due < self._sleep.deadline:  # noqa: PLR1730
+        # Moving the deadline of a sleep is cheaper than waking the sleeper, and not touching it is cheapest:
+        if due < self._sleep.deadline:  # noqa: PLR1730 - min() would set it every time
             self._sleep.deadline = due
 
     async def run(self) -> None:

@@ -58,9 +58,7 @@ class Topic(Generic[T]):
         if self._subscriptions:
             self._values.append(value)
             self._end += 1
-            # Trimmed at twice what is kept, so that each value is moved once on average.
-            if len(self._values) >= 2 * self._keep:
-                del self._values[: -self._keep]
+            self._trim()
             while self._waiting:
                 self._waiting.pop()._wake()
         for forwarding in self._forwardings:
@@ -105,8 +103,12 @@ class Topic(Generic[T]):
         if subscription in self._waiting:
             self._waiting.remove(subscription)
         self._keep = max((each.size for each in self._subscriptions), default=0)
-        if not self._subscriptions:
-            self._values.clear()
+        self._trim()
+
+    def _trim(self) -> None:
+        # Not before twice what is kept, so that each value is moved once on average.
+        if len(self._values) >= 2 * self._keep:
+            del self._values[: len(self._values) - self._keep]
 
 
 class Subscription(Generic[T]):

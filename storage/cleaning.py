@@ -45,15 +45,11 @@ def _cleaned(value: object, depth: int) -> object:
     match value:
         case str():
             return _clean_text(value)
-        case bool() | None | float():
+        case bool() | None | float() | int():
             return value
-        case int():
-            return value if -(1 << 63) <= value < 1 << 64 else str(value)
         case dict():
             return {_clean_text(str(key)): _cleaned(inner, depth + 1) for key, inner in value.items()}
         case list() | tuple() | set() | frozenset():
             return [_cleaned(inner, depth + 1) for inner in value]
-        case bytes() | bytearray() | memoryview():
-            return bytes(value).hex()
         case _:
             return msgspec.to_builtins(value, enc_hook=str)

@@ -74,7 +74,10 @@ async def add(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
 
 async def remove(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
     """Undo a link; whether there was one."""
-    sql = f"delete from {pair.table} where {pair.owner_column} = $1 and {pair.property_column} = $2 returning true"  # noqa: S608 - names of our own
+    sql = (
+        f"delete from {pair.table}"  # noqa: S608 - names of our own
+        f" where {pair.owner_column} = $1 and {pair.property_column} = $2 returning true"
+    )
     return await q.fetch_value(sql, owner_id, property_id) is True
 
 

@@ -89,7 +89,7 @@ _PURGE_ROWS = 5000
 def pack_row(position: Position) -> bytes:
     """Return the position as a row of a binary COPY in the order of COLUMNS.
 
-    What PostgreSQL cannot hold in text or JSON (NUL, lone surrogates, numbers past 64 bits) is replaced.
+    What PostgreSQL cannot hold in text or JSON (NUL, lone surrogates) is replaced.
     """
     p = position
     server = p.server_time - _EPOCH

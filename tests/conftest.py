@@ -1,11 +1,13 @@
-"""What tests of several folders share: a real PostgreSQL, and a database of its own for each test."""
+"""What tests of several folders share: a real PostgreSQL, and an empty database for each test.
 
-import queue
+Making a database takes longer than most tests. So each test gets a used one that was emptied, unless the
+tests before it changed more than rows: such a one is thrown away and the template is copied again.
+"""
+
+import itertools
 import subprocess
-import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
-from functools import partial
 
 import pytest
 import trio
@@ -14,100 +16,99 @@ from motorpool.storage.database import Database, DatabaseSettings, open_database
 from motorpool.storage.embedded import USER, EmbeddedServer, binaries
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
-"""The wall clock of a test's database, where partitions are made around."""
+"""The wall clock of a test's database; partitions are made around it."""
 
-READY = 2
-"""Databases copied ahead of the tests that will want them: a copy takes as long as many a test."""
+SHAPE = """
+    select md5(string_agg(c.relname || ':' || coalesce(pg_get_expr(c.relpartbound, c.oid), '') || ':'
+        || c.relnatts || ':' || c.relchecks, ',' order by c.relname))
+        || (select md5(string_agg(number || name, ',' order by number)) from schema_migrations)
+    from pg_class c where c.relnamespace = 'public'::regnamespace
+"""
+EMPTY = f"""
+    set session_replication_role = replica;
+    do $$
+    declare name text;
+    begin
+        perform pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid();
+        for name in select tablename from pg_tables where schemaname = 'public'
+            and tablename not in ('schema_migrations', 'id_blocks')
+        loop
+            execute format('delete from %I', name);
+        end loop;
+        perform setval(oid, 1, false) from pg_class
+            where relkind = 'S' and relnamespace = 'public'::regnamespace;
+        update id_blocks set next_id = 1;
+        insert into server default values;
+    end
+    $$;
+    {SHAPE};
+"""
 
 
 class TestServer:
-    """One embedded PostgreSQL for the whole run, with a migrated template and copies of it at hand."""
+    """One embedded PostgreSQL for the whole run, and its databases."""
 
     __test__ = False
 
     def __init__(self, server: EmbeddedServer) -> None:
         self.server = server
-        self._ready: queue.Queue[str | Exception] = queue.Queue(READY)
-        self._used: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._ending = threading.Event()
-        self._copier = threading.Thread(target=self._copy_ahead, name="database copier")
+        self._clean: list[str] = []
+        self._numbers = itertools.count(1)
+        self._shape = ""
 
     def start(self) -> None:
+        """Make the template."""
         self.run("create database template_motorpool")
-        trio.run(partial(self._migrate, self.server.url("template_motorpool")))
-        self._copier.start()
+        trio.run(self._migrate)
+        self._shape = self.run(SHAPE, "template_motorpool")
 
-    def stop(self) -> None:
-        self._ending.set()
-        while self._copier.is_alive():
-            try:
-                self._ready.get(timeout=0.1)
-            except queue.Empty:
-                continue
+    async def _migrate(self) -> None:
+        settings = DatabaseSettings(url=self.server.url("template_motorpool"))
+        async with open_database(settings, clock_now=lambda: NOW):
+            pass
 
     def take(self) -> str:
-        """The name of a fresh database."""
-        name = self._ready.get(timeout=60)
-        if isinstance(name, Exception):
-            raise name
+        """The name of an empty database."""
+        if self._clean:
+            return self._clean.pop()
+        name = f"test_{next(self._numbers)}"
+        self.run(f"create database {name} template template_motorpool")
         return name
 
     def leave(self, name: str) -> None:
-        """The database is not needed any more."""
-        self._used.put(name)
+        """The test that took it has ended."""
+        if self.run(EMPTY, name) == self._shape:
+            self._clean.append(name)
+        else:
+            self.run(f"drop database {name} with (force)")
 
     def run(self, sql: str, database: str = "postgres") -> str:
-        """Run SQL from outside the program under test."""
-        command = [
-            str(binaries() / "psql"),
-            "-XqAt",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-h",
-            str(self.server.socket_folder),
-        ]
-        command += ["-U", USER, "-d", database, "-c", sql]
+        """Run SQL from outside the program under test; return what it printed."""
+        command = [str(binaries() / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1"]
+        command += ["-h", str(self.server.socket_folder), "-U", USER, "-d", database, "-c", sql]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr)
         return done.stdout.strip()
 
-    @staticmethod
-    async def _migrate(url: str) -> None:
-        async with open_database(DatabaseSettings(url=url), clock_now=lambda: NOW):
-            pass
-
-    def _copy_ahead(self) -> None:
-        number = 0
-        while not self._ending.is_set():
-            number += 1
-            try:
-                self.run(f"create database test_{number} template template_motorpool")
-            except Exception as error:  # it is the waiting test's
-                self._ready.put(error)
-                return
-            self._ready.put(f"test_{number}")
-            while not self._used.empty():
-                self.run(f"drop database if exists {self._used.get()} with (force)")
-
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
-    """A running PostgreSQL of the test run's own; started by the first test that needs it."""
+    """A PostgreSQL of the test run's own; started by the first test that needs it."""
     server = EmbeddedServer(tmp_path_factory.mktemp("postgres"), max_connections=100)
     trio.run(server.start)
-    test_server = TestServer(server)
     try:
+        test_server = TestServer(server)
         test_server.start()
         yield test_server
     finally:
-        test_server.stop()
         trio.run(server.stop)
 
 
 @pytest.fixture
 def database_url(postgres: TestServer) -> Iterator[str]:
-    """The postgresql:// URL of a fresh, migrated database: for tests that start a whole server."""
+    """The postgresql:// URL of an empty, migrated database: for tests that start a whole server."""
     name = postgres.take()
     yield postgres.server.url(name)
     postgres.leave(name)
@@ -115,7 +116,7 @@ def database_url(postgres: TestServer) -> Iterator[str]:
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
-    """A fresh, migrated database, open for the test."""
+    """An empty, migrated database, open for the test."""
     settings = DatabaseSettings(url=database_url, pool_size=4)
     async with open_database(settings, clock_now=lambda: NOW) as opened:
         yield opened

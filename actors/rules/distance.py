@@ -10,6 +10,8 @@ __all__ = ["add_distance", "great_circle"]
 
 EARTH_RADIUS = 6_378_137.0
 """Metres."""
+NUMBER = (int, float)
+"""Ready made: `int | float` would be built anew at each position."""
 
 
 def great_circle(latitude: float, longitude: float, to_latitude: float, to_longitude: float) -> float:
@@ -23,7 +25,7 @@ def great_circle(latitude: float, longitude: float, to_latitude: float, to_longi
 def add_distance(report: PositionReport, last: Position | None, attributes: dict[str, Any]) -> None:
     """Add `distance` (metres since the last position, unless the device sent it) and `totalDistance`."""
     travelled = attributes.get("distance")
-    if not isinstance(travelled, int | float):
+    if not isinstance(travelled, NUMBER):
         travelled = 0.0
         if report.located and last is not None and not (last.latitude == 0 and last.longitude == 0):
             travelled = round(
@@ -31,6 +33,6 @@ def add_distance(report: PositionReport, last: Position | None, attributes: dict
             )
         attributes["distance"] = travelled
     before = last.attributes.get("totalDistance") if last is not None else None
-    if not isinstance(before, int | float):
+    if not isinstance(before, NUMBER):
         before = 0.0
     attributes["totalDistance"] = round(before + travelled, 2)

@@ -52,8 +52,8 @@ class DeviceCodec(abc.ABC):
         """Told the monotonic time in seconds every few seconds: what to send because nothing came."""
         return b""
 
-    def set_timezone(self, zone: tzinfo) -> None:  # noqa: B027 - most protocols write UTC and need none
-        """The zone of the device's clock (attribute `decoder.timezone`); no matter where times are UTC."""
+    def set_timezone(self, zone: tzinfo | None) -> None:  # noqa: B027 - most protocols write UTC and need none
+        """Set the zone of the device's clock (attribute `decoder.timezone`); None: the protocol's own."""
 
     def deliver(self, command: str) -> None:
         """Keep a queued command's text for the next answer (`request_response` codecs only)."""

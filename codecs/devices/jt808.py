@@ -121,9 +121,9 @@ class Jt808(DeviceCodec):
         """Asks for missing packets after 5 s of silence; half messages go after 60 s of it."""
         return b"".join(self._assembly.questions(now, self._answers.next_serial))
 
-    def set_timezone(self, zone: tzinfo) -> None:
+    def set_timezone(self, zone: tzinfo | None) -> None:
         """The zone of the device's clock, both ways, from the next message on."""
-        self._clock = TerminalClock(zone)
+        self._clock = TerminalClock(zone or BEIJING)
 
     @property
     def buffered(self) -> int:

@@ -82,10 +82,11 @@ def decode_location(
     attributes = (_statuses.get(word) or _learn_status(word)).copy()
     raised = decode_items(content, start + LOCATION_BYTES, end, attributes)
     if alarm or raised:
-        word = alarm | 0x1_0000_0000 if modern else alarm
-        names = _alarms.get(word) or _learn_alarm(word)
-        if names or raised:
-            attributes["alarm"] = ",".join(dict.fromkeys((*names, *raised)))
+        names: tuple[str, ...] = ()
+        if alarm:
+            word = alarm | 0x1_0000_0000 if modern else alarm
+            names = _alarms.get(word) or _learn_alarm(word)
+        attributes["alarm"] = ",".join(dict.fromkeys((*names, *raised)))
     if archived:
         attributes["archive"] = True
     valid = status & 2 != 0

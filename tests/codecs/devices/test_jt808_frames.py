@@ -163,3 +163,16 @@ def test_a_frame_without_end_is_dropped_and_told_once(opening):
 def test_junk_between_frames_costs_neither():
     frames = Framer().receive(HEARTBEAT + b"junk" + HEARTBEAT)
     assert [type(frame) for frame in frames] == [bytes, Rejected, bytes]
+
+
+@pytest.mark.parametrize(("before", "told"), [(b"", 1), (HEARTBEAT, 1)])
+def test_a_frame_too_long_is_dropped_also_where_it_comes_at_once(before, told):
+    frames = Framer().receive(before + b"~" * (not before) + b"x" * 5000 + HEARTBEAT)
+    rejected = [frame for frame in frames if isinstance(frame, Rejected)]
+    assert len(rejected) == told
+    assert "more than 4096 bytes" in rejected[0].error
+
+
+def test_much_noise_before_the_first_delimiter_is_told_as_such():
+    rejected, _ = Framer().receive(b"x" * 5000 + HEARTBEAT)
+    assert "more than 4096 bytes" in rejected.error

@@ -1,6 +1,3 @@
-from hypothesis import given
-from hypothesis import strategies as st
-
 from motorpool.codecs.devices.jt808_orders import MAX_ORDERS, SentOrders, reference_of
 
 START, QUERY, REPLAY = 0x9101, 0x9205, 0x9201
@@ -52,11 +49,15 @@ def test_only_the_very_order_is_taken_exactly():
     assert orders.take_exact(REPLAY, 5) is None
 
 
-@given(st.lists(st.tuples(st.sampled_from([START, QUERY]), st.integers(0, 3)), max_size=100))
-def test_only_the_latest_orders_are_remembered(sent):
+def test_the_oldest_order_is_forgotten_first():
     orders = SentOrders()
-    for message_id, serial in sent:
-        reference = orders.add(message_id, serial)
-        assert orders.take(serial, message_id) == reference
-        orders.add(message_id, serial)
-        assert len(orders._acknowledged) <= MAX_ORDERS
+    for serial in range(MAX_ORDERS + 1):
+        orders.add(QUERY, serial)
+    assert orders.take_exact(QUERY, 0) is None
+    assert orders.take_exact(QUERY, 1) == reference_of(QUERY, 1)
+
+
+def test_another_kind_of_order_is_not_taken():
+    orders = SentOrders()
+    query, _ = orders.add(QUERY, 1), orders.add(START, 2)
+    assert orders.take(9, QUERY) == query

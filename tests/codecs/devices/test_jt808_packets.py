@@ -170,3 +170,12 @@ def test_a_question_names_at_most_255_packets():
     (question,) = asked(assembly, 5.0)
     assert question[2] == 255
     assert len(question) == 3 + 2 * 255
+
+
+def test_only_the_latest_whole_messages_are_remembered():
+    assembly = Assembly()
+    messages = [packets(b"abcd", 2, first_serial=10 * number) for number in range(MAX_MESSAGES + 1)]
+    for message in messages:
+        add_all(assembly, message)
+    assert not assembly.is_repeated(OLD, messages[0][0])
+    assert all(assembly.is_repeated(OLD, message[0]) for message in messages[1:])

@@ -8,7 +8,7 @@ from motorpool.codecs.devices.jt808 import Jt808
 from motorpool.codecs.devices.jt808_platform import Acknowledged, Registered, ResendAsked
 from motorpool.codecs.devices.jt808_terminal import Terminal, encode_items, encode_location
 from motorpool.codecs.errors import CodecError, FrameError
-from motorpool.codecs.reports import MediaFile, PositionReport, Recording, RecordingList
+from motorpool.codecs.reports import Goodbye, MediaFile, Order, PositionReport, Recording, RecordingList
 
 WHEN = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
@@ -150,3 +150,67 @@ def test_a_frame_for_another_terminal_is_an_error(terminal):
 def test_terminals_that_cannot_be(phone, version, error):
     with pytest.raises(error):
         Terminal(phone, version)
+
+
+def ordered(codec, terminal, command, **attributes):
+    """What the terminal reads of an order, and its reference."""
+    codec.receive(terminal.heartbeat())
+    outgoing = codec.encode(Order(command, attributes))
+    (message,) = terminal.receive(outgoing.data)
+    return message, outgoing.reference
+
+
+def test_a_position_that_was_asked_for(terminal):
+    codec = Jt808()
+    asked, reference = ordered(codec, terminal, "positionSingle")
+    position, result = codec.receive(terminal.position_answer(asked, encode_location(1.5, 2.5, WHEN)))
+    assert (position.latitude, result.reference, result.ok) == (1.5, reference, True)
+
+
+def test_pictures_that_were_asked_for(terminal):
+    codec = Jt808()
+    asked, reference = ordered(codec, terminal, "requestPhoto", channel=2)
+    assert (asked.channel, asked.count) == (2, 1)
+    (result,) = codec.receive(terminal.shoot_answer(asked, [77]))
+    assert (result.reference, result.ok) == (reference, True)
+
+
+def test_parameters_that_were_asked_for(terminal):
+    codec = Jt808()
+    asked, reference = ordered(codec, terminal, "configuration")
+    information, result = codec.receive(terminal.parameters(asked, {0x29: 30, 0x13: "10.0.0.1"}))
+    assert information.attributes == {"reportSeconds": 30, "server": "10.0.0.1"}
+    assert (result.reference, result.text) == (reference, "reportSeconds=30, server=10.0.0.1")
+
+
+def test_attributes_that_were_asked_for(terminal):
+    codec = Jt808()
+    _, reference = ordered(codec, terminal, "getVersion")
+    information, result = codec.receive(
+        terminal.attributes(model="M7", iccid="89860012345678901234", version="3.1")
+    )
+    assert information.attributes["model"] == "M7"
+    assert information.attributes["iccid"] == "89860012345678901234"
+    assert information.attributes["versionFw"] == "3.1"
+    assert result.reference == reference
+
+
+def test_what_a_terminal_tells_unasked(terminal):
+    codec = Jt808()
+    _, passengers, capabilities, event, goodbye = codec.receive(
+        terminal.passengers(WHEN, WHEN + timedelta(minutes=5), 4, 2)
+        + terminal.capabilities(bytes.fromhex("06010001014000620808"))
+        + terminal.media_event(77, 3)
+        + terminal.unregister()
+    )
+    assert passengers.attributes["passengersIn"] == 4
+    assert capabilities.attributes["videoCoding"] == 98
+    assert event.attributes["channel"] == 3
+    assert isinstance(goodbye, Goodbye)
+
+
+def test_the_time_is_asked_for(terminal):
+    codec = Jt808()
+    codec.utc_now = lambda: WHEN
+    (told,) = terminal.receive(codec.receive(terminal.ask_time())[1].data)
+    assert told.time == WHEN

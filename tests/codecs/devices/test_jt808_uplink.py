@@ -209,3 +209,8 @@ def test_an_unknown_id_has_no_reports(read):
 def test_bodies_that_end_early_raise_codec_errors(read, message_id):
     with pytest.raises(CodecError):
         read(message_id, b"\0")
+
+
+def test_a_recording_list_without_its_head_is_bad(read):
+    with pytest.raises(CodecError, match="4 bytes"):
+        read(0x1205, bytes(4))

@@ -163,3 +163,7 @@ def test_without_an_address_of_ours_there_is_no_video(media):
 def test_an_address_longer_than_its_length_byte_is_refused():
     with pytest.raises(UnsupportedCommand, match="255 bytes"):
         body(video.live_request, media=MediaAddress("x" * 256, 1, 2))
+
+
+def test_a_whole_number_may_be_written_as_a_fraction():
+    assert body(video.live_stop, channel=3.0) == bytes.fromhex("03000000")

@@ -145,3 +145,8 @@ def test_what_a_phone_writes_is_read(latitude, longitude, speed, course, seconds
 def test_any_text_is_read_or_a_codec_error(text):
     with suppress(CodecError):
         read_query(text)
+
+
+def test_the_precision_of_the_fix_and_the_charge_of_the_phone():
+    attributes = report_of("hdop=1.5&batt=63&charge=1").attributes
+    assert attributes == {"hdop": 1.5, "batteryLevel": 63.0, "charge": True}

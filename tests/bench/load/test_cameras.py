@@ -1,0 +1,89 @@
+"""The camera program against the server's codecs: films on order, in time, without leaving a picture out."""
+
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from motorpool.bench import footage
+from motorpool.bench.footage import read_number_message
+from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
+from motorpool.bench.load.program import run_program
+from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.media.jt1078 import Jt1078
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.codecs.reports import CommandResult, MediaAddress, Order, Report
+
+PHONE = "13500000001"
+
+
+class Platform:
+    """One terminal's platform, without any haste of its own."""
+
+    def __init__(self) -> None:
+        self.terminals = socket.create_server(("127.0.0.1", 0))
+        self.media = socket.create_server(("127.0.0.1", 0))
+        self.codec = Jt808()
+        for listener in (self.terminals, self.media):
+            listener.settimeout(20)
+
+    def accept(self) -> socket.socket:
+        """Let the terminal in."""
+        connection = self.terminals.accept()[0]
+        connection.settimeout(20)
+        for report in self.read(connection):
+            connection.sendall(self.codec.acknowledge([report.receipt]))
+        return connection
+
+    def read(self, connection: socket.socket) -> list[Report]:
+        return self.codec.receive(connection.recv(65536))
+
+    def order(self, connection: socket.socket, kind: str) -> None:
+        port = self.media.getsockname()[1]
+        media = MediaAddress("127.0.0.1", port, port)
+        connection.sendall(self.codec.encode(Order(kind, {"channel": 1}, media=media)).data)
+
+    def close(self) -> None:
+        self.terminals.close()
+        self.media.close()
+
+
+def test_a_camera_films_on_order_in_time_and_whole(tmp_path: Path) -> None:
+    platform = Platform()
+    footage.write_loop(footage.film_loop(), tmp_path / "loop")
+    asked = CameraLoad(
+        host="127.0.0.1",
+        port=platform.terminals.getsockname()[1],
+        phones=(PHONE,),
+        film=str(tmp_path / "loop"),
+    )
+    with run_program("cameras", asked, limit_seconds=60) as program:
+        connection = platform.accept()
+        assert program.hear(Mark).name == "ready"
+        platform.order(connection, "videoStart")
+        film = platform.media.accept()[0]
+        film.settimeout(20)
+        assert program.hear(Streaming).cameras == 1
+        assert any(isinstance(report, CommandResult) and report.ok for report in platform.read(connection))
+        codec, units = Jt1078(), []
+        begun = time.perf_counter()
+        while sum(unit.coding.is_video for unit in units) < 40:
+            units += [unit for unit in codec.receive(film.recv(65536)) if isinstance(unit, AccessUnit)]
+        elapsed = time.perf_counter() - begun
+        platform.order(connection, "videoStop")
+        assert program.hear(Streaming).cameras == 0
+        program.stop()
+        result = program.hear(CameraResult)
+        film.close()
+        connection.close()
+    platform.close()
+    pictures = [unit for unit in units if unit.coding.is_video]
+    numbers = [read_number_message(unit.payload) for unit in pictures]
+    assert numbers == list(range(len(numbers)))
+    assert {unit.frame_interval for unit in pictures} == {40}
+    assert pictures[-1].timestamp - pictures[0].timestamp == 40 * (len(pictures) - 1)
+    assert elapsed == pytest.approx(1.56, abs=0.3)
+    assert any(not unit.coding.is_video for unit in units)
+    assert result.frames >= 40
+    assert result.stalled == 0

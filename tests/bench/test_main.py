@@ -1,0 +1,89 @@
+"""The command line of `motorpool bench`."""
+
+import argparse
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from motorpool.bench import main
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.options import BenchError, Options, Step
+
+
+def parse(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    main.add_arguments(parser)
+    return parser.parse_args(words)
+
+
+@pytest.fixture
+def two_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that measures and one that cannot."""
+
+    def measure(options: Options, report: Report, step: Step) -> None:
+        step("half")
+        report.add("good", "speed", options.span(3.0), "km/h", goals=(Goal(5),))
+        step("whole")
+
+    def fail(options: Options, report: Report, step: Step) -> None:
+        raise BenchError("there is no road")
+
+    found = {
+        "good": SimpleNamespace(TITLE="measures", STEPS=2, run=measure),
+        "bad": SimpleNamespace(TITLE="cannot", STEPS=1, run=fail),
+    }
+    monkeypatch.setattr(main, "names", lambda: sorted(found))
+    monkeypatch.setattr(main, "scenario", found.__getitem__)
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_the_list_names_the_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(parse("--list")) == 0
+    assert capsys.readouterr().out.split() == ["bad", "cannot", "good", "measures"]
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_figures_are_shown_with_what_they_must_reach_and_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.json"
+    assert main.run(parse("good", "--seconds", "4", "--json", str(path))) == 0
+    out = capsys.readouterr().out
+    assert "km/h" in out
+    assert "≤ 5 ✓" in out
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert [(one["scenario"], one["metric"], one["value"]) for one in written["results"]] == [
+        ("good", "speed", 4)
+    ]
+    assert "cores" in written["machine"]
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_an_earlier_run_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "before.json"
+    assert main.run(parse("good", "--seconds", "2", "--json", str(path))) == 0
+    assert main.run(parse("good", "--compare", str(path))) == 0
+    assert "+50.0%" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("two_scenarios")
+def test_a_scenario_that_cannot_be_measured_does_not_stop_the_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main.run(parse("bad", "good")) == 1
+    out = capsys.readouterr().out
+    assert "bad: there is no road" in out
+    assert "km/h" in out
+
+
+@pytest.mark.usefixtures("two_scenarios")
+@pytest.mark.parametrize("words", [(), ("nonsense",), ("good", "--compare", "/nowhere.json")])
+def test_a_wrong_command_line_is_one_line_and_code_2(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(parse(*words)) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("motorpool bench: ")
+    assert captured.err.count("\n") == 1

@@ -1,0 +1,32 @@
+"""The scenarios themselves, for a moment each, so that they cannot rot."""
+
+import pytest
+
+from motorpool.bench.figures import Report
+from motorpool.bench.options import Options
+from motorpool.bench.scenarios import names, scenario
+
+
+def test_every_scenario_has_a_title_for_the_list() -> None:
+    assert {"ingest", "live", "mailbox"} <= set(names())
+    assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
+
+
+def test_an_unknown_scenario_is_told_so() -> None:
+    with pytest.raises(KeyError):
+        scenario("nonsense")
+
+
+def test_mailbox_measures_messages_memory_and_pykka() -> None:
+    report, steps = Report({}), list[str]()
+    scenario("mailbox").run(Options(seconds=0.2, actors=2000), report, steps.append)
+    figures = {figure.metric: figure for figure in report.figures}
+    assert figures["tell resident, bursts of 100"].value > 0
+    assert figures["ask resident"].reference == "one-shot channel"
+    assert figures["ask resident"].ratio == pytest.approx(
+        figures["ask resident"].value / figures["one-shot channel"].value, rel=0.01
+    )
+    assert 50 < figures["idle on-demand actor"].value < 2000
+    assert figures["Pykka ask"].value > 0
+    assert len(steps) == scenario("mailbox").STEPS
+    assert all(report.goals_of(figures[metric]) for metric in ("idle on-demand actor", "ask resident"))

@@ -1,0 +1,264 @@
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+import trio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from motorpool.storage import devices, events, positions
+from motorpool.storage.errors import Conflict
+from motorpool.storage.records import Device, Event, Position
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+DAY = timedelta(days=1)
+
+
+def position(position_id, device_id=1, *, fix=NOW, server=None, **fields):
+    return Position(
+        id=position_id,
+        device_id=device_id,
+        protocol="jt808",
+        server_time=server or max(fix, NOW),
+        device_time=fix,
+        fix_time=fix,
+        **fields,
+    )
+
+
+async def store(database, *stored, happened=()):
+    rows = [positions.pack_row(each) for each in stored]
+    await positions.store(database, rows, [each.id for each in stored], events=happened)
+
+
+TIMES = st.datetimes(
+    min_value=datetime(1900, 1, 1),
+    max_value=datetime(2200, 1, 1),
+    timezones=st.just(UTC),
+)
+NUMBERS = st.floats(allow_nan=False)
+TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=20)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(1 << 80), 1 << 80) | st.floats(-1e15, 1e15) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+POSITIONS = st.builds(
+    Position,
+    device_id=st.integers(1, 1 << 62),
+    protocol=TEXTS,
+    server_time=TIMES,
+    device_time=TIMES,
+    fix_time=TIMES,
+    outdated=st.booleans(),
+    valid=st.booleans(),
+    latitude=NUMBERS,
+    longitude=NUMBERS,
+    altitude=NUMBERS,
+    speed=NUMBERS,
+    course=NUMBERS,
+    address=st.none() | TEXTS,
+    accuracy=NUMBERS,
+    network=st.none() | st.dictionaries(TEXTS, JSON, max_size=3),
+    geofence_ids=st.none() | st.lists(st.integers(1, 1 << 62), max_size=4),
+    attributes=st.dictionaries(TEXTS, JSON, max_size=5),
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(POSITIONS, min_size=1, max_size=8))
+async def test_a_packed_position_comes_back_as_it_was(database, given_positions):
+    ids = await positions.take_ids(database, len(given_positions))
+    numbered = [
+        msgspec.structs.replace(each, id=position_id)
+        for each, position_id in zip(given_positions, ids, strict=True)
+    ]
+    await store(database, *numbered)
+    assert await positions.by_ids(database, ids) == numbered
+
+
+async def test_a_time_in_another_zone_is_the_same_instant(database):
+    local = datetime.fromisoformat("2026-06-15T14:00:00+02:00")
+    await store(database, position(1, fix=local))
+    (found,) = await positions.by_ids(database, [1])
+    assert found.fix_time == NOW
+    assert found.fix_time.tzinfo is UTC
+
+
+async def test_what_postgresql_cannot_hold_does_not_stop_the_others(database):
+    bad = position(1, attributes={"result": "a\x00b\ud800"}, address="street\x00", network={"x": "\x00"})
+    await store(database, bad, position(2))
+    found = await positions.by_ids(database, [1, 2])
+    assert [each.id for each in found] == [1, 2]
+    assert found[0].address == "street\ufffd"
+    assert found[0].attributes["result"].startswith("a\ufffdb")
+
+
+async def test_ids_come_in_blocks_and_never_twice(database):
+    first, second = await positions.take_ids(database, 1000), await positions.take_ids(database, 5)
+    assert len(first) == 1000
+    assert not set(first) & set(second)
+
+
+async def test_positions_and_their_events_are_stored_together(database):
+    happened = [Event(type="alarm", event_time=NOW, device_id=1, position_id=1, attributes={"alarm": "sos"})]
+    await store(database, position(1), position(2), happened=happened)
+    assert happened[0].id > 0
+    assert await events.TABLE.fetch(database, happened[0].id) == happened[0]
+
+
+async def test_an_event_that_cannot_be_stored_takes_its_positions_along(database):
+    happened = [Event(type="alarm", event_time=NOW, device_id=1 << 70)]
+    with pytest.raises(Exception, match="out of range"):
+        await store(database, position(1), happened=happened)
+    assert await positions.by_ids(database, [1]) == []
+
+
+async def test_a_repeated_store_neither_doubles_nor_loses(database):
+    happened = [Event(type="alarm", event_time=NOW, device_id=1, position_id=2)]
+    await store(database, position(1), position(2), happened=happened)
+    # The answer was lost, so the caller tries again, and more has come meanwhile.
+    happened.append(Event(type="ignitionOn", event_time=NOW, device_id=1))
+    for _ in range(2):
+        await store(database, position(1), position(2), position(3), happened=happened)
+    assert await database.fetch_value("select count(*) from positions") == 3
+    assert await database.fetch_value("select count(*) from events") == 2
+
+
+async def test_an_id_that_is_anothers_is_a_conflict(database):
+    await store(database, position(1))
+    with pytest.raises(Conflict):
+        await store(database, position(2), position(2))
+
+
+async def test_events_alone_are_stored(database):
+    happened = [Event(type="deviceOnline", event_time=NOW, device_id=1)]
+    await store(database, happened=happened)
+    await store(database)
+    assert await events.TABLE.list(database) == happened
+
+
+async def test_the_latest_has_the_greatest_fix_time_and_then_id(database):
+    await store(
+        database,
+        position(1, fix=NOW - DAY),
+        position(2, fix=NOW),
+        position(3, fix=NOW),
+        position(4, fix=NOW - SECOND),
+    )
+    assert (await positions.latest_of(database, 1)).id == 3
+    assert await positions.latest_of(database, 2) is None
+
+
+async def test_a_fix_from_the_future_is_never_the_latest(database):
+    ahead = position(2, fix=NOW + DAY + SECOND, server=NOW)
+    await store(database, position(1, fix=NOW - DAY), ahead, position(3, 2, fix=NOW + DAY, server=NOW))
+    assert (await positions.latest_of(database, 1)).id == 1
+    assert (await positions.latest_of(database, 2)).id == 3
+    # It is kept all the same.
+    assert await positions.by_ids(database, [2]) == [ahead]
+
+
+async def test_the_latest_of_many_come_in_the_order_asked(database):
+    await store(database, *(position(10 + device, device, fix=NOW) for device in range(1, 5)))
+    found = await positions.latest(database, [3, 99, 1, 4])
+    assert [each.device_id for each in found] == [3, 1, 4]
+
+
+async def test_the_latest_is_found_without_sorting_or_reading_the_months_before(database):
+    await store(database, *(position(n, fix=NOW - n * SECOND) for n in range(1, 50)))
+    await database.execute("analyze positions")
+    rows = await database.fetch(
+        f"explain analyze {positions._SELECT} where device_id = 1 and {positions._NEWEST}"
+    )
+    plan = "\n".join(row[0] for row in rows)
+    assert "Sort" not in plan
+    assert plan.count("never executed") >= 2
+
+
+async def test_a_span_has_both_its_ends_in_order_of_fix_time(database):
+    await store(
+        database, *(position(n, fix=NOW + (5 - n) * SECOND) for n in range(1, 6)), position(9, 2, fix=NOW)
+    )
+    found = await positions.between(database, 1, NOW + SECOND, NOW + 3 * SECOND)
+    assert [each.id for each in found] == [4, 3, 2]
+    assert [each.id for each in await positions.between(database, 1, NOW, NOW + DAY, 2)] == [5, 4]
+    assert await positions.count_between(database, 1, NOW, NOW + DAY, limit=3) == 3
+    assert await positions.count_between(database, 1, NOW, NOW + DAY, limit=9) == 5
+
+
+async def test_a_span_across_months_and_the_open_ends_is_one(database):
+    fixes = [
+        datetime(year, month, 1, tzinfo=UTC) for year, month in ((1980, 1), (2026, 5), (2026, 7), (2099, 1))
+    ]
+    await store(database, *(position(n, fix=fix) for n, fix in enumerate(fixes, 1)))
+    found = await positions.between(database, 1, fixes[0], fixes[-1])
+    assert [each.fix_time for each in found] == fixes
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 100])
+async def test_a_streamed_span_is_the_span_though_many_share_a_fix_time(database, batch):
+    await store(database, *(position(n, fix=NOW + (n // 4) * SECOND) for n in range(1, 12)))
+    streamed = []
+    async with aclosing(positions.stream_between(database, 1, NOW, NOW + SECOND, batch=batch)) as pieces:
+        async for piece in pieces:
+            assert len(piece) <= batch
+            streamed += piece
+    assert streamed == await positions.between(database, 1, NOW, NOW + SECOND)
+    assert len(streamed) == 7
+
+
+async def test_positions_by_id_come_in_the_order_asked_without_the_unknown(database):
+    await store(database, position(1), position(2), position(3))
+    assert [each.id for each in await positions.by_ids(database, [3, 77, 1, -1, 1 << 70])] == [3, 1]
+
+
+async def test_a_span_can_be_deleted_and_the_newest_that_remains_is_the_latest(database):
+    await store(
+        database, *(position(n, fix=NOW + n * SECOND) for n in range(1, 6)), position(9, 2, fix=NOW + SECOND)
+    )
+    assert await positions.delete_between(database, 1, NOW + 3 * SECOND, NOW + 5 * SECOND) == 3
+    assert (await positions.latest_of(database, 1)).id == 2
+    assert (await positions.latest_of(database, 2)).id == 9
+
+
+async def test_one_position_can_be_deleted(database):
+    await store(database, position(1), position(2))
+    assert await positions.delete(database, 1)
+    assert not await positions.delete(database, 1)
+    assert await positions.by_ids(database, [1, 2]) == [position(2)]
+
+
+async def test_what_a_deleted_device_left_is_purged(database, monkeypatch):
+    monkeypatch.setattr(positions, "_PURGE_ROWS", 2)
+    gone = await devices.TABLE.insert(database, Device(unique_id="gone"))
+    kept = await devices.TABLE.insert(database, Device(unique_id="kept"))
+    happened = [Event(type="alarm", event_time=NOW, device_id=device.id) for device in (gone, kept)]
+    await store(
+        database, *(position(n, gone.id) for n in range(1, 6)), position(9, kept.id), happened=happened
+    )
+    await devices.TABLE.delete(database, gone.id)
+    assert await positions.purge_deleted(database) == 6
+    # One that was still on its way.
+    await store(database, position(10, gone.id))
+    assert await positions.purge_deleted(database) == 1
+    assert await positions.purge_deleted(database) == 0
+    assert await database.fetch_value("select count(*) from deleted_devices") == 0
+    assert [each.id for each in await positions.latest(database, [gone.id, kept.id])] == [9]
+    assert await events.TABLE.list(database) == happened[1:]
+
+
+async def test_many_writers_at_once_store_every_row_once(database):
+    async def write(number):
+        for _ in range(3):
+            ids = await positions.take_ids(database, 20)
+            await store(database, *(position(position_id, number) for position_id in ids))
+
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            for number in range(1, 7):
+                nursery.start_soon(write, number)
+    assert await database.fetch_value("select count(distinct id) from positions") == 6 * 60
+    assert await database.fetch_value("select count(*) from positions") == 6 * 60
