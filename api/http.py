@@ -53,7 +53,6 @@ class HttpServer(Actor[None]):
         self._settings = settings
         self._stopping = trio.Event()
         self._ended = trio.Event()
-        self._doors: list[Door] = []
 
     async def start(self) -> None:
         """Make the application and listen; the bound sockets outlive a restart of this actor."""
@@ -66,20 +65,20 @@ class HttpServer(Actor[None]):
                 used = error.errno == errno.EADDRINUSE
                 reason = "the address is in use" if used else error.strerror
                 raise OSError(error.errno, f"cannot listen on {host}:{port}: {reason}") from None
-        places = trio.Semaphore(self._settings.connections)
-        stall = self._settings.stall_seconds
-        self._doors = [Door(bound.dup(), places=places, stall_seconds=stall) for bound in self._sockets]
 
     def handle(self, message: None) -> None:
         """Takes no messages."""
 
     async def run(self) -> None:
-        """Serve."""
+        """Serve, on duplicates of the bound sockets."""
+        places = trio.Semaphore(self._settings.connections)
+        stall = self._settings.stall_seconds
+        doors = [Door(bound.dup(), places=places, stall_seconds=stall) for bound in self._sockets]
         config = hypercorn_config(self._settings)
         context = WorkerContext(None)
         tls = config.create_ssl_context()
         listeners: list[trio.abc.Listener[Any]] = [
-            door if tls is None else encrypt(door, tls) for door in self._doors
+            door if tls is None else encrypt(door, tls) for door in doors
         ]
         app = wrap_app(self._made.app, config.wsgi_max_body_size, "asgi")
         serve = partial(self._serve, partial(TCPServer, app, config, context))
@@ -95,15 +94,15 @@ class HttpServer(Actor[None]):
                     self._made.closing.set()
                     await context.terminated.set()
                     with trio.move_on_after(GRACE_SECONDS):
-                        for door in self._doors:
+                        for door in doors:
                             await door.wait_empty()
                 finally:
                     # Hypercorn shields its sends and closes; a socket that is gone ends them.
-                    for door in self._doors:
+                    for door in doors:
                         door.abort_all()
                     connections.cancel_scope.cancel()
         finally:
-            for door in self._doors:
+            for door in doors:
                 door.close()
             self._ended.set()
 

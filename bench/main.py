@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -82,6 +83,8 @@ def _measure(chosen: list[str], options: Options, report: Report, console: Conso
             def step(description: str, task: TaskID = task) -> None:
                 nonlocal begun
                 progress.update(task, completed=begun, description=description)
+                if not console.is_terminal:
+                    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {description}\n")
                 begun += 1
 
             try:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import trio
 
 from motorpool.runtime.actor import Actor, Context
-from motorpool.runtime.envelope import Envelope, OpenRequests
+from motorpool.runtime.envelope import Envelope
 from motorpool.runtime.errors import ActorFailed, ActorStopped
 from motorpool.runtime.guard import Guard
 from motorpool.runtime.intensity import RestartHistory
@@ -30,6 +30,7 @@ from motorpool.runtime.kind import M
 from motorpool.runtime.life import End, State
 from motorpool.runtime.mailbox import Mailbox
 from motorpool.runtime.message_timer import MessageTimer
+from motorpool.runtime.ties import Ties
 from motorpool.runtime.timer_heap import Timer
 from motorpool.runtime.turns import work
 
@@ -60,14 +61,13 @@ class Cell(Generic[M]):
         "key",
         "last_error",
         "mailbox",
-        "open",
         "parked",
         "quiet",
         "requested",
         "restarts",
         "seen",
         "state",
-        "timers",
+        "ties",
         "watched",
         "worker",
     )
@@ -90,8 +90,7 @@ class Cell(Generic[M]):
         self.restarts = 0
         self.history: RestartHistory | None = None
         self.watched = False  # until it has started: somebody awaits that, and is told of a failure
-        self.timers: set[Timer] | None = None
-        self.open: OpenRequests | None = None
+        self.ties: Ties | None = None
         self.born = 0  # `handled` when this life began
         self.seen = 0  # `handled` at the family's last look for idle actors
         self.quiet = 0  # looks since it changed
@@ -160,16 +159,14 @@ class Cell(Generic[M]):
         if self.actor is None or self.actor.context is not context:
             raise ActorStopped(self.path)
         timer = MessageTimer(self, message, interval)
-        if self.timers is None:
-            self.timers = set()
-        self.timers.add(timer)
+        self.tie().bind(timer)
         return timer
 
-    def defer(self, envelope: Envelope) -> None:
-        """Remember a request that is handled but not answered yet; it fails if this life ends first."""
-        if self.open is None:
-            self.open = OpenRequests()
-        self.open.add(envelope)
+    def tie(self) -> Ties:
+        """Where this life keeps what ends with it."""
+        if self.ties is None:
+            self.ties = Ties()
+        return self.ties
 
     def end_error(self) -> ActorFailed | ActorStopped:
         """What those are told whose request was begun and will not be answered because this life ends."""
@@ -179,11 +176,6 @@ class Cell(Generic[M]):
         failed = ActorFailed(self.path)
         failed.__cause__ = error
         return failed
-
-    def disown(self, timer: Timer) -> None:
-        """Forget a timer that will not fire again."""
-        if self.timers is not None:
-            self.timers.discard(timer)
 
     def leave(self, context: Context[M]) -> None:
         """End by the actor's own wish; no longer its business once it has ended."""
@@ -215,7 +207,8 @@ class Cell(Generic[M]):
         if self.ending is not None:
             return
         self.ending = reason
-        self._cancel_timers()  # or the next tick would call for a fresh actor
+        if self.ties is not None:
+            self.ties.cancel_timers()  # or the next tick would call for a fresh actor
         if reason in (End.LEAVE, End.IDLE) and not self.family.comes_back:
             self.family.refuse(self)
         if self.idle:
@@ -374,19 +367,13 @@ class Cell(Generic[M]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._cancel_timers()
-        if self.open is not None:
-            self.open.fail(self.end_error)
+        if self.ties is not None:
+            self.ties.cut(self.end_error)
         if self.state is not State.DOWN and reason is not End.CRASH:
             log.log(self.family.life_level, "%s %s", self.path, reason.value)
-        self.open = self.actor = self.ending = None
+        self.ties = self.actor = self.ending = None
         self.family.closed(self, reason)
         self._settle()
-
-    def _cancel_timers(self) -> None:
-        while self.timers:
-            self.timers.pop().cancel()
-        self.timers = None
 
     def _settle(self) -> None:
         if self._settled is not None and self.state is not State.STARTING:

@@ -1,6 +1,5 @@
 """A request on its way: what is asked, who waits, and what came back."""
 
-from collections.abc import Callable
 from typing import Final
 
 import trio
@@ -52,33 +51,3 @@ class Envelope:
         if self._task is not None:
             trio.lowlevel.reschedule(self._task)
             self._task = None
-
-
-class OpenRequests:
-    """Requests whose handler is done and whose answer is deferred: they fail when the actor ends first.
-
-    Those that ended by their deadline are swept out as the rest doubles, so that adding stays O(1).
-    """
-
-    __slots__ = ("_envelopes", "_sweep_at")
-
-    def __init__(self) -> None:
-        self._envelopes: list[Envelope] = []
-        self._sweep_at = 16
-
-    def __len__(self) -> int:
-        """Those remembered, a few ended ones among them."""
-        return len(self._envelopes)
-
-    def add(self, envelope: Envelope) -> None:
-        """Remember one."""
-        self._envelopes.append(envelope)
-        if len(self._envelopes) >= self._sweep_at:
-            self._envelopes = [each for each in self._envelopes if each.pending]
-            self._sweep_at = max(16, 2 * len(self._envelopes))
-
-    def fail(self, error: Callable[[], Exception]) -> None:
-        """Raise an `error()` in each asker that still waits."""
-        for envelope in self._envelopes:
-            envelope.fail(error())
-        self._envelopes.clear()

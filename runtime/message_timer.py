@@ -22,14 +22,14 @@ class MessageTimer(Timer):
     def cancel(self) -> None:
         """Never fire again."""
         super().cancel()
-        self._cell.disown(self)
+        self._loose()
 
     def _tell(self) -> None:
         cell = self._cell
         once = self.interval is None
         cell.seen += 1  # what the actor sets itself does not count as somebody needing it
         if once:
-            cell.disown(self)
+            self._loose()
         if cell.idle:
             handle_now(cell, self._message)
             return
@@ -40,3 +40,7 @@ class MessageTimer(Timer):
             return
         if cell.parked is not None:
             cell.wake()
+
+    def _loose(self) -> None:
+        if self._cell.ties is not None:
+            self._cell.ties.loose(self)

@@ -52,7 +52,7 @@ def handle_now(cell: "Cell[Any]", item: object) -> None:
             if type(item) is Envelope:
                 item.answer(result)
                 if item.pending:
-                    cell.defer(item)
+                    cell.tie().owe(item)
             if cell.ending is not None:
                 cell.wind_up()
                 return
@@ -111,7 +111,7 @@ async def _finish(cell: "Cell[Any]", coroutine: Coroutine[Any, Any, object], ite
             if type(item) is Envelope:
                 item.answer(value)
                 if item.pending:
-                    cell.defer(item)
+                    cell.tie().owe(item)
     except BaseException:
         if type(item) is Envelope:
             item.fail(cell.end_error())  # cut off in the middle
@@ -152,7 +152,7 @@ async def _drain(cell: "Cell[Any]") -> None:
                 if type(item) is Envelope:
                     item.answer(result)
                     if item.pending:
-                        cell.defer(item)
+                        cell.tie().owe(item)
             if cell.ending is not None:
                 return
             countdown -= 1

@@ -7,12 +7,13 @@ program may use the database meanwhile, and get a plain StorageUnavailable befor
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import msgspec
@@ -160,8 +161,8 @@ class Database(Statements):
         connection = await self._take()
         try:
             session = Session(connection, self._settings.statement_seconds)
-            async with session.transaction():
-                async for rows in session.stream(sql, *args, batch=batch):
+            async with session.transaction(), aclosing(session.stream(sql, *args, batch=batch)) as batches:
+                async for rows in batches:
                     yield rows
         finally:
             self.pool.give_back(connection, settled=connection.settled)
@@ -213,30 +214,55 @@ async def open_database(
         SetupFailed: a person must see to something; one line says what. AlreadyRunning is one of these.
         StorageUnavailable: the server did not appear in time.
     """
-    async with _asyncio_loop() as loop, _running_server(settings) as server:
-        database = Database(settings, loop, server)
-        try:
-            async with trio.open_nursery() as nursery:
+    async with _Bare() as bare, _asyncio_loop() as loop:
+        with bare.noting():
+            async with _running_server(settings) as server, trio.open_nursery() as nursery:
+                database = Database(settings, loop, server)
                 await nursery.start(database.pool.run)
                 if server is not None:
                     nursery.start_soon(server.watch)
-                await _set_up(loop, settings, server, clock_now)
-                await partitions.ensure_partitions(database, clock_now())
                 try:
-                    yield database
+                    with bare.noting():
+                        await _set_up(loop, settings, server, clock_now)
+                        await partitions.ensure_partitions(database, clock_now())
+                        yield database
                 finally:
                     with trio.CancelScope(shield=True):
                         await database.close()
                     nursery.cancel_scope.cancel()
-        except BaseExceptionGroup as group:
-            _raise_sole(group)
 
 
-def _raise_sole(group: BaseExceptionGroup[BaseException]) -> NoReturn:
-    """Raise what the body raised as it was: that a nursery stands around it is nobody's affair."""
-    if len(group.exceptions) == 1:
-        raise group.exceptions[0]
-    raise group
+class _Bare:
+    """Lets an exception out as it was raised: the nurseries around it are nobody's affair."""
+
+    def __init__(self) -> None:
+        self._noted: BaseException | None = None
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            if self._noted is None:
+                self._noted = error
+            raise
+
+    async def __aenter__(self) -> "_Bare":
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        noted, inner = self._noted, error
+        while noted is not None and isinstance(inner, BaseExceptionGroup):
+            # A group of the body's own passes through the nurseries as a copy.
+            if isinstance(noted, BaseExceptionGroup) and noted.exceptions == inner.exceptions:
+                raise noted
+            if len(inner.exceptions) != 1:
+                return
+            inner = inner.exceptions[0]
+            if inner is noted:
+                raise noted
 
 
 @asynccontextmanager
@@ -392,12 +418,20 @@ def _translated(error: Exception) -> StorageError:
     return translated(
         Refusal(
             sqlstate=state,
-            text=_sentence(error),
+            text=_reason(error),
             detail=getattr(error, "detail", None) or "",
             constraint=getattr(error, "constraint_name", None) or "",
             column=getattr(error, "column_name", None) or "",
         )
     )
+
+
+def _reason(error: Exception) -> str:
+    text = _sentence(error)
+    # "invalid input for query argument $4: [1e400] (value out of range)": our numbers mean nothing outside.
+    if isinstance(error, asyncpg.DataError) and text.startswith("invalid input for query argument"):
+        return f"a value cannot be stored: {text.rpartition('(')[2].rstrip(')')}"
+    return text
 
 
 def _sentence(error: Exception) -> str:

@@ -21,6 +21,8 @@ MOST_MONTHS = 24
 
 _LOCK = 0x6D70_7061
 """Advisory lock of whoever changes partitions."""
+_LOCK_SECONDS = 2.0
+"""Whoever uses the table holds us up so long at most, and while we wait we hold up others."""
 _PATIENCE = 600.0
 _DEVICES_AT_ONCE = 100
 _ROWS_AT_ONCE = 5000
@@ -195,8 +197,7 @@ async def _drop_rows(q: Queries, cutoff: datetime) -> int:
 
 
 async def _lock(transaction: Queries) -> None:
-    # Whoever uses the table holds us up for two seconds at most, and we hold up others as long.
-    await transaction.execute("set local lock_timeout = '2s'")
+    await transaction.execute(f"set local lock_timeout = {round(_LOCK_SECONDS * 1000)}")
     await transaction.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 

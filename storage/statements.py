@@ -1,5 +1,6 @@
 """The statements of Queries on one connection: transactions, savepoints, cursors, COPY."""
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -61,6 +62,9 @@ class Statements(ABC):
         await self._call("copy_to_table", table, columns=columns, source=_Once(source), format="binary")
 
 
+_cursors = itertools.count(1)
+
+
 class Session(Statements):
     """Statements on one connection, which nobody else uses meanwhile."""
 
@@ -104,7 +108,7 @@ class Session(Statements):
 
     async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncIterator[list[Row]]:
         """Return the rows by a cursor, at most `batch` at once; inside a transaction."""
-        cursor = f"cursor_{id(args)}"
+        cursor = f"cursor_{next(_cursors)}"
         await self.execute(f"declare {cursor} no scroll cursor for {sql}", *args)
         while rows := await self.fetch(f"fetch {int(batch)} from {cursor}"):
             yield rows

@@ -2,6 +2,7 @@
 
 import gc
 import shutil
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
@@ -71,8 +72,10 @@ async def _present(call: Call) -> Server:
     stored = {name: getattr(call.house.server, name) for name in ServerSettings.__struct_fields__}
     space = None
     if call.visitor is not None and call.visitor.administrator:
-        found = await trio.to_thread.run_sync(shutil.disk_usage, call.house.settings.data)
-        space = [found.free, found.total]
+        # Without a folder of our own (an external database) there is nothing to tell.
+        with suppress(OSError):
+            found = await trio.to_thread.run_sync(shutil.disk_usage, call.house.settings.data)
+            space = [found.free, found.total]
     return Server(
         **stored,
         new_server=call.visitor is None and not await users.any_exist(call.house.database),

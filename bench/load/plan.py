@@ -100,6 +100,11 @@ class ReaderResult(msgspec.Struct, frozen=True, kw_only=True, tag="readers"):
     """Segments that do not decode, or whose pictures are not those that were filmed."""
     missed: int
     """Segments that left the window before they were read."""
+    unread: int
+    """Streams of which not one segment was read."""
+    p50_ms: float
+    """Of a look at a playlist."""
+    p99_ms: float
     drift_ms: float
     """The greatest difference between the sum of EXTINF and the span of the picture times of a stream."""
     cpu_share: float

@@ -1,10 +1,12 @@
 """Runs a load program in a process of its own and hears what it tells."""
 
 import contextlib
+import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -15,43 +17,49 @@ T = TypeVar("T", bound=Told)
 
 
 class LoadFailed(Exception):
-    """A load program ended without a result."""
+    """A load program ended without a result, or did not get there in time."""
 
 
 class LoadProgram:
     """A running load program."""
 
-    def __init__(self, process: subprocess.Popen[str], limit_seconds: float) -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        self._limit_seconds = limit_seconds
+        self._told: queue.SimpleQueue[Told | None] = queue.SimpleQueue()
+        self._ear = threading.Thread(target=self._hear_all, daemon=True)
+        self._ear.start()
 
-    @property
-    def pid(self) -> int:
-        """Of the process."""
-        return self._process.pid
-
-    def listen(self) -> Iterator[Told]:
-        """All that it tells, to its end.
-
-        Raises:
-            LoadFailed: it ended with an error, or not within its limit.
-        """
+    def _hear_all(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            yield msgspec.json.decode(line, type=Told)
-        if self._process.wait() != 0:
-            raise LoadFailed(f"the load program ended with code {self._process.returncode}")
+            self._told.put(msgspec.json.decode(line, type=Told))
+        self._told.put(None)
 
-    def hear(self, kind: type[T]) -> T:
-        """Skip to the next message of this kind.
+    def next(self, seconds: float) -> Told:
+        """Return what it tells next.
 
         Raises:
-            LoadFailed: it ended before.
+            LoadFailed: it has ended, or tells nothing for so long.
         """
-        for told in self.listen():
-            if isinstance(told, kind):
+        try:
+            told = self._told.get(timeout=max(0.0, seconds))
+        except queue.Empty:
+            raise LoadFailed(f"the load program told nothing for {seconds:.0f} s") from None
+        if told is None:
+            raise LoadFailed(f"the load program ended with code {self._process.wait()}")
+        return told
+
+    def hear(self, kind: type[T], seconds: float, wanted: Callable[[T], bool] = lambda _: True) -> T:
+        """Skip to the next message of this kind that is as wanted.
+
+        Raises:
+            LoadFailed: it has ended, or such a message does not come in time.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            told = self.next(deadline - time.monotonic())
+            if isinstance(told, kind) and wanted(told):
                 return told
-        raise LoadFailed(f"the load program ended without telling its {kind.__name__}")
 
     def stop(self) -> None:
         """Ask a program that runs until it is told to end and to give its result."""
@@ -59,27 +67,38 @@ class LoadProgram:
         self._process.stdin.write("stop\n")
         self._process.stdin.flush()
 
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        # The pipe is at its end now, and the ear with it.
+        self._ear.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
 
 @contextlib.contextmanager
-def run_program(
-    name: str, load: TerminalLoad | CameraLoad | ReaderLoad, *, limit_seconds: float
-) -> Iterator[LoadProgram]:
-    """Start `motorpool.bench.load.<name>`; it is killed at the end of the block or past its limit."""
+def run_program(name: str, load: TerminalLoad | CameraLoad | ReaderLoad) -> Iterator[LoadProgram]:
+    """Start `motorpool.bench.load.<name>`; it is killed at the end of the block.
+
+    Raises:
+        LoadFailed: it ended before it could read what to do.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", f"motorpool.bench.load.{name}"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    watch = threading.Timer(limit_seconds, process.kill)
-    watch.daemon = True
-    watch.start()
+    program = LoadProgram(process)
     try:
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(load).decode() + "\n")
         process.stdin.flush()
-        yield LoadProgram(process, limit_seconds)
+        yield program
+    except BrokenPipeError as error:
+        raise LoadFailed("the load program ended at once") from error
     finally:
-        watch.cancel()
-        process.kill()
-        process.communicate()
+        program.end()

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
-from motorpool.bench.load.telling import tell
+from motorpool.bench.load.telling import percentile_ms, tell
 from motorpool.bench.segments import SegmentChecks, check_stream
 
-THREADS = 4
+THREADS = 16
 POLL_SECONDS = 1.0
 """Between two looks at a playlist: half a target duration."""
 TIMEOUT_SECONDS = 20.0
@@ -35,10 +35,14 @@ class StreamReader:
         self.segments = 0
         self.missed = 0
         self.durations: dict[int, float] = {}
+        self.waits: list[float] = []
+        """Seconds that each look at the playlist took."""
 
     def read(self, connection: http.client.HTTPConnection, headers: dict[str, str]) -> None:
         """Fetch the segments that are new."""
+        begun = time.perf_counter()
         playlist = _get(connection, f"{self._path}/live.m3u8", headers).decode()
+        self.waits.append(time.perf_counter() - begun)
         for index, duration in listed_segments(playlist):
             if index <= self._latest:
                 continue
@@ -118,6 +122,7 @@ def main() -> None:
     with ProcessPoolExecutor() as pool:
         for found in pool.map(check_stream, [f for _, f in readers], [r.durations for r, _ in readers]):
             checks.add(found)
+    waits = sorted(wait for reader, _ in readers for wait in reader.waits)
     tell(
         ReaderResult(
             segments=sum(reader.segments for reader, _ in readers),
@@ -126,6 +131,9 @@ def main() -> None:
             broken=checks.broken,
             missed=sum(reader.missed for reader, _ in readers),
             drift_ms=checks.drift_ms,
+            unread=sum(not reader.segments for reader, _ in readers),
+            p50_ms=percentile_ms(waits, 0.5),
+            p99_ms=percentile_ms(waits, 0.99),
             cpu_share=cpu_share,
         )
     )

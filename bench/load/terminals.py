@@ -17,7 +17,7 @@ import msgspec
 
 from motorpool.bench.load.messages import LocationMessages, is_accepted
 from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
-from motorpool.bench.load.telling import raise_file_limit, tell
+from motorpool.bench.load.telling import percentile_ms, raise_file_limit, tell
 from motorpool.codecs.devices.jt808_frames import Identity, seal
 
 LOGINS_AT_ONCE = 100
@@ -210,18 +210,13 @@ def _result(load: TerminalLoad, terminals: Terminals, seconds: float, cpu_share:
         answers=len(latencies),
         rejected=terminals.rejected,
         late=terminals.late,
-        p50_ms=_percentile(latencies, 0.50),
-        p99_ms=_percentile(latencies, 0.99),
-        worst_ms=_percentile(latencies, 1.0),
+        p50_ms=percentile_ms(latencies, 0.50),
+        p99_ms=percentile_ms(latencies, 0.99),
+        worst_ms=percentile_ms(latencies, 1.0),
         cpu_share=cpu_share,
         answered=tuple(terminals.answered),
         message_bytes=ECHO_BYTES if load.mode == "echo" else len(sample),
     )
-
-
-def _percentile(ordered: list[float], share: float) -> float:
-    """Milliseconds; 0 where nothing was measured."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000 if ordered else 0.0
 
 
 def main() -> None:

@@ -26,6 +26,8 @@ FULL_CLIENT = 0.9
 """Of a core: beyond it the client, not the server, is what was measured."""
 LOGIN_SECONDS = 120.0
 """Allowed for connecting and registering all terminals of a load."""
+ANSWER_SECONDS = 45.0
+"""Allowed for the last answers."""
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -146,22 +148,16 @@ def _measure(
         rate=PACED_RATE,
         first_epoch=first.timestamp(),
     )
-    before = after = (0.0, 0.0)
     try:
-        with run_program("terminals", load, limit_seconds=2 * seconds + LOGIN_SECONDS) as program:
-            for told in program.listen():
-                match told:
-                    case Mark("begin"):
-                        before = cpu()
-                    case Mark("end"):
-                        after = cpu()
-                    case TerminalResult():
-                        return Measured(load, told, after[0] - before[0], after[1] - before[1])
-                    case _:
-                        pass
+        with run_program("terminals", load) as program:
+            program.hear(Mark, LOGIN_SECONDS + 2 * seconds, lambda mark: mark.name == "begin")
+            before = cpu()
+            program.hear(Mark, seconds + ANSWER_SECONDS, lambda mark: mark.name == "end")
+            after = cpu()
+            result = program.hear(TerminalResult, ANSWER_SECONDS)
     except LoadFailed as error:
         raise BenchError(f"{mode}: {error}") from error
-    raise BenchError(f"{mode}: the client gave no result")
+    return Measured(load, result, after[0] - before[0], after[1] - before[1])
 
 
 def _idle_bytes(server: Server, count: int) -> float:
@@ -170,12 +166,12 @@ def _idle_bytes(server: Server, count: int) -> float:
         host=server.host, port=server.jt808_port, phones=_phones(3, count), mode="idle", seconds=2.0
     )
     before = server.resident_bytes()
-    with run_program("terminals", load, limit_seconds=LOGIN_SECONDS) as program:
-        try:
-            program.hear(TerminalResult)
-        except LoadFailed as error:
-            raise BenchError(f"idle: {error}") from error
-        return (server.resident_bytes() - before) / count
+    try:
+        with run_program("terminals", load) as program:
+            program.hear(TerminalResult, LOGIN_SECONDS)
+            return (server.resident_bytes() - before) / count
+    except LoadFailed as error:
+        raise BenchError(f"idle: {error}") from error
 
 
 def _missing(server: Server, measured: Measured) -> int:

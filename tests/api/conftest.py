@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -179,12 +181,12 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
 
 
 @pytest.fixture
-async def served(database: Database) -> AsyncIterator[Served]:
-    async with start(database) as running:
-        yield running
+def starting(database: Database, tmp_path: Path) -> Callable[..., Any]:
+    """For tests that need settings of their own: `async with starting(http=…) as served`."""
+    return partial(start, database, data=tmp_path)
 
 
 @pytest.fixture
-def starting(database: Database) -> Callable[..., Any]:
-    """For tests that need settings of their own: `async with starting(http=…) as served`."""
-    return lambda **settings: start(database, **settings)
+async def served(starting: Callable[..., Any]) -> AsyncIterator[Served]:
+    async with starting() as running:
+        yield running

@@ -11,6 +11,7 @@ import trio.testing
 from quart import Response
 from quart_trio import QuartTrio
 
+from motorpool.api import http
 from motorpool.api.http import HTTP, HttpServer, MadeApp, http_spec
 from motorpool.api.listening import bind
 from motorpool.api.settings import HttpSettings
@@ -65,7 +66,8 @@ dialed: list[trio.SocketStream] = []
 
 
 @pytest.fixture(autouse=True)
-async def hang_up() -> AsyncIterator[None]:
+async def hang_up(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    monkeypatch.setattr(http, "GRACE_SECONDS", 0.4)
     yield
     while dialed:
         await trio.aclose_forcefully(dialed.pop())

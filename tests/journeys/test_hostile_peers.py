@@ -95,10 +95,10 @@ def test_a_slow_loris_is_closed_although_it_keeps_sending(strict_server):
             try:
                 peer.sendall(b"a")
             except ConnectionError:
-                del peers[name]
+                peers.pop(name).close()
                 continue
             if is_closed_within(peer, 0.1):
-                del peers[name]
+                peers.pop(name).close()
     assert not peers
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from trio.testing import MockClock
+
 from motorpool.runtime import Actor, ActorState, DynamicSpec, Kind, Request, Restart, System, TopicName
 from motorpool.runtime.testing import Probe, open_tree
-from trio.testing import MockClock
 
 SLOW: Kind[int, Any] = Kind("slow")
 CONNECTION: Kind[int, Any] = Kind("connection")
@@ -159,20 +160,19 @@ async def test_a_cancelled_reader_of_a_topic_leaves_nothing_that_would_be_woken(
 async def test_all_who_wait_for_an_actor_end_with_the_system(autojump_clock: MockClock) -> None:
     gates = Gates("handle")
     ended: list[str] = []
-    async with trio.open_nursery() as nursery:
-        async with open_tree(spec(gates, shutdown_seconds=1)) as system:
-            ref = system.ref(SLOW, 1)
-            await ref.tell("handled")
-            await trio.testing.wait_all_tasks_blocked()
+    async with trio.open_nursery() as nursery, open_tree(spec(gates, shutdown_seconds=1)) as system:
+        ref = system.ref(SLOW, 1)
+        await ref.tell("handled")
+        await trio.testing.wait_all_tasks_blocked()
 
-            async def wait(name: str, work: Callable[[], Awaitable[object]]) -> None:
-                with pytest.raises(Exception, match="slow/1 has stopped"):
-                    await work()
-                ended.append(name)
+        async def wait(name: str, work: Callable[[], Awaitable[object]]) -> None:
+            with pytest.raises(Exception, match="slow/1 has stopped"):
+                await work()
+            ended.append(name)
 
-            nursery.start_soon(wait, "an ask in the mailbox", lambda: ref.ask(Echo(), seconds=1000))
-            await trio.testing.wait_all_tasks_blocked()
-            nursery.start_soon(wait, "a tell in line", lambda: ref.tell("more"))
-            nursery.start_soon(wait, "an ask in line", lambda: ref.ask(Echo(), seconds=1000))
-            await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(wait, "an ask in the mailbox", lambda: ref.ask(Echo(), seconds=1000))
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(wait, "a tell in line", lambda: ref.tell("more"))
+        nursery.start_soon(wait, "an ask in line", lambda: ref.ask(Echo(), seconds=1000))
+        await trio.testing.wait_all_tasks_blocked()
     assert sorted(ended) == ["a tell in line", "an ask in line", "an ask in the mailbox"]

@@ -1,9 +1,10 @@
 from datetime import UTC, datetime, timedelta
 
 import trio
+from trio.testing import MockClock
+
 from motorpool.runtime import SystemClock
 from motorpool.runtime.testing import EPOCH, TestClock
-from trio.testing import MockClock
 
 
 async def test_the_system_clock_has_trios_seconds_and_an_aware_wall(mock_clock: MockClock) -> None:

@@ -1,4 +1,5 @@
 import logging
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -6,6 +7,8 @@ import trio
 import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trio.testing import MockClock
+
 from motorpool.runtime import (
     Actor,
     ActorFailed,
@@ -28,7 +31,6 @@ from motorpool.runtime.testing import (
     Staged,
     open_tree,
 )
-from trio.testing import MockClock
 
 DEVICE: Kind[Any, Any] = Kind("device")
 WRITER: Kind[None, Any] = Kind("writer")
@@ -97,7 +99,9 @@ async def test_messages_wait_while_start_loads_what_is_to_be_known() -> None:
         assert children.built[1][0].messages == ["early"]
 
 
-async def test_an_actor_without_messages_leaves_and_comes_back_with_the_next(autojump_clock: MockClock) -> None:
+async def test_an_actor_without_messages_leaves_and_comes_back_with_the_next(
+    autojump_clock: MockClock,
+) -> None:
     children = Children()
     async with open_tree(devices(children, idle_seconds=100)) as system:
         ref = system.ref(DEVICE, 1)
@@ -159,16 +163,18 @@ async def test_an_actor_with_a_body_is_never_idle(autojump_clock: MockClock) -> 
 async def test_a_message_that_comes_while_an_idle_actor_leaves_starts_a_fresh_one(
     autojump_clock: MockClock,
 ) -> None:
+    leaving = trio.Event()
+
     class Saving(Probe[Any]):
         async def stop(self) -> None:
+            leaving.set()
             await trio.sleep(1)
 
     children = Children(Saving)
     async with open_tree(devices(children, idle_seconds=8)) as system:
         ref = system.ref(DEVICE, 1)
         await ref.tell("first")
-        while system.snapshot()[0].children[0].children[0].state != "stopping":
-            await trio.sleep(0.25)
+        await leaving.wait()
         ref.tell_nowait("late")
         assert children.built[1][0].messages == ["first"]
         await trio.sleep(2)
@@ -220,7 +226,7 @@ async def test_a_crash_is_followed_by_a_restart_after_a_growing_wait(autojump_cl
         for _ in range(4):
             await ref.tell(Broken("again"))
             await trio.sleep(1)
-        waits = [round(later - earlier, 3) for earlier, later in zip(times, times[1:], strict=False)]
+        waits = [round(later - earlier, 3) for earlier, later in pairwise(times)]
         assert waits == [0.1, 1.1, 1.2, 1.4]  # 0.1, then a second's sleep less the wait before, plus 0.2 …
 
 
@@ -261,7 +267,9 @@ async def test_failing_at_birth_or_in_start_is_a_crash_of_the_child_and_not_of_t
             assert system.snapshot()[0].children[0].children[0].handled == 1
 
 
-async def test_a_factory_that_never_works_ends_in_a_refusal_and_not_in_a_loop(autojump_clock: MockClock) -> None:
+async def test_a_factory_that_never_works_ends_in_a_refusal_and_not_in_a_loop(
+    autojump_clock: MockClock,
+) -> None:
     async with open_tree(devices(lambda _: FailsAtBirth(), intensity=0)) as system:
         with pytest.raises(ActorStopped):
             await system.ref(DEVICE, 1).tell("nobody")

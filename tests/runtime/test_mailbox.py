@@ -7,6 +7,7 @@ import trio.testing
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
 from motorpool.runtime.errors import ActorStopped
 from motorpool.runtime.mailbox import Mailbox, MailboxStatistics
 

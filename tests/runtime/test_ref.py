@@ -4,6 +4,8 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from trio.testing import MockClock
+
 from motorpool.runtime import (
     Actor,
     ActorFailed,
@@ -20,7 +22,6 @@ from motorpool.runtime import (
     UnknownKind,
 )
 from motorpool.runtime.testing import Broken, FailsInHandle, Probe, open_tree, run_actor
-from trio.testing import MockClock
 
 DEVICE: Kind[int, Any] = Kind("device")
 CAMERA: Kind[int, Any] = Kind("camera")
@@ -367,7 +368,7 @@ async def test_back_pressure_reaches_the_first_teller_through_the_actors_between
 
         nursery.start_soon(produce)
         await trio.testing.wait_all_tasks_blocked()
-        # 1 in the writer's hands, 2 in its mailbox, 1 in the sender's hands, 2 in its mailbox; the next waits.
+        # 1 in the writer's hands, 2 in its mailbox, 1 in the sender's hands, 2 in its mailbox; the 7th waits.
         assert sent == [0, 1, 2, 3, 4, 5]
         assert writer_ref[0].statistics() == MailboxStatistics(2, 2, 1)
         assert running.ref.statistics() == MailboxStatistics(2, 2, 1)

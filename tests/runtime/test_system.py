@@ -3,6 +3,8 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from trio.testing import MockClock
+
 from motorpool.runtime import (
     Actor,
     ChildSpec,
@@ -13,7 +15,6 @@ from motorpool.runtime import (
     open_system,
 )
 from motorpool.runtime.testing import Broken, Probe, Staged, TestClock, open_tree
-from trio.testing import MockClock
 
 A: Kind[None, Any] = Kind("a")
 B: Kind[None, Any] = Kind("b")
@@ -51,7 +52,13 @@ async def test_a_cancelled_body_still_gets_its_orderly_stop() -> None:
             scope.cancel()
             await trio.sleep_forever()
     assert scope.cancelled_caught
-    assert stations == ["a starts", "b starts", "b stops", "a gets queued before the end", "a stops"] or stations == [
+    assert stations == [
+        "a starts",
+        "b starts",
+        "b stops",
+        "a gets queued before the end",
+        "a stops",
+    ] or stations == [
         "a starts",
         "b starts",
         "a gets queued before the end",
@@ -125,19 +132,18 @@ async def test_the_clock_is_injected_and_reaches_every_actor() -> None:
 
 async def test_a_topic_is_made_once_and_closed_with_the_system() -> None:
     received: list[str] = []
-    async with trio.open_nursery() as nursery:
-        async with open_tree() as system:
-            assert system.topic(NEWS) is system.topic(NEWS)
-            subscription = system.topic(NEWS).subscribe()
+    async with trio.open_nursery() as nursery, open_tree() as system:
+        assert system.topic(NEWS) is system.topic(NEWS)
+        subscription = system.topic(NEWS).subscribe()
 
-            async def read() -> None:
-                received.extend([value async for value in subscription])
-                received.append("over")
+        async def read() -> None:
+            received.extend([value async for value in subscription])
+            received.append("over")
 
-            nursery.start_soon(read)
-            await trio.testing.wait_all_tasks_blocked()
-            system.topic(NEWS).publish("one")
-            await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(read)
+        await trio.testing.wait_all_tasks_blocked()
+        system.topic(NEWS).publish("one")
+        await trio.testing.wait_all_tasks_blocked()
     assert received == ["one", "over"]
 
 

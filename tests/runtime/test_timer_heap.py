@@ -3,6 +3,7 @@ from math import inf
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
 from motorpool.runtime.timer_heap import SPARE, Timer, TimerHeap
 
 times = st.integers(0, 30)

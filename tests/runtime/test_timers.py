@@ -4,10 +4,11 @@ from datetime import timedelta
 
 import pytest
 import trio
+from trio.testing import MockClock
+
 from motorpool.runtime import Timers
 from motorpool.runtime.testing import TestClock
 from motorpool.runtime.timers import RECHECK_SECONDS
-from trio.testing import MockClock
 
 
 @asynccontextmanager

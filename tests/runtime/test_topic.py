@@ -6,6 +6,8 @@ import trio.testing
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from trio.testing import MockClock
+
 from motorpool.runtime import (
     DynamicSpec,
     Kind,
@@ -17,7 +19,6 @@ from motorpool.runtime import (
     TopicStatistics,
 )
 from motorpool.runtime.testing import Broken, Probe, open_tree
-from trio.testing import MockClock
 
 DEVICE: Kind[int, Any] = Kind("device")
 NEWS: TopicName[int] = TopicName("news")
@@ -90,7 +91,9 @@ class TopicModel(RuleBasedStateMachine):
         assert self.topic.statistics() == TopicStatistics(
             name="news", published=self.count, subscriptions=len(self.readers), lost=self.lost, dropped=0
         )
-        assert [subscription.lag for subscription, _ in self.readers] == [len(unread) for _, unread in self.readers]
+        assert [subscription.lag for subscription, _ in self.readers] == [
+            len(unread) for _, unread in self.readers
+        ]
         assert len(self.topic._values) < 2 * max((each.size for each, _ in self.readers), default=1)
 
 

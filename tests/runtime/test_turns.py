@@ -3,10 +3,11 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from trio.testing import MockClock
+
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec, Kind, Ref, Request
 from motorpool.runtime.testing import Broken, Probe, open_tree, run_actor
 from motorpool.runtime.turns import INLINE_DEPTH, INLINE_TURNS
-from trio.testing import MockClock
 
 HOP: Kind[int, Any] = Kind("hop")
 NEXT: Kind[None, Any] = Kind("next")
@@ -91,7 +92,7 @@ async def test_a_sender_does_not_work_off_a_long_queue_for_others() -> None:
 
 async def test_a_long_batch_lets_other_tasks_run_in_between() -> None:
     turns = 0
-    async with run_actor(lambda: Busy(), mailbox_size=2000) as running, trio.open_nursery() as nursery:
+    async with run_actor(Busy, mailbox_size=2000) as running, trio.open_nursery() as nursery:
 
         async def count() -> None:
             nonlocal turns
@@ -235,10 +236,13 @@ async def test_a_keyboard_interrupt_in_a_handler_is_the_senders_and_leaves_the_a
 
 
 async def test_a_keyboard_interrupt_in_an_actors_task_ends_the_system() -> None:
-    with pytest.raises(BaseExceptionGroup) as caught:
+    async def serve() -> None:
         async with run_actor(Probe) as running:
             await running.ref.tell(KeyboardInterrupt())
             await trio.sleep_forever()
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await serve()
     assert caught.value.split(KeyboardInterrupt)[1] is None
 
 

@@ -87,7 +87,8 @@ async def test_two_that_look_at_once_make_each_month_once(database):
     assert list(await tables(database))[-3:] == ["2026_11", "early", "late"]
 
 
-async def test_a_table_in_use_is_left_for_later(database):
+async def test_a_table_in_use_is_left_for_later(database, monkeypatch):
+    monkeypatch.setattr("motorpool.storage.partitions._LOCK_SECONDS", 0.1)
     async with database.transaction() as reader:
         await reader.fetch("select count(*) from positions")
         with pytest.raises(StorageUnavailable, match="lock timeout"):
@@ -158,7 +159,8 @@ async def test_dropped_months_can_be_written_again(database):
     assert (await positions.latest_of(database, device)).id == 1
 
 
-async def test_months_do_not_go_while_a_reader_is_at_them(database):
+async def test_months_do_not_go_while_a_reader_is_at_them(database, monkeypatch):
+    monkeypatch.setattr("motorpool.storage.partitions._LOCK_SECONDS", 0.1)
     async with database.transaction() as reader:
         await reader.fetch("select count(*) from positions")
         with pytest.raises(StorageUnavailable):

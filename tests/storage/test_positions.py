@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from motorpool.storage import devices, events, positions
-from motorpool.storage.errors import Conflict
+from motorpool.storage.database import DatabaseSettings, open_database
+from motorpool.storage.errors import Conflict, Rejected
 from motorpool.storage.records import Device, Event, Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -33,11 +34,8 @@ async def store(database, *stored, happened=()):
     await positions.store(database, rows, [each.id for each in stored], events=happened)
 
 
-TIMES = st.datetimes(
-    min_value=datetime(1900, 1, 1),
-    max_value=datetime(2200, 1, 1),
-    timezones=st.just(UTC),
-)
+MICROSECONDS = st.integers(-(100 * 365 * 86_400 * 10**6), 170 * 365 * 86_400 * 10**6)
+TIMES = MICROSECONDS.map(lambda micros: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros))
 NUMBERS = st.floats(allow_nan=False)
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=20)
 JSON = st.recursive(
@@ -67,16 +65,22 @@ POSITIONS = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(POSITIONS, min_size=1, max_size=8))
-async def test_a_packed_position_comes_back_as_it_was(database, given_positions):
-    ids = await positions.take_ids(database, len(given_positions))
-    numbered = [
-        msgspec.structs.replace(each, id=position_id)
-        for each, position_id in zip(given_positions, ids, strict=True)
-    ]
-    await store(database, *numbered)
-    assert await positions.by_ids(database, ids) == numbered
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(POSITIONS, min_size=1, max_size=20))
+def test_a_packed_position_comes_back_as_it_was(database_url, given_positions):
+    # An asynchronous fixture would live for the first example only.
+    async def there_and_back():
+        connect = DatabaseSettings(url=database_url, pool_size=1)
+        async with open_database(connect, clock_now=lambda: NOW) as database:
+            ids = await positions.take_ids(database, len(given_positions))
+            numbered = [
+                msgspec.structs.replace(each, id=position_id)
+                for each, position_id in zip(given_positions, ids, strict=True)
+            ]
+            await store(database, *numbered)
+            assert await positions.by_ids(database, ids) == numbered
+
+    trio.run(there_and_back)
 
 
 async def test_a_time_in_another_zone_is_the_same_instant(database):
@@ -111,7 +115,7 @@ async def test_positions_and_their_events_are_stored_together(database):
 
 async def test_an_event_that_cannot_be_stored_takes_its_positions_along(database):
     happened = [Event(type="alarm", event_time=NOW, device_id=1 << 70)]
-    with pytest.raises(Exception, match="out of range"):
+    with pytest.raises(Rejected, match="out of int64 range"):
         await store(database, position(1), happened=happened)
     assert await positions.by_ids(database, [1]) == []
 

@@ -58,13 +58,13 @@ def test_a_camera_films_on_order_in_time_and_whole(tmp_path: Path) -> None:
         phones=(PHONE,),
         film=str(tmp_path / "loop"),
     )
-    with run_program("cameras", asked, limit_seconds=60) as program:
+    with run_program("cameras", asked) as program:
         connection = platform.accept()
-        assert program.hear(Mark).name == "ready"
+        assert program.hear(Mark, 60).name == "ready"
         platform.order(connection, "videoStart")
         film = platform.media.accept()[0]
         film.settimeout(20)
-        assert program.hear(Streaming).cameras == 1
+        assert program.hear(Streaming, 60).cameras == 1
         assert any(isinstance(report, CommandResult) and report.ok for report in platform.read(connection))
         codec, units = Jt1078(), []
         begun = time.perf_counter()
@@ -72,9 +72,9 @@ def test_a_camera_films_on_order_in_time_and_whole(tmp_path: Path) -> None:
             units += [unit for unit in codec.receive(film.recv(65536)) if isinstance(unit, AccessUnit)]
         elapsed = time.perf_counter() - begun
         platform.order(connection, "videoStop")
-        assert program.hear(Streaming).cameras == 0
+        assert program.hear(Streaming, 60).cameras == 0
         program.stop()
-        result = program.hear(CameraResult)
+        result = program.hear(CameraResult, 60)
         film.close()
         connection.close()
     platform.close()

@@ -58,11 +58,11 @@ def test_a_reader_fetches_each_segment_once_and_checks_its_pictures(tmp_path: Pa
         streams=((7, 1),),
         folder=str(tmp_path / "kept"),
     )
-    with run_program("readers", load, limit_seconds=60) as program:
-        assert program.hear(Mark).name == "ready"
+    with run_program("readers", load) as program:
+        assert program.hear(Mark, 60).name == "ready"
         assert complete.wait(20)
         program.stop()
-        result = program.hear(ReaderResult)
+        result = program.hear(ReaderResult, 60)
     server.shutdown()
     server.server_close()
     thread.join()

@@ -62,13 +62,11 @@ def load(port: int, mode: str, **more: float) -> TerminalLoad:
 def carry_out(asked: TerminalLoad) -> tuple[list[str], TerminalResult]:
     """The marks that were told, and the result."""
     marks = []
-    with run_program("terminals", asked, limit_seconds=30) as program:
-        for told in program.listen():
-            if isinstance(told, TerminalResult):
-                return marks, told
+    with run_program("terminals", asked) as program:
+        while not isinstance(told := program.next(30), TerminalResult):
             assert isinstance(told, Mark)
             marks.append(told.name)
-    raise AssertionError("no result")
+    return marks, told
 
 
 def test_every_terminal_sends_as_soon_as_it_was_answered(platform: Callable[[Answer], int]) -> None:

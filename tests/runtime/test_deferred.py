@@ -1,0 +1,30 @@
+from motorpool.runtime import Deferred
+from motorpool.runtime.envelope import Envelope
+
+
+def test_a_deferred_answer_may_come_before_or_after_the_handler_returns() -> None:
+    early: Deferred[int] = Deferred()
+    early.answer(1)
+    first = Envelope("request")
+    first.answer(early)
+    assert (first.pending, first.value) == (False, 1)
+    late: Deferred[int] = Deferred()
+    second = Envelope("request")
+    second.answer(late)
+    assert second.pending
+    late.answer(2)
+    assert (second.pending, second.value) == (False, 2)
+
+
+def test_the_first_answer_counts() -> None:
+    deferred: Deferred[int] = Deferred()
+    envelope = Envelope("request")
+    envelope.answer(deferred)
+    deferred.answer(1)
+    deferred.answer(2)
+    assert envelope.value == 1
+
+
+def test_a_deferred_answer_to_nobody_is_harmless() -> None:
+    told: Deferred[int] = Deferred()
+    told.answer(1)

@@ -1,0 +1,138 @@
+from contextlib import aclosing
+
+import pytest
+import trio
+
+from motorpool.storage import groups
+from motorpool.storage.errors import Conflict, StorageError
+from motorpool.storage.records import Group
+
+
+async def names(database):
+    return [group.name for group in await groups.TABLE.list(database)]
+
+
+async def put(q, name):
+    await groups.TABLE.insert(q, Group(name=name))
+
+
+async def test_a_transaction_that_ends_well_is_committed(database):
+    async with database.transaction() as transaction:
+        await put(transaction, "a")
+        assert await names(database) == []
+    assert await names(database) == ["a"]
+    assert database.pool.lent == 0
+
+
+async def test_a_transaction_that_ends_by_an_exception_is_undone(database):
+    with pytest.raises(KeyError):
+        async with database.transaction() as transaction:
+            await put(transaction, "a")
+            raise KeyError
+    assert await names(database) == []
+    assert (database.pool.lent, database.pool.idle) == (0, 1)
+
+
+async def test_an_inner_transaction_is_undone_alone(database):
+    async with database.transaction() as outer:
+        await put(outer, "a")
+        with pytest.raises(KeyError):
+            async with outer.transaction() as inner:
+                await put(inner, "b")
+                raise KeyError
+        async with outer.transaction() as inner, inner.transaction() as innermost:
+            await put(innermost, "c")
+    assert await names(database) == ["a", "c"]
+
+
+async def test_a_refused_statement_in_an_inner_transaction_spares_the_outer(database):
+    await database.execute("insert into keys values ('a', '')")
+    async with database.transaction() as outer:
+        with pytest.raises(Conflict):
+            async with outer.transaction() as inner:
+                await inner.execute("insert into keys values ('a', '')")
+        await put(outer, "b")
+    assert await names(database) == ["b"]
+
+
+async def test_a_swallowed_failure_does_not_pass_for_a_commit(database):
+    await database.execute("insert into keys values ('a', '')")
+    with pytest.raises(StorageError, match="was undone"):
+        async with database.transaction() as transaction:
+            await put(transaction, "b")
+            with pytest.raises(Conflict):
+                await transaction.execute("insert into keys values ('a', '')")
+    assert await names(database) == []
+
+
+async def test_a_cancelled_transaction_is_undone_and_its_connection_comes_back(database):
+    with trio.CancelScope() as scope:
+        async with database.transaction() as transaction:
+            await put(transaction, "a")
+            scope.cancel()
+            await put(transaction, "b")
+    assert scope.cancelled_caught
+    # Its lock is gone too: this would wait for the row otherwise.
+    with trio.fail_after(10):
+        async with database.transaction() as other:
+            await other.execute("lock table groups in access exclusive mode")
+    assert await names(database) == []
+
+
+async def test_nothing_more_is_done_in_a_transaction_with_a_cancelled_statement(database):
+    with pytest.raises(StorageError, match="was cancelled"):
+        async with database.transaction() as transaction:
+            await put(transaction, "a")
+            with trio.move_on_after(0.05):
+                await transaction.execute("select pg_sleep(60)")
+            await put(transaction, "b")
+    assert await names(database) == []
+    await database.check()
+
+
+async def test_an_inner_transaction_that_is_cancelled_takes_the_outer_along(database):
+    with pytest.raises(StorageError, match="was cancelled"):
+        async with database.transaction() as outer:
+            with trio.CancelScope() as scope:
+                async with outer.transaction() as inner:
+                    await put(inner, "a")
+                    scope.cancel()
+                    await trio.sleep_forever()
+            await put(outer, "b")
+    assert await names(database) == []
+
+
+async def test_a_cursor_gives_all_rows_in_batches(database):
+    batches = [
+        [row[0] for row in rows]
+        async for rows in database.stream("select * from generate_series(1, $1::int)", 7, batch=3)
+    ]
+    assert batches == [[1, 2, 3], [4, 5, 6], [7]]
+    assert database.pool.lent == 0
+
+
+async def test_a_cursor_that_is_left_early_gives_its_connection_back(database):
+    async with aclosing(database.stream("select * from generate_series(1, 1000)", batch=10)) as batches:
+        async for rows in batches:
+            assert len(rows) == 10
+            break
+    with trio.fail_after(10):
+        while database.pool.lent:
+            await trio.testing.wait_all_tasks_blocked(0.001)
+    await database.check()
+
+
+async def test_cursors_of_one_transaction_do_not_disturb_each_other(database):
+    async with database.transaction() as transaction:
+        pairs = []
+        async for outer in transaction.stream("select * from generate_series(1, 2)", batch=1):
+            async for inner in transaction.stream("select * from generate_series(1, 2)", batch=1):
+                pairs.append((outer[0][0], inner[0][0]))
+    assert pairs == [(1, 1), (1, 2), (2, 1), (2, 2)]
+
+
+async def test_a_transaction_may_be_given_more_patience(database):
+    async with database.transaction(seconds=90) as transaction:
+        assert await transaction.fetch_value("show statement_timeout") == "90s"
+        assert await groups.TABLE.count(transaction) == 0
+    assert await database.fetch_value("show statement_timeout") == "30s"
