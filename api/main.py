@@ -3,10 +3,9 @@
 import argparse
 import getpass
 import importlib
+import logging
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,9 +19,6 @@ from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
 
 __all__ = ["main"]
-
-END_SECONDS = 5.0
-"""After its input has closed a child ends within this, whatever it is at."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +50,6 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     verb.add_argument("--record", type=Path, metavar="FILE", help="write what devices send to FILE")
     verb.set_defaults(run=_serve)
     verb = verbs.add_parser("simulate", help="run simulated devices against a server")
-    verb.add_argument("--end-with-input", action="store_true", help=argparse.SUPPRESS)
     _add_lazily(verb, "simulate", "motorpool.bench.simulate", given)
     verb = verbs.add_parser("bench", help="measure")
     _add_lazily(verb, "bench", "motorpool.bench.main", given)
@@ -81,22 +76,7 @@ def _add_lazily(verb: argparse.ArgumentParser, name: str, module: str, given: Se
     if next((word for word in given if not word.startswith("-")), None) == name:
         loaded = importlib.import_module(module)
         loaded.add_arguments(verb)
-        verb.set_defaults(run=partial(_run_loaded, loaded.run))
-
-
-def _run_loaded(run: Callable[[argparse.Namespace], int], words: argparse.Namespace) -> int:
-    if getattr(words, "end_with_input", False):
-        threading.Thread(target=_end_with_input, daemon=True).start()
-    return run(words)
-
-
-def _end_with_input() -> None:
-    """End this process when its parent's end of the pipe closes, however the parent died."""
-    while os.read(0, 4096):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
-    threading.Event().wait(END_SECONDS)
-    os._exit(1)
+        verb.set_defaults(run=loaded.run)
 
 
 def _settings(words: argparse.Namespace) -> Settings:
@@ -112,11 +92,11 @@ def _serve(words: argparse.Namespace) -> int:
     try:
         trio.run(partial(serve, settings, demo=words.demo, record=words.record))
     except BaseExceptionGroup as group:
-        if group.subgroup(KeyboardInterrupt):
-            return 130
-        return _fail(last_line(group), 1)
-    except (OSError, ExceptionGroup) as error:
-        return _fail(last_line(error), 1)
+        expected, mistakes = group.split(StartFailed)
+        if mistakes is not None:
+            # Nobody foresaw it, so the log gets all of it; the last line is still one.
+            logging.getLogger(__name__).critical("the server failed", exc_info=mistakes)
+        return _fail(last_line(mistakes or expected or group), 1)
     return 0
 
 

@@ -47,16 +47,18 @@ class StartFailed(Exception):
 
 async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> None:
     """Run the server until SIGTERM or SIGINT. Raises StartFailed."""
-    stopping = trio.Event()
+    stopping, up = trio.Event(), trio.Event()
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()
-        await nursery.start(_watch_signals, stopping, running)
+        await nursery.start(_watch_signals, stopping, up, running)
         with running:
-            await _run(settings, stopping, demo=demo, record=record)
+            await _run(settings, stopping, up, demo=demo, record=record)
         nursery.cancel_scope.cancel()
 
 
-async def _run(settings: Settings, stopping: trio.Event, *, demo: bool, record: Path | None) -> None:
+async def _run(
+    settings: Settings, stopping: trio.Event, up: trio.Event, *, demo: bool, record: Path | None
+) -> None:
     raise_file_limit()
     clock = SystemClock()
     sockets = _bind(settings)
@@ -96,6 +98,7 @@ async def _run(settings: Settings, stopping: trio.Event, *, demo: bool, record: 
                 # What lives as long as the server need not be looked at by every full collection.
                 gc.collect()
                 gc.freeze()
+                up.set()
                 _announce(settings, address, login.email if login else "", login.password if login else "")
                 await stopping.wait()
                 _log.info("stopping")
@@ -114,18 +117,19 @@ async def _run(settings: Settings, stopping: trio.Event, *, demo: bool, record: 
 
 async def _watch_signals(
     stopping: trio.Event,
+    up: trio.Event,
     running: trio.CancelScope,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """The first signal stops in order, a second one without waiting for anybody."""
+    """The first signal stops in order; a second one, or one during the start, cuts short."""
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for _ in signals:
-            if stopping.is_set():
-                running.cancel()
-            else:
-                stopping.set()
+            if not stopping.is_set():
                 _cut_off_after(STOP_SECONDS)
+            if stopping.is_set() or not up.is_set():
+                running.cancel()
+            stopping.set()
 
 
 def _cut_off_after(seconds: float) -> None:
@@ -146,6 +150,7 @@ async def _database(settings: Settings, clock: Clock) -> AsyncIterator[Database]
         url=settings.database,
         data=settings.data,
         pool_size=settings.postgres.pool_size,
+        start_seconds=settings.postgres.start_seconds,
         statement_seconds=settings.postgres.statement_seconds,
         acquire_seconds=settings.postgres.acquire_seconds,
     )

@@ -250,6 +250,9 @@ class PostgresSettings:
     """Patience towards the database."""
 
     pool_size: int = setting(8, "Connections to the database.", unit="connections", least=2, most=200)
+    start_seconds: float = setting(
+        120.0, "At the start the database has so long to be there.", unit="s", least=1
+    )
     statement_seconds: float = setting(30.0, "A statement ends after this.", unit="s", least=1)
     acquire_seconds: float = setting(
         5.0,

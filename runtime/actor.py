@@ -36,7 +36,8 @@ class Actor(Generic[M]):
 
         A plain function runs to completion, often in the sender's task: it must be quick and cannot wait.
         An `async def`, or a plain function that returns a coroutine when it has to wait (for one
-        `other.tell(message)` after `tell_nowait` found it full), keeps the following messages waiting.
+        `other.tell(message)` after `tell_nowait` found it full), keeps the following messages waiting. An
+        answer that depends on a later message is a `Deferred`.
         """
         raise TypeError(f"{type(self).__name__} takes no messages, and got a {type(message).__name__}")
 

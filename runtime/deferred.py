@@ -28,7 +28,7 @@ class Deferred(Generic[T]):
             self.waiting.append(reply)
             return reply            # later, on another message: reply.answer(value)
 
-    The first answer counts. If none comes, the ask ends by its deadline.
+    The first answer counts. If none comes, the ask fails by its deadline, or when the actor ends before.
     """
 
     __slots__ = ("_answered", "_envelope", "_value")

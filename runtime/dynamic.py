@@ -119,12 +119,8 @@ class Dynamic(Family[K, M]):
         with trio.move_on_after(self.shutdown_seconds):
             await self._end_all(End.STOP)
         while self.cells:
-            self._ending = set(self.cells.values())
-            self._ended = trio.Event()
-            for cell in list(self._ending):
-                cell.request(End.STOP)
-            self.cut_off()
-            await self._ended.wait()
+            self.machine.timers.after(0, self.cut_off)
+            await self._end(list(self.cells.values()), End.STOP)
 
     def cut_off(self) -> None:
         """End all actors at once."""
@@ -197,13 +193,18 @@ class Dynamic(Family[K, M]):
 
     async def _end_all(self, reason: End) -> None:
         """Not all at once: each may have something to write down, and takes a task for it."""
-        cells = iter(list(self.cells.values()))
-        while some := {cell for cell in islice(cells, SLICE) if cell.state is not State.STOPPED}:
-            self._ending = set(some)
-            self._ended = trio.Event()
-            for cell in some:
-                cell.request(reason)
-            await self._ended.wait()
+        cells = list(self.cells.values())
+        for first in range(0, len(cells), SLICE):
+            some = [cell for cell in cells[first : first + SLICE] if cell.state is not State.STOPPED]
+            if some:
+                await self._end(some, reason)
+
+    async def _end(self, cells: list[Cell[M]], reason: End) -> None:
+        self._ending = set(cells)
+        self._ended = trio.Event()
+        for cell in cells:
+            cell.request(reason)
+        await self._ended.wait()
 
     def _look(self) -> None:
         self._look_at(iter(list(self.cells.values())))

@@ -15,7 +15,10 @@ from motorpool.runtime.kind import K, Kind, M
 
 
 class Restart(enum.Enum):
-    """When an actor that has ended by itself is built anew. Nobody restarts what was asked to stop."""
+    """When an actor that has ended by itself is built anew. Nobody restarts what was asked to stop.
+
+    What is not built anew stays away, also when its supervisor restarts the others.
+    """
 
     PERMANENT = "permanent"
     """Always."""

@@ -15,7 +15,7 @@ class Timer:
     __slots__ = ("_heap", "_ticket", "callback", "due", "interval")
 
     def __init__(self, callback: Callable[[], object], interval: float | None = None) -> None:
-        self.callback: Callable[[], object] | None = callback
+        self.callback: Final = callback
         self.interval = interval
         """Seconds between calls; None: only once."""
         self.due = inf

@@ -79,16 +79,13 @@ class Timers:
                 await trio.sleep_forever()
 
     def _fire(self, timer: Timer) -> None:
-        callback = timer.callback
-        if callback is None:
-            return
         if timer.interval is not None:
             late = max(0.0, self._clock.monotonic() - timer.due)
             self.arm(timer, timer.interval - late % timer.interval)
         try:
-            callback()
+            timer.callback()
         except Exception:
-            log.exception("a timer's callback failed: %r", callback)
+            log.exception("a timer's callback failed: %r", timer.callback)
 
     def _watch_wall(self) -> None:
         now = self._clock.now().timestamp()

@@ -6,8 +6,9 @@ program may use the database meanwhile, and get a plain StorageUnavailable befor
 """
 
 import asyncio
+import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +30,8 @@ from motorpool.storage.queries import Queries, Row
 from motorpool.storage.statements import Session, Statements
 
 __all__ = ["Database", "DatabaseSettings", "Queries", "open_database"]
+
+_log = logging.getLogger(__name__)
 
 OLDEST_MAJOR = 15
 """The oldest PostgreSQL whose features we use."""
@@ -156,7 +159,7 @@ class Database(Statements):
         finally:
             self.pool.give_back(connection, settled=connection.settled)
 
-    async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncIterator[list[Row]]:
+    async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
         """Return the rows by a cursor; holds a connection until exhausted or closed."""
         connection = await self._take()
         try:
@@ -272,7 +275,13 @@ async def _asyncio_loop() -> AsyncIterator[Foreign]:
         yield loop
         return
     async with trio_asyncio.open_loop() as loop:
+        # Unasked, trio-asyncio ends the program over a future of a lost connection that nobody looked at.
+        loop.set_exception_handler(_log_loose_end)
         yield loop
+
+
+def _log_loose_end(_loop: Foreign, context: dict[str, Foreign]) -> None:
+    _log.warning("%s: %r", context.get("message"), context.get("exception"))
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ COPY in binary takes finished rows, so the hot path pays one `struct.pack` and o
 """
 
 import struct
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -240,7 +240,7 @@ async def between(
 
 async def stream_between(
     q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 1000
-) -> AsyncIterator[list[Position]]:
+) -> AsyncGenerator[list[Position], None]:
     """Return a device's positions by fix time, piece by piece; no connection is kept between the pieces."""
     after: tuple[datetime, int] = (start, -1)
     while True:

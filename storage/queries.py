@@ -1,6 +1,6 @@
 """What every function of this folder asks of a database: the database itself, or one transaction on it."""
 
-from collections.abc import AsyncIterator, ItemsView, Iterator, KeysView
+from collections.abc import AsyncGenerator, ItemsView, Iterator, KeysView
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -57,7 +57,7 @@ class Queries(Protocol):
         """COPY rows in PostgreSQL's binary format, header and trailer included, all or none."""
         ...
 
-    def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncIterator[list[Row]]:
+    def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
         """Return the rows by a cursor, at most `batch` at once.
 
         Holds a connection until it is exhausted or closed (`contextlib.aclosing`).

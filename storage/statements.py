@@ -3,7 +3,7 @@
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
@@ -106,7 +106,7 @@ class Session(Statements):
         if tag == "ROLLBACK":
             raise StorageError("the transaction was undone, because a statement in it had failed")
 
-    async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncIterator[list[Row]]:
+    async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
         """Return the rows by a cursor, at most `batch` at once; inside a transaction."""
         cursor = f"cursor_{next(_cursors)}"
         await self.execute(f"declare {cursor} no scroll cursor for {sql}", *args)

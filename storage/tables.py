@@ -7,7 +7,7 @@ A family needs no more than a table, a record and a line:
 
 import types
 import typing
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -131,7 +131,7 @@ class Table(Generic[R]):
 
     async def stream(
         self, q: Queries, query: ListQuery = ListQuery(), *, batch: int = 1000
-    ) -> AsyncIterator[Many[R]]:
+    ) -> AsyncGenerator[Many[R], None]:
         """Return the rows of a list piece by piece, for lists that are too long to be held at once.
 
         Only the ids are held; no connection is kept between the pieces, however slow the reader. Rows

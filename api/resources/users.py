@@ -167,7 +167,9 @@ async def _prepare_new(call: Call, transaction: Queries, new: ShownUser) -> Show
     if any(getattr(new, flag) for flag in FLAGS):
         raise BadRequest("only a manager may restrict a user")
     chosen = call.house.settings.users
-    expires = call.now + timedelta(days=chosen.expiration_days) if chosen.expiration_days else None
+    expires = None
+    if chosen.expiration_days:
+        expires = (call.now + timedelta(days=chosen.expiration_days)).replace(microsecond=0)
     return msgspec.structs.replace(
         new,
         device_limit=chosen.device_limit,

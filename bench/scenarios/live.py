@@ -83,7 +83,7 @@ def _measure(
         timed = min(TIMED_STARTS, max(1, len(devices) // 2))
         _start_streams(client, devices[:-timed])
         starts = [_time_start(client, device) for device in devices[-timed:]]
-    cameras.hear(Streaming, START_SECONDS, lambda told: told.cameras == len(devices))
+    _await_streams(cameras, len(devices))
     must = Goal(TARGET_SECONDS + 1.5)
     report.add(NAME, "first segment after videoStart, worst", max(starts), "s", goals=(must,))
     report.add(NAME, "first segment after videoStart, median", statistics.median(starts), "s")
@@ -175,3 +175,14 @@ def _time_start(client: httpx.Client, device: int) -> float:
             return time.perf_counter() - begun
         time.sleep(0.02)
     raise BenchError(f"device {device} has no segment long after videoStart")
+
+
+def _await_streams(cameras: LoadProgram, count: int) -> None:
+    """Wait until all cameras film."""
+    filming = 0
+    deadline = time.monotonic() + START_SECONDS
+    while filming < count:
+        try:
+            filming = cameras.hear(Streaming, deadline - time.monotonic()).cameras
+        except LoadFailed as error:
+            raise BenchError(f"only {filming} of {count} cameras film: {error}") from error

@@ -132,11 +132,22 @@ def test_a_protocol_that_nobody_knows_is_named(serve):
 
 
 def test_a_database_that_is_not_there_is_one_line_and_a_code(serve):
-    program = serve(MOTORPOOL_DATABASE="postgresql://nobody@127.0.0.1:1/none")
+    program = serve(
+        MOTORPOOL_DATABASE="postgresql://nobody@127.0.0.1:1/none", MOTORPOOL_POSTGRES_START_SECONDS="1"
+    )
     _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
     assert program.process.returncode == 1
     assert errors.splitlines()[-1].startswith("motorpool: ")
     assert "Traceback" not in errors
+
+
+def test_a_signal_during_the_start_ends_it(serve):
+    program = serve(MOTORPOOL_DATABASE="postgresql://nobody@127.0.0.1:1/none")
+    time.sleep(2)
+    code, errors, seconds = program.end()
+    assert seconds < 10
+    assert "Traceback" not in errors
+    assert code in {0, 1}
 
 
 def test_an_unknown_variable_is_one_warning_line(serve):

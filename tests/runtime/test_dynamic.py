@@ -19,8 +19,10 @@ from motorpool.runtime import (
     Kind,
     Request,
     Restart,
+    Strategy,
 )
 from motorpool.runtime.clock import SystemClock
+from motorpool.runtime.dynamic import SLICE
 from motorpool.runtime.testing import (
     STEADY,
     Broken,
@@ -451,6 +453,33 @@ async def test_all_children_stop_together_within_their_time(autojump_clock: Mock
         begin = trio.current_time()
     assert trio.current_time() - begin == 20
     assert sorted(saved) == list(range(2500))
+
+
+async def test_thousands_may_leave_at_once(autojump_clock: MockClock) -> None:
+    async with open_tree(devices(lambda _: Obedient(), idle_seconds=10)) as system:
+        for key in range(2 * SLICE + 10):
+            await system.ref(DEVICE, key).tell("hello")
+        await system.ref(DEVICE, "late").tell("hello")
+        await trio.sleep(9)
+        assert system.count(DEVICE) == 2 * SLICE + 11
+        await system.ref(DEVICE, "late").tell("hello again")
+        await trio.sleep(6)
+        assert system.keys(DEVICE) == ["late"]
+
+
+async def test_thousands_are_ended_when_what_they_lean_on_is_restarted(autojump_clock: MockClock) -> None:
+    children = Children(Obedient)
+    writer = ChildSpec(kind=WRITER, factory=Probe)
+    async with open_tree(writer, devices(children), strategy=Strategy.REST_FOR_ONE) as system:
+        for key in range(2 * SLICE + 10):
+            await system.ref(DEVICE, key).tell("hello")
+        await system.ref(WRITER).tell(Broken("the writer"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert system.count(DEVICE) == 0
+        await system.ref(DEVICE, 1).tell("waits")
+        assert len(children.built[1]) == 1
+        await trio.sleep(1)
+        assert await system.ref(DEVICE, 1).ask(Echo()) == 2
 
 
 class Obedient(Actor[Any]):

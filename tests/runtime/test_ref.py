@@ -298,6 +298,56 @@ async def test_a_startable_actor_that_is_stopped_starts_again_for_those_who_wait
         assert built[1].messages == ["waits for the fresh one"]
 
 
+async def test_a_ref_held_over_the_end_of_its_actor_finds_the_next_one() -> None:
+    built: list[Probe[Any]] = []
+
+    def build(_: int) -> Probe[Any]:
+        built.append(Probe({GetSpeed: 1.0}))
+        return built[-1]
+
+    async with open_tree(devices(build)) as system:
+        ref = system.ref(DEVICE, 1)
+        await ref.tell("a")
+        await ref.stop()
+        await ref.tell("b")
+        await ref.stop()
+        ref.tell_nowait("c")
+        await ref.stop()
+        assert await ref.ask(GetSpeed()) == 1.0
+        assert [probe.messages for probe in built] == [["a"], ["b"], ["c"], [GetSpeed()]]
+
+
+async def test_an_ask_while_the_actor_is_being_stopped_is_refused_or_waits_for_the_next_one() -> None:
+    async with run_actor(Gated) as running, trio.open_nursery() as nursery:
+        await running.ref.tell("handled")
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(running.ref.stop)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(ActorStopped):
+            await running.ref.ask(GetSpeed())
+        with pytest.raises(ActorStopped):
+            await running.ref.tell("late")
+        running.actor.gate.set()
+    built: list[Gated] = []
+
+    def build(_: int) -> Gated:
+        built.append(Gated())
+        return built[-1]
+
+    async with open_tree(devices(build)) as system, trio.open_nursery() as nursery:
+        ref = system.ref(DEVICE, 1)
+        await ref.tell("handled")
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(ref.stop)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(ref.ask, GetSpeed())
+        await trio.testing.wait_all_tasks_blocked()
+        built[0].gate.set()
+        await trio.testing.wait_all_tasks_blocked()
+        built[1].gate.set()
+    assert [each.messages for each in built] == [["handled"], [GetSpeed()]]
+
+
 async def test_wait_stopped_sleeps_through_restarts_and_ends_with_the_actor(
     autojump_clock: MockClock,
 ) -> None:

@@ -7,7 +7,9 @@ from trio.testing import MockClock
 
 from motorpool.runtime import (
     Actor,
+    ActorStopped,
     ChildSpec,
+    DynamicSpec,
     Kind,
     SupervisorSpec,
     SystemClock,
@@ -18,6 +20,7 @@ from motorpool.runtime.testing import Broken, Probe, Staged, TestClock, open_tre
 
 A: Kind[None, Any] = Kind("a")
 B: Kind[None, Any] = Kind("b")
+DEVICE: Kind[int, Any] = Kind("device")
 NEWS: TopicName[str] = TopicName("news")
 
 
@@ -85,6 +88,42 @@ async def test_cancelling_while_the_tree_starts_ends_what_had_started() -> None:
             await trio.testing.wait_all_tasks_blocked()
             scope.cancel()
     assert stations == ["a starts", "a stops"]
+
+
+async def test_an_error_of_the_body_and_one_of_an_actors_task_come_out_together() -> None:
+    async def serve() -> None:
+        async with open_tree(ChildSpec(kind=A, factory=Probe)) as system:
+            await system.ref(A).tell(KeyboardInterrupt())
+            try:
+                await trio.sleep_forever()
+            finally:
+                raise Broken("of the body")
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await serve()
+    assert caught.value.subgroup(KeyboardInterrupt) is not None
+    assert caught.value.subgroup(Broken) is not None
+
+
+async def test_an_actor_cannot_be_started_before_its_family_or_after_it() -> None:
+    outcomes: list[str] = []
+
+    class Eager(Actor[Any]):
+        async def start(self) -> None:
+            await self.attempt("too early")
+
+        async def stop(self) -> None:
+            await self.attempt("too late")
+
+        async def attempt(self, when: str) -> None:
+            with pytest.raises(ActorStopped):
+                await self.context.system.start(DEVICE, 1, Probe)
+            outcomes.append(when)
+
+    devices = DynamicSpec(kind=DEVICE, name="devices")
+    async with open_tree(ChildSpec(kind=A, factory=Eager), devices) as system:
+        await system.start(DEVICE, 1, Probe)
+    assert outcomes == ["too early", "too late"]
 
 
 async def test_nothing_of_a_system_is_left_when_it_has_closed() -> None:

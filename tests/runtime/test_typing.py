@@ -1,4 +1,4 @@
-"""What a type checker must know of tells and asks: mypy must find the errors marked in the examples, no others."""
+"""What a type checker must know of tells and asks: mypy finds the errors marked in the examples, no more."""
 
 import re
 import subprocess

@@ -20,7 +20,8 @@ async def test_values_keep_their_types_both_ways(database):
     moment = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
     deep = {"a": [1, 2.5, None, True, "é"], "b": {"c": []}}
     row = await database.fetch_row(
-        "select $1::timestamptz as at, $2::jsonb as deep, $3::bigint[] as ids, null as nothing, $4::bytea as raw",
+        "select $1::timestamptz as at, $2::jsonb as deep, $3::bigint[] as ids, null as nothing,"
+        " $4::bytea as raw",
         moment.astimezone(timezone(timedelta(hours=5))),
         deep,
         [1, 2],
@@ -190,7 +191,7 @@ async def test_a_login_that_is_refused_is_not_tried_again(postgres, wrong):
     url = postgres.server.url("nowhere" if wrong == "database" else "postgres")
     if wrong == "user":
         url = url.replace("motorpool@", "stranger@")
-    with trio.fail_after(20), pytest.raises(SetupFailed, match="the database refuses us: .* does not exist"):
+    with trio.fail_after(20), pytest.raises(SetupFailed, match=r"the database refuses us: .* does not exist"):
         async with opened(url):
             pass
 
@@ -208,6 +209,13 @@ async def test_a_password_is_in_no_error_and_no_picture(tmp_path):
         async with opened(url, start_seconds=0.1):
             pass
     assert "s3cret" not in str(failed.value) + repr(failed.value.__cause__)
+
+
+async def test_a_loose_end_in_the_driver_is_logged_and_ends_nothing(database, caplog):
+    database._loop.call_exception_handler({"message": "never retrieved", "exception": OSError("lost")})
+    await trio.testing.wait_all_tasks_blocked()
+    await database.check()
+    assert "never retrieved: OSError('lost')" in caplog.text
 
 
 async def test_it_is_quiet_about_what_is_going_on(database):

@@ -58,6 +58,13 @@ async def store(database, number):
             return
 
 
+async def until(holds):
+    """Wait for something that nobody tells us of."""
+    with trio.fail_after(60):
+        while not holds():  # noqa: ASYNC110 - what other processes do has no Event
+            await trio.sleep(0.001)
+
+
 async def back(database):
     """Wait until the database answers again."""
     with trio.fail_after(60):
@@ -122,8 +129,7 @@ async def test_all_processes_killed_under_load_and_not_a_row_is_lost_or_doubled(
                 for first in (1, 1001, 2001):
                     nursery.start_soon(write, first)
                 for level in (20, 90):
-                    while done < level:
-                        await trio.sleep(0.001)
+                    await until(lambda level=level: done >= level)
                     for pid in leftovers.processes(data / "postgres"):
                         os.kill(pid, signal.SIGKILL)
         ids = [row[0] for row in await database.fetch("select id from positions order by id")]
@@ -135,9 +141,7 @@ async def test_calls_fail_at_once_while_the_server_is_down(data, monkeypatch):
     async with opened(data) as database:
         monkeypatch.setattr("motorpool.storage.embedded._PAUSES", (0.5, 0.5))
         os.kill(database.server.pid, signal.SIGKILL)
-        with trio.fail_after(20):
-            while database.server.up:
-                await trio.sleep(0.001)
+        await until(lambda: not database.server.up)
         assert not database.available
         with trio.fail_after(0.4), pytest.raises(StorageUnavailable, match="started again"):
             await database.check()
@@ -192,7 +196,7 @@ async def test_what_a_killed_run_left_is_stopped_and_nothing_acknowledged_is_los
     async with opened(data) as database:
         assert int(left) not in leftovers.processes(data / "postgres")
         assert await database.fetch_value("select value from keys") == b"b"
-        assert not Path(socket_folder).exists()
+        assert not await trio.Path(socket_folder).exists()
 
 
 async def test_a_mark_with_the_number_of_another_program_does_not_stop_the_start(data):
@@ -222,7 +226,7 @@ async def test_a_folder_that_is_no_cluster_is_named(tmp_path):
 async def test_a_start_that_fails_says_why_and_frees_the_folder(data):
     (data / "postgres" / "global" / "pg_control").unlink()
     for _ in range(2):
-        with pytest.raises(SetupFailed, match="PostgreSQL ended at its start: .*pg_control"):
+        with pytest.raises(SetupFailed, match=r"PostgreSQL ended at its start: .*pg_control"):
             async with opened(data):
                 pass
 
@@ -284,11 +288,18 @@ async def test_an_ordinary_user_starts_it_too():
         shutil.rmtree(folder)
 
 
+def mounted(*words):
+    return subprocess.run(["mount", *map(str, words)], check=False, capture_output=True).returncode == 0
+
+
+def unmount(folder):
+    subprocess.run(["umount", str(folder)], check=False)
+
+
 async def test_a_full_disk_is_survived_and_nothing_acknowledged_is_lost(data, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=110m,mode=0755", "tmpfs", str(small)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+    if os.geteuid() != 0 or not mounted("-t", "tmpfs", "-o", "size=110m,mode=0755", "tmpfs", small):
         pytest.skip("no small disk can be made here")
     try:
         shutil.move(data, small / "data")
@@ -307,10 +318,10 @@ async def test_a_full_disk_is_survived_and_nothing_acknowledged_is_lost(data, tm
                         reason = str(error)
             assert len(kept) >= 3
             # Somebody makes room.
-            subprocess.run(["mount", "-o", "remount,size=400m", str(small)], check=True)
+            assert mounted("-o", "remount,size=400m", small)
             await back(database)
             names = [row[0] for row in await database.fetch("select name from keys")]
             assert set(kept) <= set(names)
             await database.execute("insert into keys values ('more', $1)", os.urandom(1_000_000))
     finally:
-        subprocess.run(["umount", str(small)], check=False)
+        unmount(small)

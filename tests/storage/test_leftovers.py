@@ -1,7 +1,25 @@
 import os
 import subprocess
 
+import pytest
+
 from motorpool.storage import leftovers
+
+
+@pytest.fixture
+def dead():
+    """The number of a process that has ended."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    """A process in the folder that is no PostgreSQL."""
+    with subprocess.Popen(["sleep", "60"], cwd=tmp_path) as process:
+        yield process
+        process.kill()
 
 
 async def test_an_empty_folder_has_nothing_left_in_it(tmp_path):
@@ -9,24 +27,18 @@ async def test_an_empty_folder_has_nothing_left_in_it(tmp_path):
     assert not await leftovers.clear(tmp_path, seconds=1)
 
 
-async def test_the_mark_of_a_dead_postmaster_is_removed(tmp_path):
-    with subprocess.Popen(["true"]) as gone:
-        gone.wait()
-    (tmp_path / "postmaster.pid").write_text(f"{gone.pid}\n{tmp_path}\n")
+async def test_the_mark_of_a_dead_postmaster_is_removed(tmp_path, dead):
+    (tmp_path / "postmaster.pid").write_text(f"{dead}\n{tmp_path}\n")
     assert not await leftovers.clear(tmp_path, seconds=1)
     assert not (tmp_path / "postmaster.pid").exists()
 
 
-async def test_a_program_that_got_the_number_since_is_spared(tmp_path):
-    with subprocess.Popen(["sleep", "60"], cwd=tmp_path) as other:
-        try:
-            (tmp_path / "postmaster.pid").write_text(f"{other.pid}\n{tmp_path}\n")
-            assert leftovers.processes(tmp_path) == []
-            await leftovers.clear(tmp_path, seconds=1)
-            assert other.poll() is None
-            assert not (tmp_path / "postmaster.pid").exists()
-        finally:
-            other.kill()
+async def test_a_program_that_got_the_number_since_is_spared(tmp_path, stranger):
+    (tmp_path / "postmaster.pid").write_text(f"{stranger.pid}\n{tmp_path}\n")
+    assert leftovers.processes(tmp_path) == []
+    await leftovers.clear(tmp_path, seconds=1)
+    assert stranger.poll() is None
+    assert not (tmp_path / "postmaster.pid").exists()
 
 
 async def test_a_mark_that_makes_no_sense_is_no_process(tmp_path):

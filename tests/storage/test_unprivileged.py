@@ -75,7 +75,7 @@ async def test_where_nobody_can_enter_the_line_names_the_folder(open_folder, pat
 
 
 @as_root
-async def test_data_changes_hands_with_all_that_is_in_it(open_folder):
+def test_data_changes_hands_with_all_that_is_in_it(open_folder):
     (open_folder / "sub").mkdir()
     (open_folder / "sub" / "file").write_text("x")
     (open_folder / "sub" / "link").symlink_to("/etc/hostname")

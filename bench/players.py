@@ -1,0 +1,108 @@
+"""Players of a live playlist that count what a viewer would notice: Chromium with hls.js, and ffmpeg."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import msgspec
+
+from motorpool.bench.options import BenchError
+
+GAP_SECONDS = 6.0
+"""ffmpeg plays a segment as soon as it has it; without anything new for three of them it stands still."""
+START_SECONDS = 90.0
+"""Allowed for a player to start and to end, beside the time that it plays."""
+
+
+class Played(msgspec.Struct, frozen=True):
+    """What became of a play."""
+
+    seconds: float
+    """Of the stream that were shown."""
+    stalls: int
+    complaints: tuple[str, ...]
+
+
+def play_in_chromium(url: str, email: str, password: str, seconds: float) -> Played:
+    """Play the first vehicle's camera on the server's own page.
+
+    Raises:
+        BenchError: there is no Chromium or Playwright, or the page does not come to play.
+    """
+    command = [sys.executable, "-m", "motorpool.bench.load.browser", url, email, "--seconds", str(seconds)]
+    try:
+        told = subprocess.run(
+            command,
+            env=os.environ | {"MOTORPOOL_BROWSER_PASSWORD": password},
+            capture_output=True,
+            text=True,
+            timeout=seconds + START_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError("Chromium: the page does not come to its end") from None
+    if told.returncode != 0:
+        last = (told.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise BenchError(f"Chromium: {last}")
+    found = json.loads(told.stdout.splitlines()[-1])
+    return Played(found["played_seconds"], found["stalls"], tuple(found["complaints"]))
+
+
+def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Played:
+    """Decode the live playlist with ffmpeg for so many seconds of the wall's clock.
+
+    Raises:
+        BenchError: there is no ffmpeg, or it does not come to play.
+    """
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise BenchError("the ffmpeg program is not installed")
+    secret = base64.b64encode(f"{email}:{password}".encode()).decode()
+    command = [program, "-nostdin", "-loglevel", "warning", "-stats_period", "0.5", "-progress", "pipe:1"]
+    command += ["-headers", f"Authorization: Basic {secret}\r\n", "-i", url, "-f", "null", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        complaints: list[str] = []
+        ear = threading.Thread(target=_keep_lines, args=(process, complaints))
+        ear.start()
+        end = threading.Timer(seconds, process.terminate)
+        end.start()
+        shown, stalls = _follow(process)
+        end.cancel()
+        process.kill()
+        ear.join()
+    if not shown:
+        raise BenchError(f"ffmpeg shows nothing: {' '.join(complaints[-1:])}")
+    return Played(shown, stalls, tuple(complaints))
+
+
+def _keep_lines(process: subprocess.Popen[str], complaints: list[str]) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        # The decoder's first words about a stream that it joins in the middle are no complaint.
+        if len(complaints) < 100:
+            complaints.append(line.strip())
+
+
+def _follow(process: subprocess.Popen[str]) -> tuple[float, int]:
+    """Read ffmpeg's progress to its end: seconds shown, and gaps in which nothing came."""
+    assert process.stdout is not None
+    first: float | None = None
+    shown, stalls, grown = 0.0, 0, time.monotonic()
+    for line in process.stdout:
+        name, _, value = line.strip().partition("=")
+        if name != "out_time_us" or not value.lstrip("-").isdecimal():
+            continue
+        at = int(value) / 1e6
+        if first is None:
+            first = at
+        if at - first > shown:
+            # The wait for the first picture is the start, not a stall.
+            if shown and time.monotonic() - grown > GAP_SECONDS:
+                stalls += 1
+            shown, grown = at - first, time.monotonic()
+    return shown, stalls

@@ -1,0 +1,107 @@
+"""What reading device bytes costs, without any server around it."""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from motorpool.bench import footage
+from motorpool.bench.figures import Report
+from motorpool.bench.load.messages import LocationMessages
+from motorpool.bench.options import BenchError, Options, Step
+from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.devices.osmand import OsmAnd
+from motorpool.codecs.media.jt1078 import Jt1078
+from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.codecs.reports import PositionReport
+
+NAME = "codecs"
+TITLE = "bytes to reports and access units, in one thread"
+STEPS = 3
+RUNS = 5
+"""Of which the median counts."""
+MESSAGES = 1000
+READ_BYTES = 16 * 1024
+"""As much as a busy media socket gives at once."""
+FIRST = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def run(options: Options, report: Report, step: Step) -> None:
+    """Read positions of JT/T 808 and OsmAnd, and media packets."""
+    seconds = options.span(1.0)
+    step("JT/T 808")
+    frames = _frames(modern=False)
+    read, receipts = _positions(Jt808(), frames)
+    if read != MESSAGES:
+        raise BenchError(f"{read} of {MESSAGES} positions were read")
+    metric = "JT/T 808 location of 7 items"
+    report.add(NAME, metric, _cost_us(lambda: _positions(Jt808(), frames), seconds), "µs")
+    report.add(NAME, f"{metric}, 2019", _cost_us(lambda: _positions(Jt808(), _MODERN), seconds), "µs")
+    codec = Jt808()
+    _positions(codec, frames)
+    report.add(NAME, "JT/T 808 acknowledgement", _cost_us(lambda: codec.acknowledge(receipts), seconds), "µs")
+    step("OsmAnd")
+    requests = [_OSMAND] * MESSAGES
+    report.add(NAME, "OsmAnd query", _cost_us(lambda: _requests(requests), seconds), "µs")
+    step("JT/T 1078")
+    pieces = _media_pieces()
+    stream_us = _cost_us(lambda: _units(pieces), seconds) * MESSAGES
+    report.add(NAME, "JT/T 1078 second of 1 Mbit/s", stream_us / footage.LOOP_SECONDS / 1000, "ms")
+
+
+def _frames(*, modern: bool) -> list[bytes]:
+    messages = LocationMessages(FIRST)
+    head = messages.head("13900000001", modern=modern)
+    return [messages.frame(head, number) for number in range(MESSAGES)]
+
+
+_MODERN = _frames(modern=True)
+_OSMAND = (
+    b"GET /?id=phone-1&lat=52.516280&lon=13.377700&timestamp=1772323200&speed=8.21&bearing=38.0&altitude=34.0"
+    b"&accuracy=6.0&batt=81 HTTP/1.1\r\nHost: 127.0.0.1:5055\r\nUser-Agent: OsmAnd\r\n\r\n"
+)
+
+
+def _positions(codec: Jt808, frames: Sequence[bytes]) -> tuple[int, list[int | bytes | str]]:
+    """Read frame by frame, as a terminal with one message outstanding sends them."""
+    receipts = []
+    for frame in frames:
+        for report in codec.receive(frame):
+            if isinstance(report, PositionReport) and report.receipt is not None:
+                receipts.append(report.receipt)
+    return len(receipts), receipts
+
+
+def _requests(requests: Sequence[bytes]) -> None:
+    codec = OsmAnd()
+    for request in requests:
+        receipts = [
+            report.receipt
+            for report in codec.receive(request)
+            if isinstance(report, PositionReport) and report.receipt is not None
+        ]
+        codec.acknowledge(receipts)
+
+
+def _media_pieces() -> list[bytes]:
+    sender = Jt1078Sender("13900000001")
+    content = b"".join(sender.encode(shot.unit(1, 0, 0)) for shot in footage.film_loop())
+    return [content[start : start + READ_BYTES] for start in range(0, len(content), READ_BYTES)]
+
+
+def _units(pieces: Sequence[bytes]) -> int:
+    codec = Jt1078()
+    return sum(isinstance(unit, AccessUnit) for piece in pieces for unit in codec.receive(piece))
+
+
+def _cost_us(act: Callable[[], object], seconds: float) -> float:
+    """Time an act on MESSAGES messages: the median of some runs, for one message."""
+    costs = []
+    for _ in range(RUNS):
+        rounds, begun = 0, time.perf_counter()
+        while (elapsed := time.perf_counter() - begun) < seconds / RUNS or not rounds:
+            act()
+            rounds += 1
+        costs.append(elapsed / rounds / MESSAGES * 1e6)
+    return statistics.median(costs)
