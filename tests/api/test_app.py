@@ -1,6 +1,5 @@
 import json
 
-import pytest
 import trio
 
 from motorpool.api.settings import HttpSettings
@@ -58,9 +57,9 @@ async def test_a_body_past_the_limit_is_413(starting):
         ).status == 413
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"null", b"[]", b"\xff\xfe", b'{"name":' + b"[" * 5000])
-async def test_a_body_that_is_no_record_is_400(served, body):
-    assert (await served.admin.post("/devices", data=body)).status == 400
+async def test_a_body_that_is_no_record_is_400(served):
+    for body in [b"", b"{", b"null", b"[]", b"\xff\xfe", b'{"name":' + b"[" * 5000]:
+        assert (await served.admin.post("/devices", data=body)).status == 400
 
 
 async def test_while_the_database_is_away_calls_are_503_with_retry_after_and_health_is_500(

@@ -1,5 +1,3 @@
-import pytest
-
 from motorpool.api.settings import HttpSettings
 
 
@@ -13,10 +11,10 @@ async def test_this_machine_reads_figures_of_actors_and_requests(served):
     assert 'kind="directory"' in answer.text
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"])
-async def test_a_forwarded_request_is_refused(served, header):
-    answer = await served.client().call("GET", "/metrics", headers={header: "127.0.0.1"})
-    assert answer.status == 403
+async def test_a_forwarded_request_is_refused(served):
+    for header in ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"]:
+        answer = await served.client().call("GET", "/metrics", headers={header: "127.0.0.1"})
+        assert answer.status == 403
 
 
 async def test_another_machine_is_refused_unless_its_network_is_allowed(starting):

@@ -1,6 +1,3 @@
-import pytest
-
-
 async def test_a_command_to_an_offline_device_is_queued_with_202(served, database):
     number = await served.device(served.admin, "1")
     answer = await served.admin.post(
@@ -26,9 +23,9 @@ async def test_the_device_may_be_named_as_text(served):
     assert answer.status == 202, answer.text
 
 
-@pytest.mark.parametrize(
-    ("sent", "why"),
-    [
+async def test_what_cannot_be_sent_or_kept_is_400_with_the_reason(served):
+    number = await served.device(served.admin, "1")
+    for sent, why in [
         ({"type": "engineStop", "attributes": {"noQueue": True}}, "offline"),
         ({"type": "engineStop", "textChannel": True}, "SMS"),
         ({}, "type"),
@@ -37,13 +34,10 @@ async def test_the_device_may_be_named_as_text(served):
         ({"type": "videoStart", "attributes": {"channel": "one"}}, "channel"),
         ({"type": "videoStop", "attributes": {"channel": True}}, "channel"),
         ({"type": 5}, "type"),
-    ],
-)
-async def test_what_cannot_be_sent_or_kept_is_400_with_the_reason(served, sent, why):
-    number = await served.device(served.admin, "1")
-    answer = await served.admin.post("/commands/send", json={"deviceId": number, **sent})
-    assert answer.status == 400
-    assert why in answer.text
+    ]:
+        answer = await served.admin.post("/commands/send", json={"deviceId": number, **sent})
+        assert answer.status == 400
+        assert why in answer.text
 
 
 async def test_a_device_of_others_or_none_is_400(served):

@@ -1,6 +1,3 @@
-import pytest
-
-
 async def test_linking_twice_and_unlinking_what_is_not_linked_are_harmless(served):
     ann = await served.user("ann")
     number = await served.device(served.admin, "1")
@@ -13,9 +10,8 @@ async def test_linking_twice_and_unlinking_what_is_not_linked_are_harmless(serve
     assert (await ann.get(f"/devices/{number}")).status == 404
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+async def test_what_is_no_link_of_two_known_kinds_owner_first_is_400(served):
+    for body in [
         {},
         {"userId": 1},
         {"deviceId": 1, "userId": 1},
@@ -28,10 +24,8 @@ async def test_linking_twice_and_unlinking_what_is_not_linked_are_harmless(serve
         {"userId": 1, "deviceId": 2**63},
         {"userId": 1, "deviceId": -1},
         {"userId": 1.5, "deviceId": 1},
-    ],
-)
-async def test_what_is_no_link_of_two_known_kinds_owner_first_is_400(served, body):
-    assert (await served.admin.post("/permissions", json=body)).status == 400
+    ]:
+        assert (await served.admin.post("/permissions", json=body)).status == 400
 
 
 async def test_keys_are_read_whatever_their_case(served):
@@ -81,11 +75,9 @@ async def test_bulk_links_one_kind_in_order_and_keeps_what_was_done_before_a_ref
     assert (await ann.get("/devices")).json() == []
 
 
-@pytest.mark.parametrize(
-    "query", ["", "?userId=1", "?userId=0&deviceId=0", "?deviceId=1&userId=1", "?userId=x&deviceId=1"]
-)
-async def test_asking_for_links_needs_two_kinds_owner_first_and_one_id(served, query):
-    assert (await served.admin.get(f"/permissions{query}")).status == 400
+async def test_asking_for_links_needs_two_kinds_owner_first_and_one_id(served):
+    for query in ["", "?userId=1", "?userId=0&deviceId=0", "?deviceId=1&userId=1", "?userId=x&deviceId=1"]:
+        assert (await served.admin.get(f"/permissions{query}")).status == 400
 
 
 async def test_only_administrators_list_links(served):
