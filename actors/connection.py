@@ -234,7 +234,7 @@ class Connection(Actor[ConnectionMessage]):
 
     def _introduce(self) -> None:
         if self._device is not None:
-            self._device.tell_nowait(self._connected())
+            self._device.offer(self._connected())
 
     async def _look_up(self, login: Login) -> Device | None:
         device = await find_device(self._database, login.unique_ids)
@@ -261,7 +261,7 @@ class Connection(Actor[ConnectionMessage]):
 
     def _leave_device(self) -> None:
         if self._device is not None:
-            self._device.tell_nowait(Disconnected(self._ref))
+            self._device.offer(Disconnected(self._ref))
             self._device = None
             self._unique_ids = ()
 

@@ -47,7 +47,7 @@ from motorpool.actors.uplink import (
 )
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import MediaAddress, Order, PositionReport
-from motorpool.runtime import Actor, ActorError, ActorStopped, DynamicSpec, Failure, MailboxFull, Ref, Restart
+from motorpool.runtime import Actor, ActorError, DynamicSpec, Failure, MailboxFull, Ref, Restart
 from motorpool.storage import commands, device_states, devices, positions
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -177,8 +177,10 @@ class DeviceActor(Actor[DeviceMessage]):
     async def _deliver_then_store(self, message: PositionReported) -> None:
         queued = await self._take()
         if queued is not None:
-            message.connection.tell_nowait(Deliver(str(queued.attributes.get("data", ""))))
-            self._tell_delivered(queued)
+            if message.connection.offer(Deliver(str(queued.attributes.get("data", "")))):
+                self._tell_delivered(queued)
+            else:
+                self.context.log.warning("queued command %s not sent: the connection has ended", queued.id)
         waits = self._store(message.report, message.protocol, message.connection)
         if waits is not None:
             await waits
@@ -289,7 +291,7 @@ class DeviceActor(Actor[DeviceMessage]):
     def _announce(self, status: str) -> None:
         self._status = status
         self._told_at = self.context.clock.monotonic()
-        self.context.system.ref(DIRECTORY).tell_nowait(
+        self.context.system.ref(DIRECTORY).offer(
             DeviceSeen(LiveDevice(self._device_id, status, self._last_update, 0))
         )
 
@@ -309,24 +311,21 @@ class DeviceActor(Actor[DeviceMessage]):
         self._local_host = message.local_host
         if older is not None and older != message.connection:
             self.context.log.warning("connected again from %s: the older connection is closed", message.peer)
-            older.tell_nowait(Close("replaced by a newer connection of the same device"))
+            older.offer(Close("replaced by a newer connection of the same device"))
         self._configure()
         self._come_alive(self.context.clock.now(), announce=True)
         return self._drain_queue() if self._queue else None
 
     def _ask_who(self, connection: Ref[ConnectionMessage]) -> None:
         """After a crash: whoever brings a position is connected, and tells us anew."""
-        try:
-            connection.tell_nowait(Introduce())
-        except ActorStopped:
-            return  # its last words came after its end
+        connection.offer(Introduce())
 
     def _configure(self) -> None:
         """Tell the connection what the operator set; a zone taken away is the protocol's again."""
         zone = str(self._row.attributes.get("decoder.timezone", "")) if self._row is not None else ""
         if self._connection is not None and zone != self._zone:
             self._zone = zone
-            self._connection.tell_nowait(Configure(zone))
+            self._connection.offer(Configure(zone))
 
     def _disconnected(self, message: Disconnected) -> None:
         if self._connection == message.connection:
@@ -350,7 +349,7 @@ class DeviceActor(Actor[DeviceMessage]):
             or self._row.disabled
             or (self._row.expiration_time is not None and self._row.expiration_time <= now)
         ):
-            self._connection.tell_nowait(Close("the device was deleted, disabled or has expired"))
+            self._connection.offer(Close("the device was deleted, disabled or has expired"))
         else:
             self._configure()
 
@@ -398,7 +397,7 @@ class DeviceActor(Actor[DeviceMessage]):
         )
         if kind in VIDEO_COMMANDS:
             # Told before the bytes go out: the media connection may be faster than any answer.
-            self.context.system.ref(MEDIA_REQUESTS).tell_nowait(
+            self.context.system.ref(MEDIA_REQUESTS).offer(
                 MediaAsked(self._device_id, self._row.unique_id, attributes, VIDEO_COMMANDS[kind], self._peer)
             )
         try:
@@ -413,9 +412,7 @@ class DeviceActor(Actor[DeviceMessage]):
             return
         channel = channel_of(message.attributes)
         stream = self.context.system.ref(STREAM, (self._device_id, channel))
-        try:
-            stream.tell_nowait(Held() if message.type == "videoStart" else Released())
-        except MailboxFull:
+        if not stream.offer(Held() if message.type == "videoStart" else Released()):
             self.context.log.warning("the stream of channel %d is too busy to be told", channel)
 
     async def _drain_queue(self) -> None:
@@ -491,9 +488,7 @@ class DeviceActor(Actor[DeviceMessage]):
         )
 
     def _store_events(self, *happened: Event) -> None:
-        try:
-            self._writer.tell_nowait(AppendEvents(happened))
-        except MailboxFull:
+        if not self._writer.offer(AppendEvents(happened)):
             self.context.log.warning("dropped %d events: the writer is full", len(happened))
 
 

@@ -192,7 +192,7 @@ class Directory(Actor[DirectoryMessage]):
         for device_id in device_ids:
             device = self.context.system.ref(DEVICE, device_id)
             if device.alive:
-                device.tell_nowait(DeviceEdited())
+                device.offer(DeviceEdited())
         try:
             alive = await device_states.existing(self._database, device_ids)
         except StorageError as error:

@@ -80,7 +80,7 @@ class MediaConnection(Actor[ConnectionMessage]):
             if self._tap is not None:
                 self._tap.closed()
             for stream in self._streams.values():
-                stream.tell_nowait(PublisherLeft(self.context.ref))
+                stream.offer(PublisherLeft(self._ref))
             self.context.log.info("media connection from %s ended: %s", wire.peer, wire.reason)
 
     async def _pass_on(self, units: list[AccessUnit]) -> None:

@@ -18,7 +18,7 @@ import trio
 from motorpool.actors.downlink import ConnectionMessage, Stored
 from motorpool.actors.topics import EVENTS, POSITIONS
 from motorpool.codecs.reports import Receipt
-from motorpool.runtime import Actor, ActorStopped, ChildSpec, Kind, MailboxFull, Ref
+from motorpool.runtime import Actor, ChildSpec, Kind, Ref
 from motorpool.storage import positions
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError, StorageUnavailable
@@ -187,10 +187,8 @@ class PositionWriter(Actor[WriterMessage]):
             else:
                 known[1].append(message.receipt)
         for connection, of_connection in receipts.values():
-            try:
-                connection.tell_nowait(Stored(tuple(of_connection)))
-            except (ActorStopped, MailboxFull):
-                continue  # it has gone: the device will send again and the position is stored anyway
+            # One that has gone will send again; the position is stored anyway.
+            connection.offer(Stored(tuple(of_connection)))
         system = self.context.system
         if appended:
             system.topic(POSITIONS).publish(tuple(message.position for message in appended))

@@ -7,7 +7,7 @@ import msgspec
 import trio
 
 from motorpool.codecs import recording
-from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Ref
+from motorpool.runtime import Actor, ChildSpec, Kind, Ref
 
 __all__ = ["RECORDER", "Recorder", "Tap", "recorder_spec"]
 
@@ -45,10 +45,7 @@ class Tap:
         self._tell(recording.closed(self._connection, trio.current_time()))
 
     def _tell(self, packed: bytes) -> None:
-        try:
-            self._recorder.tell_nowait(Chunk(packed))
-        except ActorError:
-            return  # a recording is never worth a device's connection
+        self._recorder.offer(Chunk(packed))  # a recording is never worth a device's connection
 
 
 class Recorder(Actor[Chunk]):

@@ -336,7 +336,7 @@ class Stream(Actor[StreamMessage]):
     def _close_publisher(self, reason: str) -> None:
         if self._publisher is not None:
             publisher, self._publisher = self._publisher, None
-            publisher.tell_nowait(Close(reason))
+            publisher.offer(Close(reason))
 
     async def _command(self, kind: str) -> bool:
         device = self.context.system.ref(DEVICE, self._device_id)

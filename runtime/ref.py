@@ -118,6 +118,14 @@ class Ref(Generic[M_contra]):
         else:
             raise MailboxFull(self.path, cell.mailbox.size)
 
+    def offer(self, message: M_contra) -> bool:
+        """As `tell_nowait`, but say whether it was accepted: for an actor that may well be gone or full."""
+        try:
+            self.tell_nowait(message)
+        except (ActorStopped, MailboxFull):
+            return False
+        return True
+
     async def ask(self, request: Request[T], seconds: float = 5.0) -> T:
         """Hand over `request` and wait for the answer, `seconds` in all, the wait for room included.
 

@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.02
 _INITDB_SECONDS = 120.0
 _LEFTOVER_SECONDS = 20.0
+_QUIT_SECONDS = 2.0
 _PAUSES = (0.1, 5.0)
 """First and longest pause before a dead server is started again."""
 _LOG_BYTES = 16 * 1024 * 1024
@@ -165,7 +166,7 @@ class EmbeddedServer:
         self.up = False
         process = self._process
         if process is not None:
-            for sign, seconds in ((signal.SIGINT, self._stop_seconds), (signal.SIGQUIT, 2.0)):
+            for sign, seconds in ((signal.SIGINT, self._stop_seconds), (signal.SIGQUIT, _QUIT_SECONDS)):
                 if process.returncode is None:
                     process.send_signal(sign)
                     with trio.move_on_after(seconds):

@@ -494,3 +494,23 @@ async def test_a_deferred_answer_fails_when_the_actor_ends_first(
             await running.ref.tell(end)
         await failed.wait()
         assert trio.current_time() - begin < 1
+
+
+async def test_offer_says_whether_it_was_accepted() -> None:
+    built: list[Gated] = []
+
+    def build(_: int) -> Gated:
+        built.append(Gated())
+        return built[-1]
+
+    spec = devices(build, mailbox_size=1, start_on_message=False)
+    async with open_tree(spec) as system:
+        ref = system.ref(DEVICE, 1)
+        assert ref.offer("nobody is there") is False
+        await system.start(DEVICE, 1, lambda: build(1))
+        assert ref.offer("handled at once") is True
+        assert ref.offer("waits in the mailbox") is True
+        assert ref.offer("finds no room") is False
+        built[0].gate.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert built[0].messages == ["handled at once", "waits in the mailbox"]

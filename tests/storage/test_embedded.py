@@ -26,8 +26,8 @@ def opened(data, **settings):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A data folder with a migrated database, to be copied."""
+def data(tmp_path_factory):
+    """A data folder with a migrated database, not running; tests leave it sound."""
     data = tmp_path_factory.mktemp("made")
 
     async def make():
@@ -39,10 +39,10 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def data(made, tmp_path):
-    """A data folder of the test's own, not running."""
+def own_data(data, tmp_path):
+    """A copy of it for a test that does not."""
     copy = tmp_path / "data"
-    shutil.copytree(made, copy)
+    shutil.copytree(data, copy)
     return copy
 
 
@@ -100,10 +100,10 @@ async def test_a_new_folder_gets_a_durable_server_that_the_next_start_finds_agai
         assert await database.fetch_value("select value from keys") == b"b"
 
 
-async def test_a_data_path_of_150_characters_works(data, tmp_path):
+async def test_a_data_path_of_150_characters_works(own_data, tmp_path):
     long = tmp_path / "x" / ("y" * 150)
     long.parent.mkdir()
-    data.rename(long)
+    own_data.rename(long)
     assert len(str(long)) >= 150
     async with opened(long) as database:
         await database.check()
@@ -156,7 +156,8 @@ async def test_one_killed_backend_costs_no_more_than_a_moment(data):
         await back(database)
 
 
-async def test_a_server_that_hangs_at_its_stop_is_ended_all_the_same(data):
+async def test_a_server_that_hangs_at_its_stop_is_ended_all_the_same(data, monkeypatch):
+    monkeypatch.setattr("motorpool.storage.embedded._QUIT_SECONDS", 0.2)
     server = EmbeddedServer(data, stop_seconds=0.2)
     await server.start()
     for pid in leftovers.processes(data / "postgres"):
@@ -183,7 +184,7 @@ async def test_what_a_killed_run_left_is_stopped_and_nothing_acknowledged_is_los
         "    now = datetime.datetime(2026, 6, 15, tzinfo=datetime.UTC)\n"
         "    settings = DatabaseSettings(data=pathlib.Path(sys.argv[1]))\n"
         "    async with open_database(settings, clock_now=lambda: now) as database:\n"
-        "        await database.execute(\"insert into keys values ('a', 'b')\")\n"
+        "        await database.execute(\"insert into keys values ('left', 'b')\")\n"
         "        print(database.server.pid, database.server.socket_folder, flush=True)\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "trio.run(main)\n"
@@ -195,7 +196,7 @@ async def test_what_a_killed_run_left_is_stopped_and_nothing_acknowledged_is_los
     assert int(left) in leftovers.processes(data / "postgres")
     async with opened(data) as database:
         assert int(left) not in leftovers.processes(data / "postgres")
-        assert await database.fetch_value("select value from keys") == b"b"
+        assert await database.fetch_value("select value from keys where name = 'left'") == b"b"
         assert not await trio.Path(socket_folder).exists()
 
 
@@ -205,10 +206,10 @@ async def test_a_mark_with_the_number_of_another_program_does_not_stop_the_start
         await database.check()
 
 
-async def test_data_of_another_major_version_names_both_and_the_way(data):
-    (data / "postgres" / "PG_VERSION").write_text("17\n")
+async def test_data_of_another_major_version_names_both_and_the_way(own_data):
+    (own_data / "postgres" / "PG_VERSION").write_text("17\n")
     with pytest.raises(SetupFailed) as failed:
-        async with opened(data):
+        async with opened(own_data):
             pass
     text = str(failed.value)
     assert "written by PostgreSQL 17, this release brings 18" in text
@@ -223,11 +224,11 @@ async def test_a_folder_that_is_no_cluster_is_named(tmp_path):
             pass
 
 
-async def test_a_start_that_fails_says_why_and_frees_the_folder(data):
-    (data / "postgres" / "global" / "pg_control").unlink()
+async def test_a_start_that_fails_says_why_and_frees_the_folder(own_data):
+    (own_data / "postgres" / "global" / "pg_control").unlink()
     for _ in range(2):
         with pytest.raises(SetupFailed, match=r"PostgreSQL ended at its start: .*pg_control"):
-            async with opened(data):
+            async with opened(own_data):
                 pass
 
 
@@ -296,13 +297,13 @@ def unmount(folder):
     subprocess.run(["umount", str(folder)], check=False)
 
 
-async def test_a_full_disk_is_survived_and_nothing_acknowledged_is_lost(data, tmp_path):
+async def test_a_full_disk_is_survived_and_nothing_acknowledged_is_lost(own_data, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     if os.geteuid() != 0 or not mounted("-t", "tmpfs", "-o", "size=110m,mode=0755", "tmpfs", small):
         pytest.skip("no small disk can be made here")
     try:
-        shutil.move(data, small / "data")
+        shutil.move(own_data, small / "data")
         async with opened(small / "data", statement_seconds=5) as database:
             kept = []
             reason = ""
