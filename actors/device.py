@@ -60,6 +60,8 @@ FUTURE = timedelta(days=1)
 """A fix that far ahead of us is kept but never the latest (decisions 22)."""
 NO_FIX = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
 """Fix time of a message without a location from a device that never had one (protocols 0)."""
+STATUS_LOOKS = 10
+"""How often within the status time-out a device is looked at; `unknown` comes that much late."""
 RELOAD_SECONDS = 5.0
 """Until another try where the database was away."""
 LAST_UPDATE_SECONDS = 1.0
@@ -87,6 +89,7 @@ class DeviceActor(Actor[DeviceMessage]):
         "_status",
         "_status_timeout",
         "_told_at",
+        "_was_heard",
         "_watched",
         "_writer",
         "_zone",
@@ -117,6 +120,7 @@ class DeviceActor(Actor[DeviceMessage]):
         self._last_update: datetime | None = None
         self._heard_at = 0.0
         self._told_at = 0.0
+        self._was_heard = False
         self._watched = False
         self._zone = ""
 
@@ -265,28 +269,31 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def _come_alive(self, now: datetime, *, announce: bool) -> None:
         """Online, and heard of just now; a stored position announces the new last update by itself."""
-        moment = self.context.clock.monotonic()
-        self._heard_at = moment
+        self._was_heard = True
         self._last_update = now
         if self._status != "online":
             self._announce("online")
             if not self._watched:
                 self._watched = True
-                self.context.after(self._status_timeout, StatusDue())
-        elif announce and moment - self._told_at >= LAST_UPDATE_SECONDS:
+                self._heard_at = self.context.clock.monotonic()
+                self.context.after(self._status_timeout / STATUS_LOOKS, StatusDue())
+        elif announce and self.context.clock.monotonic() - self._told_at >= LAST_UPDATE_SECONDS:
             self._announce("online")
 
     def _status_due(self) -> None:
-        """One timer a device, armed while it is online and told late rather than moved at each message."""
+        """One timer a device, while it is online: a message costs no look at the clock."""
         self._watched = False
         if self._status != "online":
             return
-        left = self._heard_at + self._status_timeout - self.context.clock.monotonic()
-        if left > 0:
-            self._watched = True
-            self.context.after(left, StatusDue())
-        else:
+        moment = self.context.clock.monotonic()
+        if self._was_heard:
+            self._was_heard = False
+            self._heard_at = moment
+        if moment - self._heard_at >= self._status_timeout:
             self._announce("unknown")
+        else:
+            self._watched = True
+            self.context.after(self._status_timeout / STATUS_LOOKS, StatusDue())
 
     def _announce(self, status: str) -> None:
         self._status = status

@@ -6,7 +6,7 @@ Last updates go to their table now and then (a crash loses at most that much of 
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import assert_never
 
 import msgspec
@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 SAVE_SECONDS = 30.0
-FUTURE_SECONDS = 86_400.0
+FUTURE = timedelta(days=1)
+"""A fix that far ahead is kept but never the latest (decisions 22)."""
 
 
 class DeviceSeen(msgspec.Struct, frozen=True, gc=False):
@@ -125,10 +126,9 @@ class Directory(Actor[DirectoryMessage]):
             device_id = position.device_id
             if device_id in latest:
                 known = latest[device_id]
-                if known is None or position.fix_time >= known.fix_time:
-                    ahead = (position.fix_time - position.server_time).total_seconds()
-                    if ahead <= FUTURE_SECONDS:
-                        latest[device_id] = position
+                is_newer = known is None or position.fix_time >= known.fix_time
+                if is_newer and position.fix_time - position.server_time <= FUTURE:
+                    latest[device_id] = position
             last_update[device_id] = position.server_time
             unsaved.add(device_id)
             touched[device_id] = None

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -47,8 +48,9 @@ def play_in_chromium(url: str, email: str, password: str, seconds: float) -> Pla
     except subprocess.TimeoutExpired:
         raise BenchError("Chromium: the page does not come to its end") from None
     if told.returncode != 0:
-        last = (told.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise BenchError(f"Chromium: {last}")
+        lines = told.stderr.strip().splitlines()
+        named = [line for line in lines if "Error" in line] or lines or ["it said nothing"]
+        raise BenchError(f"Chromium: {named[-1]}")
     found = json.loads(told.stdout.splitlines()[-1])
     return Played(found["played_seconds"], found["stalls"], tuple(found["complaints"]))
 
@@ -64,14 +66,17 @@ def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Playe
         raise BenchError("the ffmpeg program is not installed")
     secret = base64.b64encode(f"{email}:{password}".encode()).decode()
     command = [program, "-nostdin", "-loglevel", "warning", "-stats_period", "0.5", "-progress", "pipe:1"]
-    command += ["-headers", f"Authorization: Basic {secret}\r\n", "-i", url, "-f", "null", "-"]
+    command += ["-headers", f"Authorization: Basic {secret}\r\n", "-i", url]
+    # Times as the camera had them: a player does not insist on a steady rate.
+    command += ["-fps_mode", "passthrough", "-enc_time_base", "demux", "-f", "null", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         complaints: list[str] = []
         ear = threading.Thread(target=_keep_lines, args=(process, complaints))
         ear.start()
         end = threading.Timer(seconds, process.terminate)
         end.start()
-        shown, stalls = _follow(process)
+        assert process.stdout is not None
+        shown, stalls = follow_progress(process.stdout, time.monotonic)
         end.cancel()
         process.kill()
         ear.join()
@@ -83,17 +88,15 @@ def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Playe
 def _keep_lines(process: subprocess.Popen[str], complaints: list[str]) -> None:
     assert process.stderr is not None
     for line in process.stderr:
-        # The decoder's first words about a stream that it joins in the middle are no complaint.
         if len(complaints) < 100:
             complaints.append(line.strip())
 
 
-def _follow(process: subprocess.Popen[str]) -> tuple[float, int]:
+def follow_progress(lines: Iterable[str], monotonic: Callable[[], float]) -> tuple[float, int]:
     """Read ffmpeg's progress to its end: seconds shown, and gaps in which nothing came."""
-    assert process.stdout is not None
     first: float | None = None
-    shown, stalls, grown = 0.0, 0, time.monotonic()
-    for line in process.stdout:
+    shown, stalls, grown = 0.0, 0, monotonic()
+    for line in lines:
         name, _, value = line.strip().partition("=")
         if name != "out_time_us" or not value.lstrip("-").isdecimal():
             continue
@@ -102,7 +105,7 @@ def _follow(process: subprocess.Popen[str]) -> tuple[float, int]:
             first = at
         if at - first > shown:
             # The wait for the first picture is the start, not a stall.
-            if shown and time.monotonic() - grown > GAP_SECONDS:
+            if shown and monotonic() - grown > GAP_SECONDS:
                 stalls += 1
-            shown, grown = at - first, time.monotonic()
+            shown, grown = at - first, monotonic()
     return shown, stalls

@@ -8,12 +8,11 @@ program may use the database meanwhile, and get a plain StorageUnavailable befor
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
@@ -22,6 +21,7 @@ import trio
 import trio_asyncio  # type: ignore[import-untyped]  # it ships no types
 
 from motorpool.storage import migrations, partitions
+from motorpool.storage.bare_errors import BareErrors
 from motorpool.storage.driver_errors import Refusal, translated
 from motorpool.storage.embedded import EmbeddedServer
 from motorpool.storage.errors import SetupFailed, StorageError, StorageUnavailable
@@ -217,7 +217,7 @@ async def open_database(
         SetupFailed: a person must see to something; one line says what. AlreadyRunning is one of these.
         StorageUnavailable: the server did not appear in time.
     """
-    async with _Bare() as bare, _asyncio_loop() as loop:
+    async with BareErrors() as bare, _asyncio_loop() as loop:
         with bare.noting():
             async with _running_server(settings) as server, trio.open_nursery() as nursery:
                 database = Database(settings, loop, server)
@@ -227,7 +227,7 @@ async def open_database(
                 try:
                     with bare.noting():
                         await _set_up(loop, settings, server, clock_now)
-                        await partitions.ensure_partitions(database, clock_now())
+                        await _look_after_partitions(database, clock_now())
                         yield database
                 finally:
                     with trio.CancelScope(shield=True):
@@ -235,37 +235,12 @@ async def open_database(
                     nursery.cancel_scope.cancel()
 
 
-class _Bare:
-    """Lets an exception out as it was raised: the nurseries around it are nobody's affair."""
-
-    def __init__(self) -> None:
-        self._noted: BaseException | None = None
-
-    @contextmanager
-    def noting(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException as error:
-            if self._noted is None:
-                self._noted = error
-            raise
-
-    async def __aenter__(self) -> "_Bare":
-        return self
-
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        noted, inner = self._noted, error
-        while noted is not None and isinstance(inner, BaseExceptionGroup):
-            # A group of the body's own passes through the nurseries as a copy.
-            if isinstance(noted, BaseExceptionGroup) and noted.exceptions == inner.exceptions:
-                raise noted
-            if len(inner.exceptions) != 1:
-                return
-            inner = inner.exceptions[0]
-            if inner is noted:
-                raise noted
+async def _look_after_partitions(database: Database, now: datetime) -> None:
+    try:
+        await partitions.ensure_partitions(database, now)
+    except StorageUnavailable as error:
+        # Another server may be at the table; until the next look rows wait in the open end.
+        _log.warning("partitions not looked after: %s", error)
 
 
 @asynccontextmanager

@@ -1,19 +1,14 @@
-"""Positions: packed and copied in by the writer, read by device and time.
+"""Positions: copied in by the writer, read by device and time."""
 
-COPY in binary takes finished rows, so the hot path pays one `struct.pack` and one JSON for each
-(measured.md, "The hot path, tried whole", 3).
-"""
-
-import struct
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from motorpool.storage import events as event_rows
-from motorpool.storage.cleaning import json_bytes, text_bytes
 from motorpool.storage.errors import Conflict
 from motorpool.storage.id_blocks import take_block
 from motorpool.storage.partitions import drop_before, ensure_partitions
+from motorpool.storage.position_rows import COLUMNS, pack_row, whole
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Event, Position
 
@@ -35,45 +30,6 @@ __all__ = [
     "take_ids",
 ]
 
-COLUMNS = (
-    "id",
-    "device_id",
-    "server_time",
-    "device_time",
-    "fix_time",
-    "latitude",
-    "longitude",
-    "altitude",
-    "speed",
-    "course",
-    "accuracy",
-    "outdated",
-    "valid",
-    "protocol",
-    "address",
-    "network",
-    "geofence_ids",
-    "attributes",
-)
-"""The order of a packed row: what has a fixed width comes first."""
-
-# Column count, then a length and a value for each of five int64, six doubles and two Booleans.
-_FIXED = struct.Struct(">h" + "iq" * 5 + "id" * 6 + "i?" * 2)
-_LENGTH = struct.Struct(">i")
-_NULL = b"\xff\xff\xff\xff"
-_NO_PLACE = _NULL * 3
-"""No address, no network, no geofences: nearly every row."""
-_JSONB = b"\x01"
-_HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
-_TRAILER = b"\xff\xff"
-_INT8_OID = 20
-_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-_DAY = 86_400_000_000
-"""PostgreSQL counts microseconds since 2000."""
-
-_protocols: dict[str, bytes] = {}
-"""Length and bytes of each protocol's name: there are a few hundred."""
-
 _FUTURE = "fix_time <= server_time + interval '1 day'"
 """A fix further ahead is kept but never the latest (decisions 22)."""
 _SELECT = f"select {', '.join(COLUMNS)} from positions"  # noqa: S608 - constants
@@ -84,96 +40,6 @@ _LATEST = (
 )
 _SPAN = "device_id = $1 and fix_time between $2 and $3"
 _PURGE_ROWS = 5000
-
-
-def pack_row(position: Position) -> bytes:
-    """Return the position as a row of a binary COPY in the order of COLUMNS.
-
-    What PostgreSQL cannot hold in text or JSON (NUL, lone surrogates) is replaced.
-    """
-    p = position
-    server = p.server_time - _EPOCH
-    fix = p.fix_time - _EPOCH
-    fix_micros = fix.days * _DAY + fix.seconds * 1_000_000 + fix.microseconds
-    if p.device_time is p.fix_time:
-        device_micros = fix_micros
-    else:
-        device = p.device_time - _EPOCH
-        device_micros = device.days * _DAY + device.seconds * 1_000_000 + device.microseconds
-    protocol = _protocols.get(p.protocol) or _pack_protocol(p.protocol)
-    attributes = json_bytes(p.attributes)
-    if p.address is None and p.network is None and p.geofence_ids is None:
-        place = _NO_PLACE
-    else:
-        place = _pack_place(p)
-    return (
-        _FIXED.pack(
-            18,
-            8,
-            p.id,
-            8,
-            p.device_id,
-            8,
-            server.days * _DAY + server.seconds * 1_000_000 + server.microseconds,
-            8,
-            device_micros,
-            8,
-            fix_micros,
-            8,
-            p.latitude,
-            8,
-            p.longitude,
-            8,
-            p.altitude,
-            8,
-            p.speed,
-            8,
-            p.course,
-            8,
-            p.accuracy,
-            1,
-            p.outdated,
-            1,
-            p.valid,
-        )
-        + protocol
-        + place
-        + _LENGTH.pack(len(attributes) + 1)
-        + _JSONB
-        + attributes
-    )
-
-
-def _pack_protocol(name: str) -> bytes:
-    text = text_bytes(name)
-    packed = _LENGTH.pack(len(text)) + text
-    if len(_protocols) < 1000:
-        _protocols[name] = packed
-    return packed
-
-
-def _pack_place(position: Position) -> bytes:
-    parts = []
-    if position.address is None:
-        parts.append(_NULL)
-    else:
-        address = text_bytes(position.address)
-        parts += [_LENGTH.pack(len(address)), address]
-    if position.network is None:
-        parts.append(_NULL)
-    else:
-        network = json_bytes(position.network)
-        parts += [_LENGTH.pack(len(network) + 1), _JSONB, network]
-    ids = position.geofence_ids
-    if ids is None:
-        parts.append(_NULL)
-    elif not ids:
-        parts.append(struct.pack(">iiii", 12, 0, 0, _INT8_OID))
-    else:
-        array = struct.pack(">iiiii", 1, 0, _INT8_OID, len(ids), 1)
-        array += b"".join(struct.pack(">iq", 8, geofence_id) for geofence_id in ids)
-        parts += [_LENGTH.pack(len(array)), array]
-    return b"".join(parts)
 
 
 async def take_ids(q: Queries, count: int) -> range:
@@ -216,7 +82,7 @@ async def _store(q: Queries, rows: Sequence[bytes], events: Sequence[Event]) -> 
 
 
 async def _copy(q: Queries, rows: Sequence[bytes]) -> None:
-    await q.copy_binary("positions", COLUMNS, b"".join((_HEADER, *rows, _TRAILER)))
+    await q.copy_binary("positions", COLUMNS, whole(rows))
 
 
 async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:

@@ -21,7 +21,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked import may_see_user
 from motorpool.api.engine.operations import NOTHING, Content, Operations
 from motorpool.api.errors import BadRequest, NoSuch, TooManyFailures, Unauthorized
-from motorpool.api.resources.users import ShownUser, show
+from motorpool.api.resources.users import User, show
 from motorpool.api.tokens import issue, read
 from motorpool.storage import tokens, users
 
@@ -59,7 +59,7 @@ class RevokeForm(msgspec.Struct, rename="camel"):
     token: str
 
 
-@OPERATIONS.operation("GET", "/session", query=TokenQuery, answer=ShownUser, refusals=(404,), public=True)
+@OPERATIONS.operation("GET", "/session", query=TokenQuery, answer=User, refusals=(404,), public=True)
 async def get_session(call: Call) -> Response:
     """Who is logged in; with `token` logs in by it."""
     text = call.query(TokenQuery).token
@@ -80,7 +80,7 @@ async def get_session(call: Call) -> Response:
     return response
 
 
-@OPERATIONS.operation("POST", "/session", form=LoginForm, answer=ShownUser, refusals=(401, 429), public=True)
+@OPERATIONS.operation("POST", "/session", form=LoginForm, answer=User, refusals=(401, 429), public=True)
 async def create_session(call: Call) -> Response:
     """Log in with e-mail and password, and a one-time code where the user has a key."""
     form = await call.form(LoginForm)
@@ -139,7 +139,7 @@ async def revoke_token(call: Call) -> Response:
     return nothing()
 
 
-@OPERATIONS.operation("GET", "/session/{id}", answer=ShownUser)
+@OPERATIONS.operation("GET", "/session/{id}", answer=User)
 async def impersonate(call: Call) -> Response:
     """Open a session as another user; for administrators and his managers."""
     user = await users.TABLE.fetch(call.house.database, call.id)

@@ -19,10 +19,10 @@ from motorpool.api.errors import BadRequest
 from motorpool.storage import links, sessions, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
-from motorpool.storage.records import User
+from motorpool.storage.records import User as UserRow
 from motorpool.storage.tables import ListQuery
 
-__all__ = ["OPERATIONS", "ShownUser", "show"]
+__all__ = ["OPERATIONS", "User", "show"]
 
 FLAGS = ("readonly", "device_readonly", "disabled", "limit_commands", "disable_reports", "fixed_email")
 """Restrictions: nobody lifts his own."""
@@ -34,26 +34,26 @@ OPEN_ATTRIBUTES = frozenset({"notificationTokens", "termsAccepted"})
 LONGEST_PASSWORD = 1024
 
 
-class ShownUser(User, frozen=True, rename="camel"):
+class User(UserRow, frozen=True, rename="camel"):
     """A user as the API shows and takes him: with a password that only comes in, never goes out."""
 
     password: Annotated[str, msgspec.Meta(max_length=LONGEST_PASSWORD)] | None = None
 
 
-def show(user: User) -> ShownUser:
+def show(user: UserRow) -> User:
     """Hide the secrets; left out of a PUT they are kept."""
-    fields = {name: getattr(user, name) for name in User.__struct_fields__}
-    return ShownUser(**{**fields, "totp_key": None, "password": None})
+    fields = {name: getattr(user, name) for name in UserRow.__struct_fields__}
+    return User(**{**fields, "totp_key": None, "password": None})
 
 
-class UserConduct(Conduct[ShownUser]):
+class UserConduct(Conduct[User]):
     """The rules of open-details 3.2 to 3.5; every refusal is a 400."""
 
     def require_writes(self, caller: Caller) -> None:
         """Decide in `prepare`: a readonly user may still change a few attributes of himself."""
         del caller
 
-    async def read(self, call: Call, shape: type[ShownUser]) -> ShownUser:
+    async def read(self, call: Call, shape: type[User]) -> User:
         """Read the body; from here on `password` is its hash, which takes too long for a transaction."""
         sent = await call.body(shape)
         if not sent.password:
@@ -90,9 +90,7 @@ class UserConduct(Conduct[ShownUser]):
         """Oneself, one's managed users, or anybody for administrators."""
         return await may_see_user(call, queries, number)
 
-    async def prepare(
-        self, call: Call, transaction: Queries, new: ShownUser, old: ShownUser | None
-    ) -> ShownUser:
+    async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits and who changes what."""
         new = msgspec.structs.replace(new, email=new.email.strip(), login=(new.login or "").strip() or None)
         if not new.email:
@@ -104,7 +102,7 @@ class UserConduct(Conduct[ShownUser]):
             return await _prepare_new(call, transaction, new)
         return await _prepare_change(call, transaction, new, old)
 
-    async def insert(self, call: Call, transaction: Queries, new: ShownUser) -> ShownUser:
+    async def insert(self, call: Call, transaction: Queries, new: User) -> User:
         """Store; a manager's new user is linked to him."""
         assert new.password is not None
         made = await users.TABLE.insert(transaction, new)
@@ -114,7 +112,7 @@ class UserConduct(Conduct[ShownUser]):
             await links.add(transaction, links.USER_USER, creator.id, made.id)
         return show(made)
 
-    async def update(self, call: Call, transaction: Queries, new: ShownUser) -> ShownUser | None:
+    async def update(self, call: Call, transaction: Queries, new: User) -> User | None:
         """Store; a new password ends the user's other sessions."""
         stored = await users.TABLE.update(transaction, new)
         if stored is None:
@@ -135,13 +133,13 @@ class UserConduct(Conduct[ShownUser]):
         del number
         tell_access_changed(call.house)
 
-    async def show(self, call: Call, records: Sequence[User]) -> list[ShownUser]:
+    async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:
         """Hide secrets."""
         del call
         return [show(record) for record in records]
 
 
-async def _prepare_new(call: Call, transaction: Queries, new: ShownUser) -> ShownUser:
+async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if not new.password:
         raise BadRequest("password: needed")
     if not await users.register(transaction):
@@ -179,7 +177,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: ShownUser) -> Show
     )
 
 
-async def _prepare_change(call: Call, transaction: Queries, new: ShownUser, old: User) -> ShownUser:
+async def _prepare_change(call: Call, transaction: Queries, new: User, old: UserRow) -> User:
     del transaction
     caller = call.caller
     if new.totp_key is None:
@@ -207,7 +205,7 @@ async def _prepare_change(call: Call, transaction: Queries, new: ShownUser, old:
     return new
 
 
-def _only_open_attributes_differ(new: ShownUser, old: User) -> bool:
+def _only_open_attributes_differ(new: User, old: UserRow) -> bool:
     if new.password:
         return False
     same = show(msgspec.structs.replace(new, attributes={})) == show(
@@ -222,7 +220,7 @@ def _only_open_attributes_differ(new: ShownUser, old: User) -> bool:
     return same and totp_same and changed <= OPEN_ATTRIBUTES
 
 
-def _refuse_role(new: ShownUser) -> None:
+def _refuse_role(new: User) -> None:
     for name in ROLE:
         if getattr(new, name):
             raise BadRequest(f"{_camel(name)}: only an administrator may set it")
@@ -253,7 +251,7 @@ OPERATIONS = Operations("users")
 USERS = Family(
     name="user",
     path="users",
-    shape=ShownUser,
+    shape=User,
     table=users.TABLE,
     conduct=UserConduct(),
     parameters=USUAL | {"device_id"},

@@ -77,13 +77,14 @@ def watch(
             arg=vehicles,
             timeout=_START_MS,
         )
-        page.wait_for_function("document.querySelector('#line').textContent === 'live'")
+        # Functions, not expressions: the page's security policy forbids evaluating text.
+        page.wait_for_function("() => document.querySelector('#line').textContent === 'live'")
         page.wait_for_selector("#devices li .where a")
         rows = page.locator("#devices li:has(.status.online)")
         asked = time.monotonic()
         rows.nth(row).locator("button.channel").first.click()
         page.wait_for_function(
-            "document.querySelector('#screens video')?.currentTime > 0.2", timeout=_START_MS
+            "() => document.querySelector('#screens video')?.currentTime > 0.2", timeout=_START_MS
         )
         started = time.monotonic() - asked
         began = page.evaluate(_WATCH)

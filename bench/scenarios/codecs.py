@@ -65,11 +65,12 @@ _OSMAND = (
 
 def _positions(codec: Jt808, frames: Sequence[bytes]) -> tuple[int, list[int | bytes | str]]:
     """Read frame by frame, as a terminal with one message outstanding sends them."""
-    receipts = []
-    for frame in frames:
-        for report in codec.receive(frame):
-            if isinstance(report, PositionReport) and report.receipt is not None:
-                receipts.append(report.receipt)
+    receipts = [
+        report.receipt
+        for frame in frames
+        for report in codec.receive(frame)
+        if isinstance(report, PositionReport) and report.receipt is not None
+    ]
     return len(receipts), receipts
 
 

@@ -87,7 +87,7 @@ def _measure(
     must = Goal(TARGET_SECONDS + 1.5)
     report.add(NAME, "first segment after videoStart, worst", max(starts), "s", goals=(must,))
     report.add(NAME, "first segment after videoStart, median", statistics.median(starts), "s")
-    time.sleep(SETTLE_SECONDS)
+    time.sleep(min(SETTLE_SECONDS, seconds))
 
     step("without readers")
     cpu = _cpu_ms(server, seconds, len(devices))

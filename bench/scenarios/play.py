@@ -1,4 +1,4 @@
-"""Minutes of live video in Chromium with hls.js and in ffmpeg at once, with the stalls counted (decisions 35)."""
+"""Minutes of live video in Chromium with hls.js and in ffmpeg at once; stalls are counted (decisions 35)."""
 
 import contextlib
 import json
@@ -68,11 +68,11 @@ def _fleet(server: Server) -> Iterator[None]:
 
 
 def _second_online(server: Server) -> int:
-    """Wait for the vehicles, and return the id of the second: Chromium plays the first."""
+    """Wait for the vehicles, and find the id of the second: Chromium plays the first."""
     with server.client() as client:
         for _ in range(60):
             devices = client.get("/devices", params={"all": "true"}).json()
-            online = [device["id"] for device in devices if device["status"] == "online"]
+            online: list[int] = [device["id"] for device in devices if device["status"] == "online"]
             if len(online) == VEHICLES:
                 return max(online)
             time.sleep(0.5)

@@ -4,9 +4,9 @@ A receipt is an integer: from the low end serial and id of the message to be ans
 answer, and the identity's key, so that one connection may speak for several terminals.
 """
 
-from struct import pack
+from struct import Struct, pack
 
-from motorpool.codecs.devices.jt808_frames import Identity, seal
+from motorpool.codecs.devices.jt808_frames import Identity, seal, wrap
 from motorpool.codecs.reports import Receipt
 
 GENERAL_ANSWER = 0x8001
@@ -20,6 +20,9 @@ NO_SUCH_TERMINAL = 4
 
 GENERAL, REGISTRATION, MEDIA, MEDIA_PACKETS = range(4)
 """Kinds of answer. The last packet of a subpackaged file gets 0x8001 beside 0x8800."""
+
+_GENERAL_2013 = Struct(">HH6sHHHB")
+_GENERAL_2019 = Struct(">HHB10sHHHB")
 
 IDENTITY_SHIFT = 72
 _KIND_SHIFT = 64
@@ -71,8 +74,20 @@ class Answers:
         return self._general(receipt, result)
 
     def _general(self, receipt: int, result: int) -> bytes:
-        body = pack(">HHB", receipt & 0xFFFF, receipt >> 16 & 0xFFFF, result)
-        return seal(self._identity_of(receipt), GENERAL_ANSWER, self.next_serial(), body)
+        """Header and body at once: there is one for nearly every message of the fleet."""
+        identity = self._identity_of(receipt)
+        serial = self._serial
+        self._serial = serial + 1 & 0xFFFF
+        answered, answered_id = receipt & 0xFFFF, receipt >> 16 & 0xFFFF
+        if identity.modern:
+            return wrap(
+                _GENERAL_2019.pack(
+                    GENERAL_ANSWER, 0x4005, 1, identity.phone, serial, answered, answered_id, result
+                )
+            )
+        return wrap(
+            _GENERAL_2013.pack(GENERAL_ANSWER, 5, identity.phone, serial, answered, answered_id, result)
+        )
 
     def _identity_of(self, receipt: int) -> Identity:
         key = receipt >> IDENTITY_SHIFT

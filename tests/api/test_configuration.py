@@ -161,11 +161,13 @@ def test_any_text_in_a_variable_is_a_setting_or_one_line(text):
         "MOTORPOOL_VIDEO_AUTOSTART",
         "MOTORPOOL_PROTOCOLS",
     ):
+        refusal = ""
         try:
             load(Path("/dev/null"), {variable: text})
         except SettingsError as error:
-            assert variable in str(error)
-            assert "\n" not in str(error)
+            refusal = str(error)
+        assert refusal == "" or variable in refusal
+        assert "\n" not in refusal
 
 
 def test_the_program_ends_with_2_and_one_line_for_a_wrong_setting(tmp_path):

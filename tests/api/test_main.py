@@ -1,5 +1,4 @@
 import os
-import signal
 import subprocess
 import sys
 
@@ -39,21 +38,6 @@ def test_unknown_words_end_with_2(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--nonsense"])
     assert ended.value.code == 2
-
-
-def test_a_child_whose_parent_is_gone_ends(tmp_path):
-    program = (
-        "import threading; from motorpool.api.main import _end_with_input;"
-        "threading.Thread(target=_end_with_input, daemon=True).start(); print('up', flush=True);"
-        "import time; time.sleep(60)"
-    )
-    child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert child.stdin is not None
-    assert child.stdout is not None
-    assert child.stdout.readline() == b"up\n"
-    child.stdin.close()
-    assert child.wait(timeout=20) == -signal.SIGTERM
-    child.stdout.close()
 
 
 def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):

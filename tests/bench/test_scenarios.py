@@ -8,7 +8,7 @@ from motorpool.bench.scenarios import names, scenario
 
 
 def test_every_scenario_has_a_title_for_the_list() -> None:
-    assert {"ingest", "live", "mailbox"} <= set(names())
+    assert names() == ["codecs", "ingest", "live", "mailbox", "play"]
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 
 
@@ -30,3 +30,33 @@ def test_mailbox_measures_messages_memory_and_pykka() -> None:
     assert figures["Pykka ask"].value > 0
     assert len(steps) == scenario("mailbox").STEPS
     assert all(report.goals_of(figures[metric]) for metric in ("idle on-demand actor", "ask resident"))
+
+
+def test_codecs_measures_reports_and_packets() -> None:
+    report = Report({})
+    scenario("codecs").run(Options(seconds=0.01), report, lambda _: None)
+    assert {figure.unit for figure in report.figures} == {"µs", "ms"}
+    assert all(0 < figure.value < 10_000 for figure in report.figures)
+
+
+def test_ingest_finds_every_acknowledged_position_in_the_database() -> None:
+    report = Report({})
+    scenario("ingest").run(Options(seconds=0.5, terminals=20, idle_terminals=20), report, lambda _: None)
+    figures = {figure.metric: figure for figure in report.figures}
+    assert figures["throughput"].reference == "echo"
+    assert figures["throughput"].ratio is not None
+    assert figures["acknowledged"].value > 20
+    assert figures["acknowledged but not stored"].value == 0
+    assert figures["rejected"].value == 0
+
+
+def test_live_accounts_for_every_frame_that_its_readers_saw() -> None:
+    report = Report({})
+    scenario("live").run(Options(seconds=2, streams=3), report, lambda _: None)
+    figures = {figure.metric: figure for figure in report.figures}
+    assert figures["without readers"].reference == "ffmpeg"
+    assert figures["frames checked"].value >= 100
+    assert figures["frame numbers left out or repeated"].value == 0
+    assert figures["segments that do not decode"].value == 0
+    assert figures["streams that were never read"].value == 0
+    assert figures["EXTINF sum less PTS span, worst"].value < 1

@@ -56,7 +56,7 @@ async def test_the_readonly_may_send_but_the_limited_only_saved_commands(served,
         answer = await client.post("/commands/send", json={"deviceId": number, "type": "engineStop"})
         assert answer.status == status, name
     saved = await database.fetch_value(
-        "insert into commands (description, type, attributes) values ('Halt', 'engineStop', '{}') returning id"
+        "insert into commands (description, type) values ('Halt', 'engineStop') returning id"
     )
     refused = await client.post("/commands/send", json={"deviceId": number, "id": saved})
     assert refused.status == 400
@@ -92,14 +92,9 @@ async def test_types_are_listed_for_all_and_for_one_device(served):
 async def test_saved_commands_that_fit_are_those_linked_to_user_and_device_or_its_group(served, database):
     group = (await served.admin.post("/groups", json={"name": "G"})).json()["id"]
     number = await served.device(served.admin, "1", groupId=group)
-    saved = []
-    for kind in ("custom", "custom", "engineStop", "custom"):
-        saved.append(
-            await database.fetch_value(
-                "insert into commands (description, type, attributes) values ($1, $1, '{}') returning id",
-                kind,
-            )
-        )
+    insert = "insert into commands (description, type, attributes) values ($1, $1, '{}') returning id"
+    kinds = ("custom", "custom", "engineStop", "custom")
+    saved = [await database.fetch_value(insert, kind) for kind in kinds]
     for command in saved:
         await served.admin.post("/permissions", json={"userId": served.admin_id, "commandId": command})
     await served.admin.post("/permissions", json={"deviceId": number, "commandId": saved[0]})

@@ -201,7 +201,8 @@ async def test_live_fields_come_from_the_actors(served):
 
 async def test_a_long_list_comes_whole_and_in_order(served, database):
     await database.execute(
-        "insert into devices (name, unique_id) select to_char(n, '00000'), 'x' || n from generate_series(1, 2500) n"
+        "insert into devices (name, unique_id)"
+        " select to_char(n, '00000'), 'x' || n from generate_series(1, 2500) n"
     )
     listed = (await served.admin.get("/devices?all=true")).json()
     assert [device["name"].strip() for device in listed] == [f"{n:05}" for n in range(1, 2501)]

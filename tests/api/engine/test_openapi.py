@@ -1,0 +1,151 @@
+import json
+
+import pytest
+
+from motorpool.api.engine.openapi import describe
+from motorpool.api.resources import OPERATIONS
+
+OPEN = {
+    ("get", "/session"),
+    ("post", "/session"),
+    ("get", "/server"),
+    ("get", "/health"),
+    ("post", "/users"),
+    ("post", "/users/totp"),
+}
+"""What the specification and open-details 2.1 name as open, as far as it is served by now."""
+
+
+@pytest.fixture(scope="module")
+def document():
+    return describe(OPERATIONS, version="1.2.3")
+
+
+def test_it_is_json_of_openapi_3_1_with_our_version(document):
+    assert document["openapi"] == "3.1.0"
+    assert document["info"]["version"] == "1.2.3"
+    assert json.loads(json.dumps(document)) == document
+
+
+def test_operation_names_are_unique_and_every_operation_says_what_it_does(document):
+    operations = [entry for path in document["paths"].values() for entry in path.values()]
+    assert len({entry["operationId"] for entry in operations}) == len(operations)
+    assert all(entry["summary"] for entry in operations)
+
+
+def test_every_reference_leads_somewhere(document):
+    def references(value):
+        if isinstance(value, dict):
+            if "$ref" in value:
+                yield value["$ref"]
+            for inner in value.values():
+                yield from references(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from references(inner)
+
+    found = set(references(document))
+    assert "#/components/schemas/Device" in found
+    for reference in found:
+        assert reference.removeprefix("#/components/schemas/") in document["components"]["schemas"]
+
+
+def test_only_what_the_specification_names_is_open(document):
+    opened = {
+        (method, path)
+        for path, entries in document["paths"].items()
+        for method, entry in entries.items()
+        if entry.get("security") == []
+    }
+    assert opened == OPEN
+    assert document["security"]
+
+
+def test_paths_name_their_parameters(document):
+    for path, entries in document["paths"].items():
+        named = {part[1:-1] for part in path.replace(".ts", "").split("/") if part.startswith("{")}
+        for entry in entries.values():
+            declared = {item["name"] for item in entry.get("parameters", ()) if item["in"] == "path"}
+            assert declared == named, path
+
+
+def test_a_list_describes_its_parameters_and_answers(document):
+    listing = document["paths"]["/devices"]["get"]
+    parameters = {item["name"]: item for item in listing["parameters"]}
+    assert set(parameters) == {
+        "all",
+        "userId",
+        "keyword",
+        "limit",
+        "offset",
+        "excludeAttributes",
+        "refresh",
+        "id",
+        "uniqueId",
+    }
+    assert parameters["limit"]["schema"]["type"] == "integer"
+    assert parameters["id"]["schema"]["type"] == "array"
+    assert not any(item["required"] for item in listing["parameters"])
+    assert set(listing["responses"]) == {"200", "400", "401", "429", "503"}
+    answer = listing["responses"]["200"]["content"]["application/json"]["schema"]
+    assert answer == {"type": "array", "items": {"$ref": "#/components/schemas/Device"}}
+
+
+def test_a_form_and_both_answers_of_a_command_are_described(document):
+    form = document["paths"]["/session"]["post"]["requestBody"]["content"][
+        "application/x-www-form-urlencoded"
+    ]
+    assert form["schema"]["required"] == ["email", "password"]
+    send = document["paths"]["/commands/send"]["post"]
+    assert {"200", "202", "400", "413"} <= set(send["responses"])
+
+
+def test_passwords_are_taken_and_their_absence_is_described(document):
+    user = document["components"]["schemas"]["User"]["properties"]
+    assert "password" in user
+    assert "passwordHash" not in user
+
+
+FAMILIES = ("users", "devices", "groups")
+SERVED = {
+    *(f"{method} /{family}" for family in FAMILIES for method in ("get", "post")),
+    *(f"{method} /{family}/{{id}}" for family in FAMILIES for method in ("get", "put", "delete")),
+    "post /users/totp",
+    "get /session",
+    "post /session",
+    "delete /session",
+    "get /session/{id}",
+    "post /session/token",
+    "post /session/token/revoke",
+    "get /permissions",
+    "post /permissions",
+    "delete /permissions",
+    "post /permissions/bulk",
+    "delete /permissions/bulk",
+    "get /positions",
+    "delete /positions",
+    "delete /positions/{id}",
+    "get /commands/send",
+    "post /commands/send",
+    "get /commands/types",
+    "get /stream/{deviceId}/{channel}/live.m3u8",
+    "get /stream/{deviceId}/{channel}/{index}.ts",
+    "get /server",
+    "put /server",
+    "get /server/timezones",
+    "get /server/gc",
+    "get /server/actors",
+    "get /health",
+}
+"""Written by hand from the specification's list and the pages."""
+
+
+def test_what_is_described_is_what_the_specification_names(document):
+    described = {f"{method} {path}" for path, entries in document["paths"].items() for method in entries}
+    assert described == SERVED
+
+
+async def test_the_server_serves_it_to_anybody(served):
+    answer = await served.client().get("/openapi.json")
+    assert answer.status == 200
+    assert "/openapi.json" in answer.json()["paths"]
