@@ -21,7 +21,7 @@ from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Kind, Ref
 from motorpool.storage import positions
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StorageError, StorageUnavailable
+from motorpool.storage.errors import Conflict, Rejected, StorageError
 from motorpool.storage.records import Event, Position
 
 __all__ = [
@@ -138,16 +138,16 @@ class PositionWriter(Actor[WriterMessage]):
         while True:
             try:
                 await self._store(batch)
-            except StorageUnavailable as error:
-                self.context.log.warning("the database is away (%s), %d rows wait", error, len(self._queue))
-                await trio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
-                pause = min(pause * 2, RETRY_SECONDS[1])
-            except StorageError as error:
+            except (Conflict, Rejected) as error:
                 if len(batch) == 1:
                     self.context.log.error("dropped what the database cannot hold: %s: %r", error, batch[0])
                     return []
                 half = len(batch) // 2
                 return await self._commit(batch[:half]) + await self._commit(batch[half:])
+            except StorageError as error:
+                self.context.log.warning("not stored yet (%s), %d rows wait", error, len(self._queue))
+                await trio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
+                pause = min(pause * 2, RETRY_SECONDS[1])
             else:
                 return batch
 

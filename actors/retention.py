@@ -1,13 +1,11 @@
-"""Keeps the partitions of positions ahead of time, and drops what is older than the operator wants to
-keep.
-"""
+"""Makes the partitions of positions ahead of time, and drops what has outlived its time."""
 
 from datetime import timedelta
 
 import trio
 
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import positions
+from motorpool.storage import commands, positions, sessions, tokens, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
@@ -39,15 +37,21 @@ class Retention(Actor[None]):
             await trio.sleep(CHECK_SECONDS)
 
     async def _look(self) -> None:
-        now = self.context.clock.now()
+        database, now = self._database, self.context.clock.now()
         try:
-            await positions.ensure_partitions(self._database, now)
+            await positions.ensure_partitions(database, now)
             if self._days > 0:
-                dropped = await positions.drop_before(self._database, now - timedelta(days=self._days))
+                dropped = await positions.drop_before(database, now - timedelta(days=self._days))
                 if dropped:
                     self.context.log.info("dropped %d positions older than %d days", dropped, self._days)
+            await positions.purge_deleted(database)
+            for queued in await commands.expire(database, now):
+                self.context.log.info("queued command %d of device %d expired", queued.id, queued.device_id)
+            await sessions.forget_expired(database, now)
+            await tokens.forget_expired(database, now)
+            await users.delete_expired_temporary(database, now)
         except StorageError as error:
-            self.context.log.warning("partitions not looked after: %s", error)
+            self.context.log.warning("not looked after, tried again later: %s", error)
 
 
 def retention_spec(database: Database, days: int) -> ChildSpec[None]:

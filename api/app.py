@@ -1,7 +1,8 @@
 """The application: declared operations behind login, one error table, headers, the console at `/`."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
+from functools import cache
 
 from quart import Request, Response, Websocket, has_request_context, request
 from quart import websocket as socket
@@ -43,7 +44,7 @@ def create_app(house: House) -> QuartTrio:
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
     figures = metrics.Figures(house)
-    operations = [*OPERATIONS, _document_operation(OPERATIONS)]
+    operations = [*OPERATIONS, _document_operation()]
     for operation in operations:
         app.add_url_rule(
             operation.rule,
@@ -71,7 +72,8 @@ def create_app(house: House) -> QuartTrio:
     return app
 
 
-def _document_operation(operations: Iterable[Operation]) -> Operation:
+@cache
+def _document_operation() -> Operation:
     collected = Operations("server")
 
     @collected.operation("GET", "/openapi.json", answers={200: Content(text="This document")}, public=True)
@@ -80,7 +82,7 @@ def _document_operation(operations: Iterable[Operation]) -> Operation:
         return as_json(document)
 
     own = next(iter(collected))
-    document = describe([*operations, own], version=program_version())
+    document = describe([*OPERATIONS, own], version=program_version())
     return own
 
 

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -43,18 +44,22 @@ class StaticFile:
 
 def install(app: QuartTrio) -> None:
     """Serve index.html at `/` and the other files under `/console/`."""
-    known = dict(_load(files("motorpool.api") / "console", ""))
-    page = known.pop("index.html")
+    known = _files()
 
     @app.get("/")
     async def console() -> Response:
-        return _serve(page)
+        return _serve(known["index.html"])
 
     @app.get("/console/<path:name>")
     async def console_file(name: str) -> Response:
-        if name not in known:
+        if name not in known or name == "index.html":
             raise NoSuch("no such file")
         return _serve(known[name])
+
+
+@cache
+def _files() -> dict[str, StaticFile]:
+    return dict(_load(files("motorpool.api") / "console", ""))
 
 
 def _load(folder: Traversable, prefix: str) -> Iterator[tuple[str, StaticFile]]:

@@ -3,6 +3,7 @@ import stat
 import sys
 from pathlib import Path
 
+import pytest
 import trio
 
 from motorpool.api import demo
@@ -29,26 +30,46 @@ def test_the_fleet_is_told_where_the_server_is_and_finds_the_login_in_a_file():
     assert "--credentials /d/login.json" in words
 
 
-async def test_a_program_that_ends_is_started_again(tmp_path, monkeypatch):
+CALL = (
+    "import os, socket; s = socket.create_connection(('127.0.0.1', {port})); s.sendall(b'%d.' % os.getpid());"
+)
+"""A program that says that it is there."""
+
+
+@pytest.fixture
+async def callers():
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with listener:
+        yield listener
+
+
+async def hear(callers) -> int:
+    """The process id of the next program that calls."""
+    with trio.fail_after(20):
+        async with await callers.accept() as stream:
+            said = b""
+            while not said.endswith(b"."):
+                said += await stream.receive_some()
+            return int(said[:-1])
+
+
+def command(callers, then: str = "") -> list[str]:
+    port = callers.socket.getsockname()[1]
+    return [sys.executable, "-c", CALL.format(port=port) + then]
+
+
+async def test_a_program_that_ends_is_started_again(callers, monkeypatch):
     monkeypatch.setattr(demo, "FIRST_PAUSE_SECONDS", 0.01)
-    marks = tmp_path / "marks"
-    command = [sys.executable, "-c", f"open({str(marks)!r}, 'a').write('x')"]
-    async with run_actor(lambda: FleetProgram(command, os.environ)):
-        with trio.fail_after(20):
-            while not marks.exists() or len(marks.read_text()) < 3:
-                await trio.sleep(0.02)
+    async with run_actor(lambda: FleetProgram(command(callers), os.environ)):
+        heard = {await hear(callers) for _ in range(3)}
+    assert len(heard) == 3
 
 
-async def test_the_program_ends_with_the_server_even_if_it_does_not_listen(tmp_path, monkeypatch):
+async def test_the_program_ends_with_the_server_even_if_it_does_not_listen(callers, monkeypatch):
     monkeypatch.setattr(demo, "STOP_SECONDS", 0.2)
-    pid_file = tmp_path / "pid"
-    stubborn = (
-        "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-        f"open({str(pid_file)!r} + '.new', 'w').write(str(os.getpid())); os.replace({str(pid_file)!r} + '.new', {str(pid_file)!r});"
-        "time.sleep(60)"
-    )
-    async with run_actor(lambda: FleetProgram([sys.executable, "-c", stubborn], os.environ)):
-        with trio.fail_after(20):
-            while not pid_file.exists():
-                await trio.sleep(0.02)
-    assert not Path(f"/proc/{pid_file.read_text()}").exists()
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+    program = [sys.executable, "-c", deaf + command(callers, "time.sleep(60)")[2]]
+    async with run_actor(lambda: FleetProgram(program, os.environ)):
+        pid = await hear(callers)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

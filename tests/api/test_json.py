@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from motorpool.api.errors import BadRequest
 from motorpool.api.json import decode, encode, format_time, parse_time
 
-
 # hypothesis takes naive bounds and adds the zone itself.
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - as above
 FAR = datetime(9999, 1, 1)  # noqa: DTZ001 - as above

@@ -145,13 +145,16 @@ async def test_a_page_of_another_origin_gets_no_socket(served):
 
 
 async def test_an_empty_object_keeps_the_line_alive_and_what_clients_send_is_ignored(starting):
-    async with starting(listen=True, http=HttpSettings(socket_keepalive_seconds=1)) as served:
-        async with connect(served, served.cookie(served.admin)) as socket:
-            assert await receive(socket) == {"positions": []}
-            for text in ("{}", "no json", '{"logs":true}'):
-                await socket.send_message(text)
-            await socket.send_message(b"\xff\x00")
-            assert await receive(socket) == {}
+    often = HttpSettings(socket_keepalive_seconds=1)
+    async with (
+        starting(listen=True, http=often) as served,
+        connect(served, served.cookie(served.admin)) as socket,
+    ):
+        assert await receive(socket) == {"positions": []}
+        for text in ("{}", "no json", '{"logs":true}'):
+            await socket.send_message(text)
+        await socket.send_message(b"\xff\x00")
+        assert await receive(socket) == {}
 
 
 async def test_the_end_of_the_session_ends_the_socket(served):

@@ -18,7 +18,8 @@ def test_json_has_the_names_of_the_api():
     }  # fmt: skip
     assert set(json.loads(msgspec.json.encode(Position()))) == {
         "id", "deviceId", "protocol", "serverTime", "deviceTime", "fixTime", "outdated", "valid", "latitude",
-        "longitude", "altitude", "speed", "course", "address", "accuracy", "network", "geofenceIds", "attributes",
+        "longitude", "altitude", "speed", "course", "address", "accuracy", "network", "geofenceIds",
+        "attributes",
     }  # fmt: skip
 
 
