@@ -1,9 +1,10 @@
 """One connection of a device: bytes up through its codec to the device actor, orders and answers down.
 
-A task reads; what is told to the connection (acknowledgements after the commit, commands) runs at once in the
-teller's task. A peer that stalls, babbles or lies costs this connection and nothing else.
+A task reads (`peer.py`); what is told to the connection (acknowledgements after the commit, commands) runs at
+once in the teller's task.
 """
 
+from collections.abc import Sequence
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,7 @@ from motorpool.actors.downlink import (
     Transmitted,
 )
 from motorpool.actors.identity import find_device, may_report, register_device
+from motorpool.actors.peer import Peer
 from motorpool.actors.recorder import Tap
 from motorpool.actors.uplink import (
     DEVICE,
@@ -36,7 +38,7 @@ from motorpool.actors.uplink import (
 )
 from motorpool.actors.wire import Wire
 from motorpool.codecs.devices import DeviceCodec
-from motorpool.codecs.errors import CodecError, UnsupportedCommand
+from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
     CommandResult,
     Goodbye,
@@ -51,15 +53,13 @@ from motorpool.codecs.reports import (
     Reply,
     Report,
 )
-from motorpool.runtime import Actor, MailboxFull, Ref
+from motorpool.runtime import MailboxFull, Ref
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
 
 __all__ = ["Connection", "ConnectionLimits"]
 
-CHECK_SECONDS = 10.0
-"""How often deadlines are looked at, at most; they are that exact."""
 REFUSALS = 3
 """Answers to an unknown device before its connection is closed."""
 REJECTIONS = 100
@@ -79,24 +79,18 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
     """Register an unknown device at its first valid message."""
 
 
-class Connection(Actor[ConnectionMessage]):
-    """Reads one peer; made by the listener, gone with its socket."""
+class Connection(Peer[Report]):
+    """One peer of a device port."""
 
     __slots__ = (
         "_codec",
         "_database",
         "_device",
-        "_heard",
-        "_heard_at",
         "_limits",
-        "_opened_at",
-        "_ref",
         "_refusals",
         "_rejected",
         "_stalled_at",
-        "_tap",
         "_unique_ids",
-        "_wire",
     )
 
     def __init__(
@@ -108,48 +102,25 @@ class Connection(Actor[ConnectionMessage]):
         limits: ConnectionLimits,
         tap: Tap | None = None,
     ) -> None:
-        self._wire = wire
+        super().__init__(wire, idle_seconds=limits.idle_seconds, tap=tap)
         self._codec = codec
         self._database = database
         self._limits = limits
-        self._tap = tap
         self._device: Ref[DeviceMessage] | None = None
         self._unique_ids: tuple[str, ...] = ()
         self._refusals = 0
         self._rejected = 0
-        self._opened_at = 0.0
-        self._heard = False
-        self._heard_at = 0.0
         self._stalled_at: float | None = None
 
     async def run(self) -> None:
         """Read until either side ends it."""
-        self._ref = self.context.ref
-        self._opened_at = self._heard_at = self.context.clock.monotonic()
-        self.context.every(min(CHECK_SECONDS, self._limits.login_seconds / 2), CheckTime())
-        wire, codec = self._wire, self._codec
-        codec.utc_now = self.context.clock.now
-        try:
-            while data := await wire.receive():
-                if self._tap is not None:
-                    self._tap.received(data)
-                try:
-                    reports = codec.receive(data)
-                except CodecError as error:
-                    self._close(f"cannot be understood: {error}")
-                    break
-                if reports:
-                    await self._pass_on(reports)
-        finally:
-            wire.close("the server stops")
-            if self._tap is not None:
-                self._tap.closed()
-            self._leave_device()
-            self.context.log.info(
-                "%s connection from %s ended: %s", codec.name, wire.peer or "a vanished peer", wire.reason
-            )
+        self._codec.utc_now = self.context.clock.now
+        await self._read(self._codec.name, self._codec, self._limits.login_seconds)
 
-    async def _pass_on(self, reports: list[Report]) -> None:
+    def _left(self) -> None:
+        self._leave_device()
+
+    async def _pass_on(self, reports: Sequence[Report]) -> None:
         for report in reports:
             if report.__class__ is PositionReport:
                 device = self._device
@@ -316,10 +287,6 @@ class Connection(Actor[ConnectionMessage]):
 
     def _check_time(self) -> None:
         now = self.context.clock.monotonic()
-        if self._heard:
-            # Noted here and not at each message: it is as exact as this look, and costs the messages nothing.
-            self._heard = False
-            self._heard_at = now
         self._wire.send(self._codec.tick(now))
         if not self._wire.backlog:
             self._stalled_at = None
@@ -329,7 +296,7 @@ class Connection(Actor[ConnectionMessage]):
             self._close("does not read what it is sent")
         if self._device is None and now - self._opened_at >= self._limits.login_seconds:
             self._close("did not say who it is")
-        elif now - self._heard_at >= self._limits.idle_seconds:
+        elif self._is_silent(now):
             self._close("said nothing whole for too long")
 
     def _count_rejected(self, rejected: Rejected) -> None:

@@ -4,6 +4,7 @@ It belongs to the device of its first valid packet and to no other ever after; a
 behind it is told to stop and closed (jt808-jt1078.md 7.13 and 9).
 """
 
+from collections.abc import Sequence
 from typing import assert_never
 
 import trio
@@ -20,20 +21,19 @@ from motorpool.actors.downlink import (
     Transmit,
 )
 from motorpool.actors.media_requests import MEDIA_REQUESTS, FindPublisher, Publisher
+from motorpool.actors.peer import Peer
 from motorpool.actors.recorder import Tap
 from motorpool.actors.stream import STREAM, Publish, PublisherLeft, StreamMessage, UnitsPublished
 from motorpool.actors.uplink import DEVICE, SendCommand
 from motorpool.actors.wire import Wire
-from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.jt1078 import Jt1078
 from motorpool.codecs.media.units import AccessUnit
-from motorpool.runtime import Actor, ActorError, MailboxFull, Ref
+from motorpool.codecs.reports import Rejected
+from motorpool.runtime import ActorError, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
 
 __all__ = ["MediaConnection"]
 
-CHECK_SECONDS = 5.0
-"""How often deadlines are looked at, at most; they are that exact."""
 IDLE_SECONDS = 30.0
 """Without a packet: lost power sends no FIN (jt808-jt1078.md 7.12)."""
 MAX_CHANNELS = 32
@@ -41,51 +41,32 @@ REFUSED_SECONDS = 5.0
 """For a device to close by itself after `videoStop`."""
 
 
-class MediaConnection(Actor[ConnectionMessage]):
+class MediaConnection(Peer[AccessUnit | Rejected]):
     """Reads one media peer; may carry several channels."""
 
     def __init__(self, wire: Wire, *, kind: str, login_seconds: float, tap: Tap | None = None) -> None:
-        self._wire = wire
+        super().__init__(wire, idle_seconds=IDLE_SECONDS, tap=tap)
         self._kind = kind
         self._login_seconds = login_seconds
-        self._tap = tap
         self._codec = Jt1078()
         self._publisher: Publisher | None = None
         self._streams: dict[int, Ref[StreamMessage]] = {}
         self._lossy: set[int] = set()
         self._unwanted: set[int] = set()
-        self._opened_at = 0.0
-        self._heard_at = 0.0
         self._dropped = 0
 
     async def run(self) -> None:
         """Read until either side ends it."""
-        self._ref = self.context.ref
-        self._opened_at = self._heard_at = self.context.clock.monotonic()
-        self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), CheckTime())
-        wire, codec = self._wire, self._codec
-        try:
-            while data := await wire.receive():
-                if self._tap is not None:
-                    self._tap.received(data)
-                try:
-                    found = codec.receive(data)
-                except CodecError as error:
-                    wire.close(f"cannot be understood: {error}")
-                    break
-                if found:
-                    await self._pass_on([unit for unit in found if isinstance(unit, AccessUnit)])
-        finally:
-            wire.close("the server stops")
-            if self._tap is not None:
-                self._tap.closed()
-            for stream in self._streams.values():
-                stream.offer(PublisherLeft(self._ref))
-            self.context.log.info("media connection from %s ended: %s", wire.peer, wire.reason)
+        await self._read(f"{self._kind} media", self._codec, self._login_seconds)
 
-    async def _pass_on(self, units: list[AccessUnit]) -> None:
+    def _left(self) -> None:
+        for stream in self._streams.values():
+            stream.offer(PublisherLeft(self._ref))
+
+    async def _pass_on(self, found: Sequence[AccessUnit | Rejected]) -> None:
+        units = [unit for unit in found if isinstance(unit, AccessUnit)]
         if units:
-            self._heard_at = self.context.clock.monotonic()
+            self._heard = True
         if len(self._streams) == 1:
             (only, its_stream) = next(iter(self._streams.items()))
             if all(unit.channel == only for unit in units):
@@ -174,5 +155,5 @@ class MediaConnection(Actor[ConnectionMessage]):
             self._dropped = 0
         if self._publisher is None and now - self._opened_at >= self._login_seconds:
             self._wire.close("no valid media packet")
-        elif now - self._heard_at >= IDLE_SECONDS:
+        elif self._is_silent(now):
             self._wire.close("no media for too long")

@@ -1,0 +1,79 @@
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from quart import Quart
+
+from motorpool.api.engine.call import Call, client_address, is_trusted
+from motorpool.api.errors import BadRequest
+
+app = Quart(__name__)
+ADDRESSES = st.ip_addresses().map(str)
+
+
+class Query(msgspec.Struct, rename="camel"):
+    number: int = 5
+    wanted: bool = False
+    many_ids: tuple[int, ...] = ()
+    text: str | None = None
+
+
+async def read(query: str) -> Query:
+    async with app.test_request_context("/?" + query) as context:
+        return Call(None, context.request, {}).query(Query)  # type: ignore[arg-type]  # the house is not asked
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", Query()),
+        ("number=7&number=8", Query(number=7)),
+        ("wanted=true", Query(wanted=True)),
+        ("wanted=FALSE", Query()),
+        ("manyIds=1&manyIds=2", Query(many_ids=(1, 2))),
+        ("number=", Query()),
+        ("unknown=1", Query()),
+        ("text=a%2Bb+c", Query(text="a+b c")),
+    ],
+)
+async def test_declared_parameters_are_read_and_others_ignored(query, expected):
+    assert await read(query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("number=x", "number"),
+        ("number=1.5", "number"),
+        ("wanted=maybe", "wanted"),
+        ("manyIds=1&manyIds=b", "manyIds"),
+    ],
+)
+async def test_a_wrong_parameter_is_named(query, named):
+    with pytest.raises(BadRequest, match=named):
+        await read(query)
+
+
+async def seen(peer: str, forwarded: list[str], trusted: tuple[str, ...]) -> str:
+    headers = {"X-Forwarded-For": ", ".join(forwarded)}
+    async with app.test_request_context("/", headers=headers, scope_base={"client": (peer, 1)}) as context:
+        return client_address(context.request, trusted)
+
+
+@given(peer=ADDRESSES, forwarded=st.lists(ADDRESSES, max_size=4))
+async def test_without_trusted_proxies_the_peer_is_the_client_whatever_it_says(peer, forwarded):
+    assert await seen(peer, forwarded, ()) == peer
+
+
+@given(
+    client=ADDRESSES.filter(lambda address: not address.startswith("10.")),
+    lies=st.lists(ADDRESSES, max_size=3),
+)
+async def test_the_last_address_that_is_no_proxy_is_the_client_whatever_stands_before(client, lies):
+    assert await seen("10.0.0.1", [*lies, client, "10.0.0.2"], ("10.0.0.0/8",)) == client
+
+
+def test_what_is_no_address_is_not_trusted():
+    assert not is_trusted("unix:", ("0.0.0.0/0",))
+    assert is_trusted("::1", ("::1/128",))
+    assert not is_trusted("127.0.0.1", ())

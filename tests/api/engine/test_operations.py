@@ -1,0 +1,22 @@
+from quart import Response
+
+from motorpool.api.engine.operations import Operations
+
+
+def test_a_declaration_says_how_it_is_routed_and_described():
+    operations = Operations("things")
+
+    @operations.operation("GET", "/things/{id}/{name:text}/{index}.ts", answer=list[int])
+    async def get_thing(call) -> Response:
+        """Fetch a thing.
+
+        More about it.
+        """
+
+    (declared,) = operations
+    assert declared.rule == "/api/things/<int:id>/<name>/<int:index>.ts"
+    assert declared.plain_path == "/things/{id}/{name}/{index}.ts"
+    assert declared.path_parameters == (("id", int), ("name", str), ("index", int))
+    assert (declared.name, declared.summary, declared.tag) == ("get_thing", "Fetch a thing", "things")
+    assert declared.answers[200].shape == list[int]
+    assert not declared.public
