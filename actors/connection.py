@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from motorpool.actors.counters import DEVICES_REFUSED, FRAMES_REJECTED
 from motorpool.actors.downlink import (
     CheckTime,
     Close,
@@ -223,6 +224,7 @@ class Connection(Peer[Report]):
             self._close("refused")
         self._refusals += 1
         if unique_ids:
+            DEVICES_REFUSED.labels(self._codec.name).inc()
             self.context.log.warning(
                 "refused the %s device %s from %s: not known, disabled or expired",
                 self._codec.name,
@@ -301,6 +303,7 @@ class Connection(Peer[Report]):
 
     def _count_rejected(self, rejected: Rejected) -> None:
         self._rejected += 1
+        FRAMES_REJECTED.labels(self._codec.name).inc()
         if self._rejected == 1:
             self.context.log.info(
                 "dropped bytes from %s: %s: %s", self._wire.peer, rejected.error, rejected.frame[:64].hex()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import trio
 
+from motorpool.actors.counters import CONNECTIONS_REFUSED
 from motorpool.actors.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.recorder import RECORDER, Tap
 from motorpool.actors.wire import Wire
@@ -72,29 +73,26 @@ class Listener(Actor[None]):
     def handle(self, message: None) -> None:
         """Takes no messages."""
 
-    async def stop(self) -> None:
-        """Close the port; connections are actors of their own."""
-        if self._socket is not None:
-            self._socket.close()
-
     async def run(self) -> None:
-        """Accept until stopped."""
+        """Accept until stopped, then close the port; connections are actors of their own."""
         assert self._socket is not None
-        while True:
-            try:
-                accepted, address = await self._socket.accept()
-            except OSError as error:
-                if error.errno in OUT_OF_RESOURCES:
-                    self.context.log.error("cannot accept: %s", error.strerror)
-                    await trio.sleep(PAUSE_SECONDS)
-                # Anything else is one peer that left between the handshake and us.
-                continue
-            await self._admit(accepted, address[0])
+        with self._socket as listening:
+            while True:
+                try:
+                    accepted, address = await listening.accept()
+                except OSError as error:
+                    if error.errno in OUT_OF_RESOURCES:
+                        self.context.log.error("cannot accept: %s", error.strerror)
+                        await trio.sleep(PAUSE_SECONDS)
+                    # Anything else is one peer that left between the handshake and us.
+                    continue
+                await self._admit(accepted, address[0])
 
     async def _admit(self, accepted: trio.socket.SocketType, peer: str) -> None:
         if self._open[peer] >= self._per_address:
             accepted.close()
             self._refused += 1
+            CONNECTIONS_REFUSED.labels(self._name).inc()
             if self._refused & (self._refused - 1) == 0:  # at 1, 2, 4, 8…: a flood must not flood the log
                 self.context.log.warning(
                     "refused %d connections so far: %s has %d open", self._refused, peer, self._open[peer]

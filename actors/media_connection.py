@@ -9,6 +9,7 @@ from typing import assert_never
 
 import trio
 
+from motorpool.actors.counters import MEDIA_UNITS_DROPPED
 from motorpool.actors.downlink import (
     CheckTime,
     Close,
@@ -87,6 +88,7 @@ class MediaConnection(Peer[AccessUnit | Rejected]):
         except MailboxFull:
             self._lossy.add(channel)
             self._dropped += len(units)
+            MEDIA_UNITS_DROPPED.inc(len(units))
         else:
             self._lossy.discard(channel)
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import msgspec
 import trio
 
+from motorpool.actors.counters import POSITION_FLUSHES, POSITIONS_DROPPED, POSITIONS_STORED
 from motorpool.actors.downlink import ConnectionMessage, Stored
 from motorpool.actors.topics import EVENTS, POSITIONS
 from motorpool.codecs.reports import Receipt
@@ -75,8 +76,6 @@ class PositionWriter(Actor[WriterMessage]):
         self._drained = trio.Event()
         self._ending = False
         self._ids: Iterator[int] = iter(())
-        self.stored = 0
-        self.flushes = 0
 
     def handle(self, message: WriterMessage) -> object:
         """Queue the row; waits (and with it every later teller) while the queue is full."""
@@ -124,8 +123,8 @@ class PositionWriter(Actor[WriterMessage]):
         for _ in batch:
             queue.popleft()
         self._room.set()
-        self.flushes += 1
-        self.stored += len(stored)
+        POSITION_FLUSHES.inc()
+        POSITIONS_STORED.inc(len(stored))
         self._announce(stored)
 
     async def _commit(self, batch: list[WriterMessage]) -> list[WriterMessage]:
@@ -140,6 +139,7 @@ class PositionWriter(Actor[WriterMessage]):
                 await self._store(batch)
             except (Conflict, Rejected) as error:
                 if len(batch) == 1:
+                    POSITIONS_DROPPED.inc()
                     self.context.log.error("dropped what the database cannot hold: %s: %r", error, batch[0])
                     return []
                 half = len(batch) // 2

@@ -13,6 +13,7 @@ from typing import Any, assert_never
 import msgspec
 import trio
 
+from motorpool.actors.counters import SEGMENTS_MADE
 from motorpool.actors.downlink import Close
 from motorpool.actors.uplink import DEVICE, CommandSent, SendCommand
 from motorpool.codecs.media.cuts import Cut
@@ -254,6 +255,7 @@ class Stream(Actor[StreamMessage]):
         clock = self.context.clock
         age = timedelta(seconds=clock.monotonic() - segment.arrived)
         self._playlist.append(segment, clock.now() - age)
+        SEGMENTS_MADE.inc()
         self._answer_waiting()
 
     async def _reserve(self) -> None:

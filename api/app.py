@@ -7,11 +7,11 @@ from functools import cache
 from quart import Request, Response, Websocket, has_request_context, request
 from quart import websocket as socket
 from quart.globals import request_ctx
-from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
 
 from motorpool.api import console_files, metrics, websocket
 from motorpool.api.answers import as_json, as_text
+from motorpool.api.asgi import Application
 from motorpool.api.auth import identify
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
@@ -34,9 +34,9 @@ SECURITY_HEADERS = {
 }
 
 
-def create_app(house: House) -> QuartTrio:
+def create_app(house: House) -> Application:
     """Make the application for one running server."""
-    app = QuartTrio("motorpool.api", static_folder=None)
+    app = Application("motorpool.api", static_folder=None)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = house.settings.http.body_bytes
     app.config["BODY_TIMEOUT"] = house.settings.http.body_seconds

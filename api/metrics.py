@@ -8,6 +8,7 @@ from prometheus_client.registry import Collector
 from quart import Request, Response, request
 from quart_trio import QuartTrio
 
+from motorpool.actors.counters import COUNTERS
 from motorpool.api.answers import as_bytes
 from motorpool.api.engine.call import is_trusted, peer_address
 from motorpool.api.errors import Forbidden
@@ -26,7 +27,9 @@ class Figures:
 
     def __init__(self, house: House) -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(SystemCollector(house.system))
+        self.registry.register(SystemCollector(house.system, "motorpool_actors"))
+        for counter in COUNTERS:
+            self.registry.register(counter)
         self.registry.register(DatabaseCollector(lambda: house.database.available))
         self.requests = Counter(
             "motorpool_http_requests",

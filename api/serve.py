@@ -24,6 +24,7 @@ from motorpool.api.http import MadeApp, http_spec
 from motorpool.api.listening import bind
 from motorpool.api.passwords import Attempts, Passwords
 from motorpool.api.settings import Settings
+from motorpool.api.version import program_version
 from motorpool.runtime import Clock, System, SystemClock, open_system
 from motorpool.storage import server, tokens, users
 from motorpool.storage.database import Database, DatabaseSettings, open_database
@@ -59,6 +60,7 @@ async def serve(settings: Settings, *, demo: bool = False, record: Path | None =
 async def _run(
     settings: Settings, stopping: trio.Event, up: trio.Event, *, demo: bool, record: Path | None
 ) -> None:
+    _log.info("motorpool %s starts", program_version())
     raise_file_limit()
     clock = SystemClock()
     sockets = _bind(settings)

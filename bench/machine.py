@@ -48,6 +48,15 @@ def resident_bytes(pid: int) -> int:
     return int(_read(pid, "statm").split()[1]) * _PAGE_BYTES
 
 
+def command_line(pid: int) -> list[str]:
+    """Return the words that a process was started with.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    return _read(pid, "cmdline").split("\0")[:-1]
+
+
 def children(pid: int) -> list[int]:
     """All processes whose parent is this one."""
     found = []

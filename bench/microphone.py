@@ -10,7 +10,7 @@ from av.audio.codeccontext import AudioCodecContext
 from motorpool.codecs.media.units import Coding
 
 _PERIOD = 1024
-"""Samples of the wave table: one turn of the engine with its overtones."""
+"""Samples of the wave table, a power of two: one turn of the engine with its overtones."""
 _HUM = [
     round(1500 * math.sin(math.tau * i / _PERIOD) + 700 * math.sin(2 * math.tau * i / _PERIOD))
     + round(300 * math.sin(5 * math.tau * i / _PERIOD))
@@ -67,7 +67,7 @@ class Microphone:
     def _hum(self, hertz: float) -> av.AudioFrame:
         step = hertz * _PERIOD / self._rate
         phase = self._phase
-        wave = array.array("h", (_HUM[int(phase + i * step) % _PERIOD] for i in range(self._samples)))
+        wave = array.array("h", [_HUM[int(phase + i * step) & _PERIOD - 1] for i in range(self._samples)])
         self._phase = (phase + self._samples * step) % _PERIOD
         frame = av.AudioFrame(format="s16", layout="mono", samples=self._samples)
         frame.planes[0].update(wave.tobytes())

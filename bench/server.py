@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import httpx
@@ -63,6 +64,15 @@ class Server:
             with contextlib.suppress(ProcessLookupError):
                 total += machine.cpu_seconds(pid)
         return total
+
+    def database_settings(self) -> dict[str, str]:
+        """Read the settings that the embedded PostgreSQL was started with (`-c name=value`)."""
+        postmaster = self._postmaster()
+        if postmaster is None:
+            return {}
+        words = machine.command_line(postmaster)
+        pairs = (word.partition("=") for flag, word in pairwise(words) if flag == "-c")
+        return {name: value for name, _, value in pairs}
 
     def _postmaster(self) -> int | None:
         for path in self.folder.rglob("postmaster.pid"):

@@ -228,6 +228,7 @@ async def open_database(
                     with bare.noting():
                         await _set_up(loop, settings, server, clock_now)
                         await _look_after_partitions(database, clock_now())
+                        await _tell_durability(database)
                         yield database
                 finally:
                     with trio.CancelScope(shield=True):
@@ -241,6 +242,15 @@ async def _look_after_partitions(database: Database, now: datetime) -> None:
     except StorageUnavailable as error:
         # Another server may be at the table; until the next look rows wait in the open end.
         _log.warning("partitions not looked after: %s", error)
+
+
+async def _tell_durability(database: Database) -> None:
+    """What "stored" is worth here; the operator of an external server may have chosen otherwise."""
+    names = ("fsync", "full_page_writes", "synchronous_commit")
+    values = [await database.fetch_value("select current_setting($1)", name) for name in names]
+    version = await database.fetch_value("select current_setting('server_version')")
+    stated = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
+    _log.info("PostgreSQL %s: %s", version, stated)
 
 
 @asynccontextmanager

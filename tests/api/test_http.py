@@ -1,6 +1,6 @@
 """The server on real sockets: its stop must be bounded whatever clients do."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -9,20 +9,20 @@ import pytest
 import trio
 import trio.testing
 from quart import Response
-from quart_trio import QuartTrio
 
 from motorpool.api import http
+from motorpool.api.asgi import Application
 from motorpool.api.http import HTTP, HttpServer, MadeApp, http_spec
 from motorpool.api.listening import BoundStream, bind
 from motorpool.api.settings import HttpSettings
 from motorpool.runtime import SupervisorSpec, System, open_system
 
 SETTINGS = HttpSettings(stall_seconds=3600)
-BIG = bytes(50_000_000)
+BIG = bytes(20_000_000)
 
 
 def make_app(system: System) -> MadeApp:
-    app = QuartTrio(__name__)
+    app = Application(__name__)
     app.config["RESPONSE_TIMEOUT"] = None
 
     @app.get("/big")
@@ -66,11 +66,14 @@ dialed: list[trio.SocketStream] = []
 
 
 @pytest.fixture(autouse=True)
-async def hang_up(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+def hang_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    async def close_all() -> None:
+        while dialed:
+            await trio.aclose_forcefully(dialed.pop())
+
     monkeypatch.setattr(http, "GRACE_SECONDS", 0.4)
     yield
-    while dialed:
-        await trio.aclose_forcefully(dialed.pop())
+    trio.run(close_all)
 
 
 async def dial(port: int) -> trio.SocketStream:
@@ -129,6 +132,24 @@ async def test_idle_connections_and_half_requests_end_with_the_stop() -> None:
         began = trio.current_time()
     assert trio.current_time() - began < 4
     assert await read_all(idle) == b""
+
+
+async def test_a_connection_kept_alive_ends_at_once_with_the_stop() -> None:
+    async with running() as (_, port):
+        stream = await ask(port, "/small")
+        answer = b""
+        while not answer.endswith(b"small"):
+            answer += await stream.receive_some()
+        began = trio.current_time()
+    assert trio.current_time() - began < 0.3
+    assert await read_all(stream) == b""
+
+
+async def test_a_connection_kept_alive_ends_when_it_is_not_used_for_its_time() -> None:
+    async with running(replace(SETTINGS, keep_alive_seconds=0.2)) as (_, port):
+        stream = await ask(port, "/small")
+        with trio.fail_after(5):
+            assert (await read_all(stream)).endswith(b"small")
 
 
 async def test_a_request_under_way_is_answered_before_the_end() -> None:

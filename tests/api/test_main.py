@@ -1,3 +1,4 @@
+import io
 import os
 import subprocess
 import sys
@@ -40,6 +41,13 @@ def test_unknown_words_end_with_2(capsys):
     assert ended.value.code == 2
 
 
+def test_an_empty_password_is_refused_before_anything_is_opened(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
+    assert main(["user", "boss@example.org", "--password"]) == 2
+    assert capsys.readouterr().err == "motorpool: the password is empty\n"
+
+
 def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
     environ = {**os.environ, "MOTORPOOL_DATA": str(tmp_path), "MOTORPOOL_DATABASE": database_url}
 
@@ -65,5 +73,3 @@ def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
     assert (made.returncode, made.stdout) == (0, "user boss@example.org made, administrator\n"), made.stderr
     changed = run("BOSS@example.org", "--no-administrator")
     assert (changed.returncode, changed.stdout) == (0, "user boss@example.org changed\n")
-    empty = run("boss@example.org", "--password", given="\n")
-    assert empty.returncode == 2

@@ -2,7 +2,6 @@
 
 import io
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 
 import av
 import pytest
@@ -59,22 +58,10 @@ def test_timestamps_are_the_true_milliseconds_of_the_pictures() -> None:
     assert {unit.frame_interval for unit in units[1:]} <= {66, 67}
 
 
-@pytest.mark.parametrize(
-    ("coding", "rate", "packets"), [(Coding.AAC, 16_000, 4 * 16_000 // 1024), (Coding.G711A, 8_000, 4 * 25)]
-)
-def test_the_sound_is_as_long_as_the_film(coding: Coding, rate: int, packets: int) -> None:
-    sounds = [unit for unit in film_seconds(Film(sound=coding), 4.1) if unit.coding is coding]
-    assert packets - 2 <= len(sounds) <= packets + 3
-    steps = {later.timestamp - earlier.timestamp for earlier, later in pairwise(sounds)}
-    assert steps <= ({64} if coding is Coding.AAC else {40})
-    with av.open(
-        io.BytesIO(b"".join(unit.payload for unit in sounds)),
-        format="aac" if coding is Coding.AAC else "alaw",
-        options={} if coding is Coding.AAC else {"sample_rate": "8000"},
-    ) as container:
-        frames = list(container.decode(audio=0))
-    assert {frame.sample_rate for frame in frames} == {rate}
-    assert sum(frame.samples for frame in frames) / rate == pytest.approx(4.0, abs=0.25)
+def test_the_sound_is_as_long_as_the_film() -> None:
+    sounds = [unit for unit in film_seconds(Film(sound=Coding.AAC), 4.1) if unit.coding is Coding.AAC]
+    assert sounds[0].timestamp == round(BEGIN.timestamp() * 1000)
+    assert sounds[-1].timestamp - sounds[0].timestamp == pytest.approx(4000, abs=200)
 
 
 def test_a_mute_camera_has_pictures_only() -> None:

@@ -35,6 +35,7 @@ def test_memory_grows_with_what_is_held() -> None:
 def test_children_are_found_and_a_process_that_is_gone_is_an_error() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         assert child.pid in machine.children(os.getpid())
+        assert machine.command_line(child.pid) == [sys.executable, "-c", "input()"]
         child.kill()
         child.wait()
     with pytest.raises(ProcessLookupError):

@@ -310,3 +310,36 @@ async def test_recordings_are_listed_and_played_back_to_their_end() -> None:
 
 def _iso(instant: datetime) -> str:
     return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+async def test_a_playback_pauses_goes_on_seeks_and_ends_by_order() -> None:
+    async with scene() as here:
+        line = await here.platform.next_line()
+        await line.first(PositionReport)
+        start = SystemClock().now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=3)
+
+        async def control(act: str, **more: Any) -> None:
+            reference = await line.order("videoPlaybackControl", channel=1, control=act, **more)
+            result = await line.first(CommandResult, lambda result: result.reference == reference)
+            assert result.ok
+
+        await line.order(
+            "videoPlayback",
+            here.media_port,
+            channel=1,
+            startTime=_iso(start),
+            endTime=_iso(start + timedelta(minutes=30)),
+        )
+        film = await here.platform.next_film()
+        await read_units(film, lambda units: len(units) > 5)
+        await control("pause")
+        await control("seek", time=_iso(start + timedelta(minutes=20)))
+        await control("resume")
+        sought = round((start + timedelta(minutes=20)).timestamp() * 1000)
+        units = await read_units(film, lambda units: any(unit.timestamp >= sought for unit in units))
+        assert units[-1].timestamp < sought + 1000
+        await control("stop")
+        assert await read_units(film, lambda _: False) is not None
+        reference = await line.order("videoPlaybackControl", channel=1, control="pause")
+        result = await line.first(CommandResult, lambda result: result.reference == reference)
+        assert not result.ok

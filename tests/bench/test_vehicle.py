@@ -57,14 +57,3 @@ def test_a_halted_vehicle_stands_where_it_was_and_later_drives_on_from_there() -
 def test_two_starts_of_the_same_simulation_find_the_vehicle_at_the_same_place() -> None:
     plan = plan_fleet(vehicles=1, seed=9).vehicles[0]
     assert Vehicle(plan).location(NOON) == Vehicle(plan).location(NOON)
-
-
-def test_a_fleet_mixes_forms_and_codings_and_shares_nothing_with_another_seed() -> None:
-    fleet = plan_fleet(vehicles=8, phones=3, h265=2)
-    assert {plan.version for plan in fleet.vehicles} == {2013, 2019}
-    assert [plan.film.coding.value for plan in fleet.vehicles] == ["h264"] * 6 + ["hevc"] * 2
-    assert {plan.backwards for plan in fleet.vehicles} == {True, False}
-    ids = [device.unique_id for device in fleet.devices()]
-    assert len(set(ids)) == 11
-    other = [device.unique_id for device in plan_fleet(vehicles=8, phones=3, seed=2).devices()]
-    assert not set(ids) & set(other)

@@ -8,7 +8,6 @@ import pytest
 
 from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
-from motorpool.bench.references import run_echo
 from motorpool.codecs.devices.jt808 import Jt808
 
 PHONES = ("13900000001", "13900000002", "13900000003")
@@ -111,13 +110,6 @@ def test_idle_terminals_log_in_and_say_nothing(platform: Callable[[Answer], int]
     _, result = carry_out(load(platform(answer), "idle"))
     assert result.answered == (0, 0, 0)
     assert len(answers) == len(PHONES)
-
-
-def test_the_echo_reference_answers_a_hundred_bytes_each_time() -> None:
-    with run_echo() as (port, _):
-        _, result = carry_out(load(port, "echo"))
-    assert result.message_bytes == 100
-    assert min(result.answered) > 5
 
 
 def test_a_server_that_hangs_up_fails_the_load(

@@ -1,0 +1,259 @@
+"""What tests of actors share: rows to start from, neighbours that record, sockets, a little film, and time.
+
+Time stands still unless a test lets it pass. That is done in jumps while no statement is in flight
+(decisions 29), so PostgreSQL and real sockets may take as long as they do.
+"""
+
+import socket
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import lru_cache
+from time import perf_counter
+
+import av
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from motorpool.actors.directory import DIRECTORY
+from motorpool.actors.downlink import CONNECTION, Transmit, Transmitted
+from motorpool.actors.media_requests import MEDIA_REQUESTS
+from motorpool.actors.position_writer import POSITION_WRITER
+from motorpool.actors.uplink import DEVICE
+from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.runtime import ChildSpec, DynamicSpec, Restart
+from motorpool.runtime.testing import Probe, TestClock, open_tree
+from motorpool.storage import devices
+from motorpool.storage.records import Device
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+REAL_SECONDS = 0.001
+"""Of quiet, in which the machine hands over what was sent to a socket of its own."""
+
+
+@pytest.fixture
+def clock():
+    """The wall stands on NOW and goes with Trio's clock."""
+    return TestClock(NOW)
+
+
+@pytest.fixture
+def make_device(database):
+    """`await make_device("13912345678", …)`: a row."""
+
+    async def make(unique_id="13912345678", **fields):
+        row = Device(name=unique_id, unique_id=unique_id, **fields)
+        return await devices.TABLE.insert(database, row)
+
+    return make
+
+
+class Time(trio.abc.Clock):
+    """Trio's clock, for tests that name the fixture `time`: it moves by `passes` alone."""
+
+    def __init__(self):
+        self.databases = []
+        self._now = 1000.0
+        self._let_go_at = None
+
+    def start_clock(self):
+        pass
+
+    def current_time(self):
+        if self._let_go_at is None:
+            return self._now
+        return self._now + perf_counter() - self._let_go_at
+
+    def deadline_to_sleep_time(self, deadline):
+        if self._let_go_at is None and deadline > self._now:
+            return 999_999.0
+        return max(0.0, deadline - self.current_time())
+
+    def let_go(self):
+        """Go by itself from now on: what is stopped must end, and not wait for this clock."""
+        self._let_go_at = perf_counter()
+
+    async def passes(self, seconds, step=None):
+        """Let so many seconds pass, a step at a time."""
+        left = seconds
+        while left > 1e-9:
+            await self.settle()
+            self._now += min(left, step or seconds)
+            left -= step or seconds
+        await self.settle()
+
+    async def settle(self):
+        """Wait until all that was begun is done or waits for time; with or without this clock."""
+        while True:
+            await wait_all_tasks_blocked(REAL_SECONDS)
+            if not any(database.pool.lent for database in self.databases):
+                return
+
+
+@pytest.fixture
+def time():
+    """Time that stands still until `await time.passes(60, step=6)`."""
+    return Time()
+
+
+@pytest.fixture
+def tree(clock, time):
+    """`async with tree(spec, spec) as system:` small system; its end does not wait for the test's time."""
+
+    @asynccontextmanager
+    async def running(*specs, **settings):
+        async with open_tree(*specs, clock=clock, **settings) as system:
+            try:
+                yield system
+            finally:
+                time.let_go()
+
+    return running
+
+
+@pytest.fixture
+def database(database, time):
+    """An empty database whose statements `time` waits for."""
+    time.databases.append(database)
+    return database
+
+
+@pytest.fixture
+def outage(postgres, database_url):
+    """`with outage():` the database refuses everybody meanwhile."""
+    name = database_url.rpartition("/")[2].partition("?")[0]
+
+    @contextmanager
+    def cut():
+        postgres.run(
+            f"alter database {name} with allow_connections false;"
+            f" select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{name}'"
+        )
+        try:
+            yield
+        finally:
+            postgres.run(f"alter database {name} with allow_connections true")
+
+    return cut
+
+
+class Neighbours:
+    """Probes in the places around an actor under test, made by its specs and by the test."""
+
+    def __init__(self):
+        self.writer = Probe()
+        self.directory = Probe()
+        self.media_requests = Probe()
+        self.devices = {}
+        self.connections = {}
+
+    def connection(self, number, answers=None):
+        """The spec's factory for a connection that records."""
+        self.connections[number] = Probe(answers or {Transmit: Transmitted(None)})
+        return self.connections[number]
+
+    async def connect(self, system, number, answers=None):
+        """A connection that records: its ref and its probe."""
+        ref = await system.start(CONNECTION, number, lambda: self.connection(number, answers))
+        return ref, self.connections[number]
+
+    def device(self, device_id, answers=None):
+        """The spec's factory for a device that records."""
+        return self.devices.setdefault(device_id, Probe(answers))
+
+    @property
+    def writer_spec(self):
+        return ChildSpec(kind=POSITION_WRITER, factory=lambda: self.writer, resident=False)
+
+    @property
+    def directory_spec(self):
+        return ChildSpec(kind=DIRECTORY, factory=lambda: self.directory, resident=False)
+
+    @property
+    def media_requests_spec(self):
+        return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: self.media_requests, resident=False)
+
+    @property
+    def devices_spec(self):
+        return DynamicSpec(kind=DEVICE, name="devices", factory=self.device)
+
+    @property
+    def connections_spec(self):
+        return DynamicSpec(
+            kind=CONNECTION, name="connections", factory=None, restart=Restart.TEMPORARY, idle_seconds=None
+        )
+
+
+@pytest.fixture
+def neighbours():
+    """Actors that record what they are told."""
+    return Neighbours()
+
+
+@pytest.fixture
+def tcp():
+    """Two ends of a connection over the loopback: ours, and the peer's, which never blocks."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        theirs = socket.create_connection(listening.getsockname())
+        ours, _ = listening.accept()
+    theirs.setblocking(False)
+    yield ours, theirs
+    ours.close()
+    theirs.close()
+
+
+def heard(peer):
+    """All that the peer has been sent so far; None once the connection is closed and empty."""
+    got = b""
+    while True:
+        try:
+            piece = peer.recv(65536)
+        except BlockingIOError:
+            return got
+        except ConnectionError:
+            return got or None
+        if not piece:
+            return got or None
+        got += piece
+
+
+@pytest.fixture(scope="session")
+def read():
+    """`read(peer)`: what the server has sent, None once it has closed the connection."""
+    return heard
+
+
+@lru_cache
+def pictures(count, gop=5, fps=5):
+    """Coded pictures, a key frame with parameter sets each `gop`."""
+    encoder = av.CodecContext.create("libx264", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = 64, 64, "yuv420p"
+    encoder.framerate, encoder.time_base = Fraction(fps), Fraction(1, fps)
+    encoder.max_b_frames = 0
+    encoder.options = {
+        "preset": "ultrafast",
+        "tune": "zerolatency",
+        "x264-params": f"keyint={gop}:min-keyint={gop}:scenecut=0:repeat-headers=1",
+    }
+    packets = []
+    for number in range(count):
+        frame = av.VideoFrame(64, 64, "yuv420p")
+        for plane, value in zip(frame.planes, (16 + number % 200, 128, 128), strict=True):
+            plane.update(bytes([value]) * plane.buffer_size)
+        frame.pts = number
+        packets += [bytes(packet) for packet in encoder.encode(frame)]
+    return tuple(packets)
+
+
+@pytest.fixture(scope="session")
+def film():
+    """`film(seconds, channel=1, start=1000)`: pictures of a camera, five and one key frame a second."""
+
+    def filmed(seconds, channel=1, start=1000):
+        return [
+            AccessUnit(channel, Coding.H264, number % 5 == 0, start + 200 * number, payload, 200)
+            for number, payload in enumerate(pictures(5 * seconds))
+        ]
+
+    return filmed

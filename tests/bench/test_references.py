@@ -1,0 +1,39 @@
+"""What the server is measured beside."""
+
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from motorpool.bench import footage, machine, references
+from motorpool.bench.options import BenchError
+from motorpool.bench.references import ffmpeg_cpu_seconds, run_echo
+
+
+def test_the_echo_server_sends_back_what_comes_and_ends_with_its_block() -> None:
+    with run_echo() as (port, pid):
+        with socket.create_connection(("127.0.0.1", port), 10) as connection:
+            connection.sendall(b"a" * 100)
+            answer = b""
+            while len(answer) < 100:
+                answer += connection.recv(4096)
+        assert answer == b"a" * 100
+        assert machine.cpu_seconds(pid) >= 0
+    with pytest.raises(ProcessLookupError):
+        machine.cpu_seconds(pid)
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg program here")
+def test_ffmpeg_uses_some_cpu_for_a_film_and_complains_about_junk(tmp_path: Path) -> None:
+    footage.write_transport_stream(footage.film_loop(), 8, tmp_path / "in.ts")
+    assert 0 < ffmpeg_cpu_seconds(tmp_path / "in.ts") < 5
+    (tmp_path / "junk.ts").write_bytes(b"never mind")
+    with pytest.raises(BenchError, match="ffmpeg ended with code"):
+        ffmpeg_cpu_seconds(tmp_path / "junk.ts")
+
+
+def test_a_missing_ffmpeg_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(references.shutil, "which", lambda _: None)
+    with pytest.raises(BenchError, match="not installed"):
+        ffmpeg_cpu_seconds(tmp_path / "in.ts")

@@ -1,0 +1,30 @@
+"""A server of its own for a measurement."""
+
+import pytest
+
+from motorpool.bench.options import BenchError
+from motorpool.bench.server import EMAIL, run_server
+
+
+def test_a_server_runs_with_an_administrator_and_is_taken_down_again() -> None:
+    with run_server() as server:
+        with server.client() as client:
+            users = client.get("/users").json()
+            assert client.get("/devices").json() == []
+        assert [user["email"] for user in users] == [EMAIL]
+        assert server.cpu_seconds() > 0
+        assert server.resident_bytes() > 10_000_000
+        assert server.database_cpu_seconds() >= 0
+        # What was acknowledged must survive a power cut, in a measurement too.
+        durable = server.database_settings()
+        assert [durable[name] for name in ("fsync", "full_page_writes", "synchronous_commit")] == ["on"] * 3
+    assert server.process.returncode == 0
+    assert not server.folder.exists()
+
+
+def test_a_server_that_does_not_start_is_told_with_its_last_words() -> None:
+    with (
+        pytest.raises(BenchError, match="MOTORPOOL_VIDEO_SEGMENT_SECONDS"),
+        run_server({"MOTORPOOL_VIDEO_SEGMENT_SECONDS": "soon"}),
+    ):
+        raise AssertionError("a server with a wrong setting came up")
