@@ -95,13 +95,6 @@ class Server:
             time.sleep(0.1)
         raise BenchError(f"the server did not start within {START_SECONDS:g} s: {self._last_words()}")
 
-    def last_complaint(self) -> str:
-        """Find the latest line of the log that is no ordinary one; empty where there is none."""
-        lines = [
-            line for line in self.log.splitlines() if " INFO " not in line and "is running at" not in line
-        ]
-        return lines[-1] if lines else ""
-
     def _last_words(self) -> str:
         lines = [line for line in self.log.splitlines() if line.strip()]
         return lines[-1] if lines else "it said nothing"
@@ -146,10 +139,9 @@ def run_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
             server.await_health()
             yield server
         except BenchError as error:
-            complaint = server.last_complaint()
-            if not complaint:
-                raise
-            raise BenchError(f"{error}; the server: {complaint}") from error
+            kept = Path(tempfile.gettempdir()) / f"motorpool-bench-{process.pid}.log"
+            kept.write_text(server.log, encoding="utf-8")
+            raise BenchError(f"{error} (the server's log: {kept})") from error
         finally:
             process.terminate()
             try:

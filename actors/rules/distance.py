@@ -12,6 +12,8 @@ EARTH_RADIUS = 6_378_137.0
 """Metres."""
 NUMBER = (int, float)
 """Ready made: `int | float` would be built anew at each position."""
+FARTHEST = 1e9
+"""Metres that a device may claim since its last position: the way to the moon and back, and not endless."""
 
 
 def great_circle(latitude: float, longitude: float, to_latitude: float, to_longitude: float) -> float:
@@ -25,7 +27,7 @@ def great_circle(latitude: float, longitude: float, to_latitude: float, to_longi
 def add_distance(report: PositionReport, last: Position | None, attributes: dict[str, Any]) -> None:
     """Add `distance` (metres since the last position, unless the device sent it) and `totalDistance`."""
     travelled = attributes.get("distance")
-    if not isinstance(travelled, NUMBER):
+    if not isinstance(travelled, NUMBER) or not -FARTHEST < travelled < FARTHEST:
         travelled = 0.0
         if report.located and last is not None and not (last.latitude == 0 and last.longitude == 0):
             travelled = round(

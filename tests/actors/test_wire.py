@@ -104,3 +104,30 @@ async def test_cancelling_receive_loses_nothing(tcp):
     theirs.sendall(b"later")
     with trio.fail_after(5):
         assert await wire.receive() == b"later"
+
+
+async def test_a_pause_gathers_what_comes_in_small_pieces(tcp, mock_clock):
+    ours, theirs = tcp
+    wire = Wire(ours, pause_seconds=0.1)
+    theirs.sendall(b"1")
+    assert await wire.receive() == b"1"
+    received = []
+
+    async def read_on():
+        received.append(await wire.receive())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read_on)
+        for piece in (b"2", b"3", b"4"):
+            theirs.sendall(piece)
+            await trio.testing.wait_all_tasks_blocked()
+        assert received == []
+        mock_clock.jump(0.1)
+    assert received == [b"234"]
+
+
+async def test_a_full_read_is_followed_by_the_next_without_a_pause(tcp, mock_clock):
+    ours, theirs = tcp
+    wire = Wire(ours, pause_seconds=1000, read_bytes=4)
+    theirs.sendall(b"12345678")
+    assert [await wire.receive(), await wire.receive()] == [b"1234", b"5678"]

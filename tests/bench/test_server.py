@@ -1,5 +1,8 @@
 """A server of its own for a measurement."""
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from motorpool.bench.options import BenchError
@@ -22,9 +25,14 @@ def test_a_server_runs_with_an_administrator_and_is_taken_down_again() -> None:
     assert not server.folder.exists()
 
 
-def test_a_server_that_does_not_start_is_told_with_its_last_words() -> None:
+def test_a_server_that_does_not_start_is_told_with_its_last_words_and_its_log_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with (
         pytest.raises(BenchError, match="MOTORPOOL_VIDEO_SEGMENT_SECONDS"),
         run_server({"MOTORPOOL_VIDEO_SEGMENT_SECONDS": "soon"}),
     ):
         raise AssertionError("a server with a wrong setting came up")
+    (kept,) = tmp_path.glob("motorpool-bench-*.log")
+    assert "MOTORPOOL_VIDEO_SEGMENT_SECONDS" in kept.read_text(encoding="utf-8")
