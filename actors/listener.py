@@ -40,6 +40,7 @@ class Listener(Actor[None]):
         *,
         per_address: int,
         read_bytes: int,
+        pause_seconds: float,
         recorded: bool,
     ) -> None:
         self._name = name
@@ -48,6 +49,7 @@ class Listener(Actor[None]):
         self._make = make
         self._per_address = per_address
         self._read_bytes = read_bytes
+        self._pause_seconds = pause_seconds
         self._recorded = recorded
         self._open: Counter[str] = Counter()
         self._socket: trio.socket.SocketType | None = None
@@ -100,7 +102,12 @@ class Listener(Actor[None]):
             return
         self._open[peer] += 1
         connected = socket.socket(fileno=accepted.detach())
-        wire = Wire(connected, read_bytes=self._read_bytes, on_close=self._closed)
+        wire = Wire(
+            connected,
+            read_bytes=self._read_bytes,
+            pause_seconds=self._pause_seconds,
+            on_close=self._closed,
+        )
         number = next(_numbers)
         tap = Tap(self.context.system.ref(RECORDER), number, self._name, peer) if self._recorded else None
         try:
@@ -124,12 +131,20 @@ def listener_spec(
     per_address: int,
     recorded: bool = False,
     read_bytes: int = 16 * 1024,
+    pause_seconds: float = 0.0,
 ) -> ChildSpec[None]:
     """One port's place in the tree."""
     return ChildSpec(
         kind=Kind(f"listener:{name}"),
         factory=lambda: Listener(
-            name, host, port, make, per_address=per_address, read_bytes=read_bytes, recorded=recorded
+            name,
+            host,
+            port,
+            make,
+            per_address=per_address,
+            read_bytes=read_bytes,
+            pause_seconds=pause_seconds,
+            recorded=recorded,
         ),
         resident=False,
     )

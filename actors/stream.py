@@ -137,7 +137,7 @@ class Stream(Actor[StreamMessage]):
         self._publisher: Ref[Any] | None = None
         self._held = False
         self._asked_at: float | None = None
-        """When readers last had the device start; None while they did not."""
+        """When the device was last told to start, by whomever; None once it was told to stop."""
         self._read_at = 0.0
         self._waiting: list[tuple[float, Deferred[str]]] = []
         self._close_at: float | None = None
@@ -183,7 +183,7 @@ class Stream(Actor[StreamMessage]):
                 return self._publisher_left(message)
             case Held():
                 self._held = True
-                self._close_at = None
+                self._started()
                 return None
             case Released():
                 return self._released()
@@ -195,7 +195,7 @@ class Stream(Actor[StreamMessage]):
     # The publisher
 
     def _publish(self, message: Publish) -> object:
-        wanted = self._held or self._asked_at is not None or self._limits.unrequested
+        wanted = self._asked_at is not None or self._limits.unrequested
         if not wanted:
             return False
         if self._publisher is not None and self._publisher != message.connection:
@@ -293,9 +293,12 @@ class Stream(Actor[StreamMessage]):
 
     async def _start_then_read(self) -> object:
         if await self._command("videoStart"):
-            self._asked_at = self.context.clock.monotonic()
-            self._close_at = None
+            self._started()
         return self._playlist_or_wait()
+
+    def _started(self) -> None:
+        self._asked_at = self.context.clock.monotonic()
+        self._close_at = None
 
     def _answer_waiting(self) -> None:
         if self._waiting:

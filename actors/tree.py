@@ -37,6 +37,8 @@ __all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree"]
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
 """JT/T 1078, one port for each kind: the packets do not tell (jt808-jt1078.md 9, option A)."""
 MEDIA_READ_BYTES = 64 * 1024
+MEDIA_PAUSE_SECONDS = 0.1
+"""Between two reads of a camera: a segment has twenty of them."""
 MEDIA_LOGIN_SECONDS = 10.0
 """For the first valid packet of a media connection, at most (jt808-jt1078.md 9)."""
 
@@ -162,6 +164,7 @@ def _listeners(database: Database, settings: FleetSettings) -> list[ChildSpec[No
                 per_address=settings.connections_per_address,
                 recorded=settings.record is not None,
                 read_bytes=MEDIA_READ_BYTES,
+                pause_seconds=MEDIA_PAUSE_SECONDS,
             )
             for kind, port in MEDIA_PORTS.items()
         ]

@@ -22,7 +22,9 @@ class Wire:
     __slots__ = (
         "_backlog",
         "_closed",
+        "_is_paused",
         "_on_close",
+        "_pause_seconds",
         "_socket",
         "backlog_limit",
         "peer",
@@ -35,9 +37,13 @@ class Wire:
         connected: socket.socket,
         *,
         read_bytes: int = READ_BYTES,
+        pause_seconds: float = 0.0,
         backlog_limit: int = 256 * 1024,
         on_close: "Callable[[Wire], None] | None" = None,
     ) -> None:
+        """`pause_seconds` lets bytes gather between two reads, for a peer that never stops sending and waits
+        for no answer: a task switch for each of its packets costs more than all that is done with them.
+        """
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = connected
@@ -45,6 +51,8 @@ class Wire:
         self._closed = False
         self._on_close = on_close
         self.read_bytes = read_bytes
+        self._pause_seconds = pause_seconds
+        self._is_paused = False
         self.backlog_limit = backlog_limit
         self.reason = ""
         """Why the connection ended; empty while it lives."""
@@ -78,7 +86,11 @@ class Wire:
                     await trio.lowlevel.wait_writable(self._socket)
                     self._flush()
                     continue
-                await trio.lowlevel.wait_readable(self._socket)
+                if self._is_paused:
+                    self._is_paused = False
+                    await trio.sleep(self._pause_seconds)
+                else:
+                    await trio.lowlevel.wait_readable(self._socket)
                 data = self._socket.recv(self.read_bytes)
             except BlockingIOError:
                 continue
@@ -89,6 +101,7 @@ class Wire:
                 return b""
             if not data:
                 self.close("closed by the device")
+            self._is_paused = self._pause_seconds > 0 and len(data) < self.read_bytes
             return data
         return b""
 
