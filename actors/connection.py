@@ -272,7 +272,7 @@ class Connection(Peer[Report]):
     def _configure(self, timezone: str) -> None:
         try:
             zone = ZoneInfo(timezone) if timezone else None
-        except (ValueError, OSError):
+        except (KeyError, ValueError, OSError):  # not there; no such name; a folder
             self.context.log.warning("decoder.timezone %r is no time zone", timezone)
         else:
             self._codec.set_timezone(zone)

@@ -82,6 +82,7 @@ class DeviceActor(Actor[DeviceMessage]):
         "_local_host",
         "_media",
         "_media_folder",
+        "_now",
         "_peer",
         "_protocol",
         "_queue",
@@ -127,6 +128,7 @@ class DeviceActor(Actor[DeviceMessage]):
     async def start(self) -> None:
         """Load what the tables know: the row, the latest position, the waiting commands."""
         self._writer = self.context.system.ref(POSITION_WRITER)
+        self._now = self.context.clock.now
         self._row = await devices.TABLE.fetch(self._database, self._device_id)
         if self._row is None:
             return
@@ -196,7 +198,7 @@ class DeviceActor(Actor[DeviceMessage]):
         connection: Ref[ConnectionMessage],
         happened: tuple[Event, ...] = (),
     ) -> Awaitable[None] | None:
-        now = self.context.clock.now()
+        now = self._now()
         self._protocol = protocol
         position = self._believe(report, protocol, now)
         self._come_alive(now, announce=False)

@@ -155,7 +155,7 @@ class PositionWriter(Actor[WriterMessage]):
         rows = [message for message in batch if isinstance(message, Append)]
         for row in rows:
             if row.position.id == 0:
-                await self._number(row)
+                number(row, next(self._ids, 0) or await self._new_id())
         await positions.store(
             self._database,
             [positions.pack_row(row.position) for row in rows],
@@ -163,15 +163,10 @@ class PositionWriter(Actor[WriterMessage]):
             events=[event for message in batch for event in message.events],
         )
 
-    async def _number(self, row: Append) -> None:
-        number = next(self._ids, 0)
-        if not number:
-            self._ids = iter(await positions.take_ids(self._database, ID_BLOCK))
-            number = next(self._ids)
-        # Positions are values to everybody else: this is the one place that knows them before they are out.
-        msgspec.structs.force_setattr(row.position, "id", number)
-        for event in row.events:
-            msgspec.structs.force_setattr(event, "position_id", number)
+    async def _new_id(self) -> int:
+        """The first id of the next block."""
+        self._ids = iter(await positions.take_ids(self._database, ID_BLOCK))
+        return next(self._ids)
 
     def _announce(self, batch: list[WriterMessage]) -> None:
         appended = [message for message in batch if isinstance(message, Append)]
@@ -195,6 +190,16 @@ class PositionWriter(Actor[WriterMessage]):
         happened = tuple(event for message in batch for event in message.events)
         if happened:
             system.topic(EVENTS).publish(happened)
+
+
+def number(row: Append, position_id: int) -> None:
+    """Give a position its id, and tell its events.
+
+    Positions are values to everybody else: the writer is the one place that knows them before they are out.
+    """
+    msgspec.structs.force_setattr(row.position, "id", position_id)
+    for event in row.events:
+        msgspec.structs.force_setattr(event, "position_id", position_id)
 
 
 def position_writer_spec(database: Database) -> ChildSpec[WriterMessage]:

@@ -80,7 +80,10 @@ class Recorder(Actor[Chunk]):
         """Write the rest and close the file."""
         await self._write()
         if self._file is not None:
-            await trio.to_thread.run_sync(self._file.close)
+            try:
+                await trio.to_thread.run_sync(self._file.close)
+            except OSError as error:  # what the file still held back finds no room either
+                self.context.log.error("the recording lost its end: %s", error)
 
     async def _write(self) -> None:
         if self._dropped:

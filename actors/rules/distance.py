@@ -18,6 +18,8 @@ FARTHEST = 1e9
 
 def great_circle(latitude: float, longitude: float, to_latitude: float, to_longitude: float) -> float:
     """Metres between two points given in degrees, along a sphere (haversine)."""
+    if latitude == to_latitude and longitude == to_longitude:
+        return 0.0  # most of a fleet stands still most of the time
     phi, to_phi = radians(latitude), radians(to_latitude)
     across = sin((to_phi - phi) / 2) ** 2
     along = cos(phi) * cos(to_phi) * sin(radians(to_longitude - longitude) / 2) ** 2

@@ -92,6 +92,8 @@ class Jt808(DeviceCodec):
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
         """One answer for each receipt, in the form of the message it stands for."""
+        if len(receipts) == 1:
+            return self._answers.accept(receipts[0])
         return b"".join(map(self._answers.accept, receipts))
 
     def refuse(self, receipt: Receipt | None) -> bytes:

@@ -22,7 +22,7 @@ from motorpool.actors.media_requests import MEDIA_REQUESTS
 from motorpool.actors.position_writer import POSITION_WRITER
 from motorpool.actors.uplink import DEVICE
 from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.runtime import ChildSpec, DynamicSpec, Restart
+from motorpool.runtime import ChildSpec, DynamicSpec, MailboxFull, Restart
 from motorpool.runtime.testing import Probe, TestClock, open_tree
 from motorpool.storage import devices
 from motorpool.storage.records import Device
@@ -191,12 +191,28 @@ def neighbours():
     return Neighbours()
 
 
+@pytest.fixture(scope="session")
+def until_full():
+    """`until_full(tell)`: call `tell(0)`, `tell(1)`, … until the mailbox is full; how many it took."""
+
+    def count(tell):
+        for number in range(100_000):
+            try:
+                tell(number)
+            except MailboxFull:
+                return number
+        raise AssertionError("this mailbox is never full")
+
+    return count
+
+
 @pytest.fixture
 def tcp():
     """Two ends of a connection over the loopback: ours, and the peer's, which never blocks."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         theirs = socket.create_connection(listening.getsockname())
         ours, _ = listening.accept()
+    theirs.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # what is sent is there at once
     theirs.setblocking(False)
     yield ours, theirs
     ours.close()

@@ -15,7 +15,7 @@ from motorpool.actors.position_writer import (
     position_writer_spec,
 )
 from motorpool.actors.topics import EVENTS, POSITIONS
-from motorpool.runtime import ChildSpec, MailboxFull
+from motorpool.runtime import ChildSpec
 from motorpool.storage import events, positions
 from motorpool.storage.records import Event, Position
 
@@ -96,7 +96,7 @@ async def test_nothing_is_acknowledged_or_published_before_the_commit(database, 
 
 
 async def test_rows_are_stored_in_order_with_at_most_250_in_a_flush(database, writing, neighbours):
-    async with writing() as (system, writer, built):
+    async with writing() as (system, writer, _):
         connection, probe = await neighbours.connect(system, 1)
         published = system.topic(POSITIONS).subscribe()
         for number in range(1200):
@@ -206,16 +206,16 @@ async def test_a_row_that_the_database_refuses_is_dropped_alone(database, writin
     assert len([record for record in caplog.records if "cannot hold" in record.getMessage()]) == 4
 
 
-async def test_a_full_queue_makes_the_mailbox_fill_and_then_the_tellers_wait(database, writing, neighbours):
+async def test_a_full_queue_makes_the_mailbox_fill_and_then_the_tellers_wait(
+    database, writing, neighbours, until_full
+):
     async with writing(mailbox_size=3, queue_rows=10) as (system, writer, _):
         connection, probe = await neighbours.connect(system, 1)
         async with trio.open_nursery() as nursery:
             async with locked_table(database):
-                accepted = 0
-                with pytest.raises(MailboxFull):
-                    for number in range(100):
-                        writer.tell_nowait(Append(at(number), (), connection, number))
-                        accepted += 1
+                accepted = until_full(
+                    lambda number: writer.tell_nowait(Append(at(number), (), connection, number))
+                )
                 assert accepted == 10 + 1 + 3  # the queue, the one that waits for it, the mailbox
                 nursery.start_soon(writer.tell, Append(at(accepted), (), connection, accepted))
                 await trio.testing.wait_all_tasks_blocked(0.01)

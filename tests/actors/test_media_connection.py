@@ -1,0 +1,230 @@
+"""A media connection: real sockets and packets, streams that record."""
+
+import pytest
+import trio
+
+from motorpool.actors.downlink import CONNECTION, Close, Refused, Stored, Transmit
+from motorpool.actors.media_connection import MediaConnection
+from motorpool.actors.media_requests import FindPublisher, Publisher
+from motorpool.actors.stream import STREAM, Publish, PublisherLeft, UnitsPublished
+from motorpool.actors.uplink import CommandRefused, CommandSent, SendCommand
+from motorpool.actors.wire import Wire
+from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.codecs.reports import Order
+from motorpool.runtime import Actor, DynamicSpec, Failure
+from motorpool.runtime.testing import Probe
+from motorpool.storage.errors import StorageUnavailable
+
+PHONE = "13912345678"
+DEVICE_ID = 7
+KNOWN = Publisher(DEVICE_ID, PHONE)
+
+
+class Line:
+    """A media connection under test, and the camera's end of it."""
+
+    def __init__(self, system, ref, wire, socket, streams):
+        self.system, self.ref, self.wire, self.socket, self.streams = system, ref, wire, socket, streams
+        self.sender = Jt1078Sender(PHONE)
+
+    def send(self, units):
+        self.socket.send(b"".join(map(self.sender.encode, units)))
+
+    def units(self, channel=1):
+        """What the channel's stream was told of pictures, message by message."""
+        messages = self.streams[(DEVICE_ID, channel)].messages
+        return [told for told in messages if isinstance(told, UnitsPublished)]
+
+
+@pytest.fixture
+def line(tcp, tree, neighbours):
+    """`async with line(wanted=…) as camera:`"""
+
+    class Opened:
+        def __init__(self, wanted=True, publisher=KNOWN, stopped=None, streams=None):
+            self.found = {}
+            self.wanted = wanted if callable(wanted) else lambda channel: wanted
+            neighbours.media_requests = Probe({FindPublisher: publisher})
+            neighbours.device(DEVICE_ID, {SendCommand: stopped or CommandSent()})
+            self.spec = streams or DynamicSpec(kind=STREAM, name="streams", factory=self.stream)
+
+        def stream(self, key):
+            self.found[key] = Probe({Publish: self.wanted(key[1])})
+            return self.found[key]
+
+        async def __aenter__(self):
+            self.running = tree(
+                neighbours.media_requests_spec,
+                neighbours.devices_spec,
+                self.spec,
+                neighbours.connections_spec,
+            )
+            system = await self.running.__aenter__()
+            ours, theirs = tcp
+            wire = Wire(ours, read_bytes=65536)
+            ref = await system.start(
+                CONNECTION, 1, lambda: MediaConnection(wire, kind="live", login_seconds=10)
+            )
+            return Line(system, ref, wire, theirs, self.found)
+
+        async def __aexit__(self, *error):
+            return await self.running.__aexit__(*error)
+
+    return Opened
+
+
+async def test_pictures_reach_the_stream_of_their_channel_which_is_asked_once(line, film, time, neighbours):
+    one, two = film(1), film(1, channel=2)
+    async with line() as camera:
+        for unit in one:
+            camera.send([unit])
+            await time.settle()
+        camera.send([*two[:3]])
+        camera.send([one[0], two[3]])
+        await time.settle()
+        assert neighbours.media_requests.messages == [FindPublisher("013912345678", "127.0.0.1", "live")]
+        for channel, sent in ((1, [*one, one[0]]), (2, two[:4])):
+            told = camera.streams[(DEVICE_ID, channel)].messages
+            assert told[0] == Publish(camera.ref)
+            assert {type(each) for each in told[1:]} == {UnitsPublished}
+            got = [unit for each in told[1:] for unit in each.units]
+            assert [(unit.channel, unit.payload, unit.timestamp) for unit in got] == [
+                (unit.channel, unit.payload, unit.timestamp) for unit in sent
+            ]
+            assert {each.connection for each in told[1:]} == {camera.ref}
+            assert not any(each.lossy for each in told[1:])
+        await camera.ref.stop()
+        for probe in camera.streams.values():
+            assert probe.messages[-1] == PublisherLeft(camera.ref)
+
+
+async def test_media_that_nobody_asked_for_is_told_to_stop_and_closed_after_a_while(
+    line, film, time, neighbours
+):
+    async with line(wanted=False) as camera:
+        camera.send(film(1))
+        await time.settle()
+        (told,) = neighbours.devices[DEVICE_ID].messages
+        assert (told.type, told.attributes) == ("videoStop", {"channel": 1})
+        assert (told.no_queue, told.by_reader) == (True, True)
+        for _ in range(4):
+            camera.send(film(1))
+            await time.passes(1)
+        assert camera.ref.alive
+        await time.passes(1.1)
+        assert camera.wire.reason == "media that nobody asked for"
+        assert [type(each) for each in camera.streams[(DEVICE_ID, 1)].messages] == [Publish]
+
+
+async def test_a_refused_channel_does_not_cost_the_others(line, film, time, neighbours):
+    async with line(wanted=lambda channel: channel == 1) as camera:
+        camera.send(film(1)[:2])
+        await time.settle()
+        camera.send(film(1, channel=2))
+        await time.settle()
+        (told,) = neighbours.devices[DEVICE_ID].messages
+        assert (told.type, told.attributes) == ("videoStop", {"channel": 2})
+        camera.send([*film(1)[2:], *film(1, channel=2)])
+        await time.passes(6)
+        assert sum(len(told.units) for told in camera.units()) == 5
+        assert camera.units(2) == []
+        assert len(neighbours.devices[DEVICE_ID].messages) == 1
+        assert camera.ref.alive
+
+
+async def test_a_device_that_cannot_be_told_to_stop_is_closed_all_the_same(line, film, time):
+    async with line(wanted=False, stopped=CommandRefused("the device is offline")) as camera:
+        camera.send(film(1))
+        await time.passes(5.1)
+        assert camera.wire.reason == "media that nobody asked for"
+
+
+async def test_a_full_stream_loses_pictures_and_is_told_so(line, film, time):
+    free, handled = trio.Event(), []
+
+    class Busy(Actor):
+        def handle(self, message):
+            if isinstance(message, Publish):
+                return True
+            handled.append(message)
+            return None if free.is_set() else self.wait()
+
+        async def wait(self):
+            await free.wait()
+
+    busy = DynamicSpec(kind=STREAM, name="streams", factory=lambda key: Busy(), mailbox_size=2)
+    units = film(3)
+    async with line(streams=busy) as camera:
+        for few in (units[:2], *([unit] for unit in units[2:8])):
+            camera.send(few)
+            await time.settle()
+        free.set()
+        await time.settle()
+        for unit in units[8:11]:
+            camera.send([unit])
+            await time.settle()
+        assert [[unit.timestamp for unit in told.units] for told in handled] == [
+            [units[index].timestamp for index in indices]
+            for indices in ((0, 1), (2,), (3,), (8,), (9,), (10,))
+        ]
+        assert [told.lossy for told in handled] == [False, False, False, True, False, False]
+
+
+async def test_media_of_a_sim_that_nobody_has_is_closed(line, film, time):
+    async with line(publisher=None) as camera:
+        camera.send(film(1))
+        await time.settle()
+        assert camera.wire.reason == "media of an unknown SIM 013912345678"
+        assert camera.streams == {}
+
+
+async def test_an_outage_closes_and_the_camera_comes_again(line, film, time):
+    async with line(publisher=Failure(StorageUnavailable("away"))) as camera:
+        camera.send(film(1))
+        await time.settle()
+        assert camera.wire.reason == "cannot be served now: away"
+
+
+async def test_another_sim_on_the_same_connection_is_closed(line, film, time):
+    async with line() as camera:
+        camera.send(film(1)[:2])
+        await time.settle()
+        stranger = Jt1078Sender("13900000000")
+        camera.socket.send(b"".join(map(stranger.encode, film(1)[2:])))
+        await time.settle()
+        assert camera.wire.reason.startswith("cannot be understood: media of SIM")
+        assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)
+
+
+async def test_a_peer_without_a_valid_packet_is_closed_in_time(line, time):
+    async with line() as camera:
+        camera.socket.send(b"01cd\x81\xe2")
+        await time.passes(9, step=1)
+        assert camera.ref.alive
+        camera.socket.send(b"\0")
+        await time.passes(6, step=1)
+        assert camera.wire.reason == "no valid media packet"
+
+
+async def test_a_camera_that_falls_silent_is_closed(line, film, time):
+    async with line() as camera:
+        for few in (film(1)[:2], film(1)[2:3], film(1)[3:4]):
+            camera.send(few)
+            await time.passes(25, step=5)
+        assert camera.ref.alive
+        camera.socket.send(b"30 ")  # no packet
+        await time.passes(15, step=5)
+        assert camera.wire.reason == "no media for too long"
+
+
+async def test_it_takes_no_commands_and_closes_when_told(line, film, time):
+    async with line() as camera:
+        camera.send(film(1)[:2])
+        await time.settle()
+        outcome = await camera.ref.ask(Transmit(Order("positionSingle")))
+        assert outcome == Refused("a media connection takes no commands")
+        await camera.ref.tell(Stored((1,)))
+        await camera.ref.tell(Close("replaced"))
+        await time.settle()
+        assert camera.wire.reason == "replaced"
+        assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)

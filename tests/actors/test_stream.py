@@ -1,0 +1,377 @@
+"""One live stream: pictures in, a playlist and segments out, started and stopped for its readers."""
+
+import io
+
+import av
+import m3u8
+import pytest
+import trio
+
+from motorpool.actors import stream as stream_file
+from motorpool.actors.downlink import Close
+from motorpool.actors.stream import (
+    STREAM,
+    Held,
+    Publish,
+    PublisherLeft,
+    ReadPlaylist,
+    ReadSegment,
+    Released,
+    StreamLimits,
+    UnitsPublished,
+    channel_of,
+    stream_spec,
+)
+from motorpool.actors.uplink import CommandRefused, CommandSent, SendCommand
+from motorpool.codecs.media.units import AccessUnit, Coding
+
+
+class House:
+    """A running stream of channel 1 and what it tells its neighbours."""
+
+    def __init__(self, system, neighbours, row, time):
+        self.system, self.neighbours, self.row, self.time = system, neighbours, row, time
+        self.ref = system.ref(STREAM, (row.id, 1))
+
+    @property
+    def commands(self):
+        return [told.type for told in self.neighbours.devices[self.row.id].messages]
+
+    async def playlist(self, **fields):
+        return m3u8.loads(await self.ref.ask(ReadPlaylist(**fields), seconds=60))
+
+    async def publish(self, number=1):
+        """A new publisher's ref and probe, and whether it is wanted."""
+        ref, probe = await self.neighbours.connect(self.system, number)
+        return ref, probe, await self.ref.ask(Publish(ref))
+
+    async def show(self, connection, units, lossy=False):
+        """The publisher hands in pictures as they are taken."""
+        for unit in units:
+            await self.ref.tell(UnitsPublished(connection, [unit], lossy))
+            lossy = False
+        await self.time.settle()
+
+
+@pytest.fixture
+def house(database, make_device, tree, neighbours, time):
+    """`async with house(answer=…, …) as stream:`"""
+
+    class Opened:
+        def __init__(self, answer=None, row=None, **limits):
+            self.answer = answer or CommandSent()
+            self.limits = StreamLimits(segment_seconds=1.0, **limits)
+            self.row = row
+
+        async def __aenter__(self):
+            row = self.row or await make_device()
+            neighbours.devices.pop(row.id, None)
+            neighbours.device(row.id, {SendCommand: self.answer})
+            self.running = tree(
+                neighbours.devices_spec, stream_spec(database, self.limits), neighbours.connections_spec
+            )
+            return House(await self.running.__aenter__(), neighbours, row, time)
+
+        async def __aexit__(self, *error):
+            return await self.running.__aexit__(*error)
+
+    return Opened
+
+
+def numbers(playlist):
+    return list(range(playlist.media_sequence, playlist.media_sequence + len(playlist.segments)))
+
+
+def first_picture(data):
+    """The first picture of a segment: whether it is a key frame, and how many there are."""
+    with av.open(io.BytesIO(data)) as container:
+        packets = [packet for packet in container.demux(video=0) if packet.size]
+    return packets[0].is_keyframe, len(packets)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "channel"),
+    [
+        ({"channel": 3}, 3),
+        ({"index": "4"}, 4),
+        ({"channel": 2, "index": 5}, 2),
+        ({}, 1),
+        ({"channel": "x"}, 1),
+    ],
+)
+def test_the_channel_of_a_command_is_channel_then_index_then_one(attributes, channel):
+    assert channel_of(attributes) == channel
+
+
+class TestReaders:
+    async def test_the_first_reader_starts_the_camera_and_is_held_until_the_first_segment(
+        self, house, film, time
+    ):
+        read = []
+        async with house() as stream, trio.open_nursery() as nursery:
+
+            async def reader():
+                read.append(await stream.playlist())
+
+            for _ in range(3):
+                nursery.start_soon(reader)
+            await time.settle()
+            assert stream.commands == ["videoStart"]
+            order = stream.neighbours.devices[stream.row.id].messages[0]
+            assert (order.attributes, order.no_queue, order.by_reader) == ({"channel": 1}, True, True)
+            await time.passes(3)
+            camera, _, wanted = await stream.publish()
+            assert wanted
+            await stream.show(camera, film(1))
+            assert read == []
+            await stream.show(camera, film(2)[5:6])
+            assert [numbers(each) for each in read] == [[0]] * 3
+            # Reading changes nothing.
+            assert (await stream.playlist()).dumps() == read[0].dumps()
+            segment = await stream.ref.ask(ReadSegment(0))
+            assert first_picture(segment) == (True, 5)
+            assert read[0].segments[0].duration == 1.0
+            assert await stream.ref.ask(ReadSegment(1)) is None
+            assert stream.commands == ["videoStart"]
+
+    async def test_without_a_picture_the_reader_gets_an_empty_playlist_in_time(self, house, time):
+        read = []
+        async with house(start_seconds=10) as stream, trio.open_nursery() as nursery:
+
+            async def reader():
+                read.append(await stream.playlist())
+
+            nursery.start_soon(reader)
+            await time.passes(4)
+            nursery.start_soon(reader)
+            await time.passes(5.9, step=1)
+            assert read == []
+            await time.passes(0.2)
+            assert [each.segments for each in read] == [[]]
+            await time.passes(5, step=1)
+            assert [each.segments for each in read] == [[], []]
+            # The next reader tries again.
+            nursery.start_soon(reader)
+            await time.settle()
+            assert stream.commands == ["videoStart"] * 2
+            await time.passes(11, step=1)
+
+    @pytest.mark.parametrize("case", ["offline", "switched off", "not asked to"])
+    async def test_where_nothing_is_started_the_playlist_is_empty_at_once(self, house, case):
+        refused = CommandRefused("the device is offline") if case == "offline" else None
+        async with house(answer=refused, autostart=case != "switched off") as stream:
+            playlist = await stream.playlist(start=case != "not asked to")
+            assert playlist.segments == []
+            assert stream.commands == (["videoStart"] if case == "offline" else [])
+
+    async def test_what_readers_began_ends_at_the_device_when_nobody_reads(self, house, film, time):
+        units = film(60)
+        async with house(linger_seconds=20) as stream, trio.open_nursery() as nursery:
+            nursery.start_soon(stream.playlist)
+            await time.settle()
+            camera, probe, _ = await stream.publish()
+            await stream.show(camera, units[:6])
+            for _ in range(3):  # a segment read counts as well
+                await time.passes(15, step=5)
+                await stream.ref.ask(ReadSegment(0))
+            await time.passes(19, step=1)
+            assert stream.commands == ["videoStart"]
+            await time.passes(4, step=1)
+            assert stream.commands == ["videoStart", "videoStop"]
+            assert probe.messages == []  # it may close by itself
+            await time.passes(5.1)
+            assert probe.messages == [Close("the stream was stopped")]
+            # The next reader starts it anew.
+            await stream.playlist()
+            assert stream.commands[2:] == ["videoStart"]
+
+    async def test_what_video_start_began_is_held_without_readers_until_video_stop(self, house, film, time):
+        async with house(linger_seconds=20) as stream:
+            await stream.ref.tell(Held())
+            camera, probe, wanted = await stream.publish()
+            assert wanted
+            await stream.show(camera, film(2))
+            assert numbers(await stream.playlist()) == [0]
+            await time.passes(600, step=60)
+            assert stream.commands == []
+            assert stream.ref.alive
+            await stream.ref.tell(Released())
+            await time.passes(5.1)
+            assert probe.messages == [Close("the stream was stopped")]
+
+    async def test_readers_join_what_is_held_and_their_leaving_does_not_end_it(self, house, film, time):
+        async with house(linger_seconds=20) as stream, trio.open_nursery() as nursery:
+            nursery.start_soon(stream.playlist)
+            await time.settle()
+            await stream.ref.tell(Held())
+            camera, probe, _ = await stream.publish()
+            await stream.show(camera, film(2))
+            await time.passes(120, step=5)
+            assert stream.commands == ["videoStart"]
+            assert probe.messages == []
+
+    async def test_stopping_lets_go_of_who_still_waits(self, house, time):
+        read = []
+        async with house() as stream, trio.open_nursery() as nursery:
+
+            async def reader():
+                read.append(await stream.playlist())
+
+            nursery.start_soon(reader)
+            await time.settle()
+            await stream.ref.stop()
+        assert [each.segments for each in read] == [[]]
+
+
+class TestPublishers:
+    async def test_media_that_nobody_asked_for_is_refused_unless_the_setting_takes_it(
+        self, house, film, time
+    ):
+        async with house() as stream:
+            camera, _, wanted = await stream.publish()
+            assert wanted is False
+            await stream.show(camera, film(3))
+            assert (await stream.playlist(start=False)).segments == []
+        async with house(unrequested=True, row=stream.row) as stream:
+            camera, _, wanted = await stream.publish()
+            assert wanted is True
+            await stream.show(camera, film(3))
+            assert len((await stream.playlist()).segments) == 2
+            assert stream.commands == []
+
+    async def test_the_newest_publisher_wins_and_the_older_is_closed(self, house, film, time):
+        async with house() as stream:
+            await stream.ref.tell(Held())
+            older, older_probe, _ = await stream.publish(1)
+            await stream.show(older, film(2))
+            newer, newer_probe, wanted = await stream.publish(2)
+            await time.settle()
+            assert wanted
+            assert older_probe.messages == [Close("replaced by a newer media connection of the same channel")]
+            await stream.show(older, film(4)[10:])  # its last words
+            await stream.ref.tell(PublisherLeft(older))
+            await stream.show(newer, film(2, start=900_000))
+            playlist = await stream.playlist()
+            assert newer_probe.messages == []
+            assert numbers(playlist) == [0, 1, 2]
+            assert [segment.discontinuity for segment in playlist.segments] == [True, False, True]
+            assert sum(segment.duration for segment in playlist.segments) == pytest.approx(3.0)
+
+    async def test_a_publisher_that_leaves_closes_the_open_segment_and_may_come_back(self, house, film, time):
+        async with house() as stream:
+            await stream.ref.tell(Held())
+            camera, _, _ = await stream.publish(1)
+            await stream.show(camera, film(2)[:8])
+            assert numbers(await stream.playlist()) == [0]
+            await stream.ref.tell(PublisherLeft(camera))
+            playlist = await stream.playlist()
+            assert [segment.duration for segment in playlist.segments] == pytest.approx([1.0, 0.6])
+            _, _, wanted = await stream.publish(2)
+            assert wanted
+
+    async def test_after_lost_pictures_the_next_segment_begins_with_a_key_frame(self, house, film, time):
+        units = film(6)
+        async with house() as stream:
+            await stream.ref.tell(Held())
+            camera, _, _ = await stream.publish()
+            await stream.show(camera, units[:7])
+            await stream.show(camera, units[12:21], lossy=True)  # from the middle of a group
+            playlist = await stream.playlist()
+            assert [segment.duration for segment in playlist.segments] == pytest.approx([1.0, 0.4, 1.0])
+            assert [segment.discontinuity for segment in playlist.segments] == [True, False, True]
+            assert first_picture(await stream.ref.ask(ReadSegment(2))) == (True, 5)
+
+    async def test_sound_that_is_transcoded_keeps_pictures_in_order(self, house, film, time):
+        sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(75)]
+        units = sorted([*film(3), *sound], key=lambda unit: (unit.timestamp, not unit.coding.is_video))
+        async with house() as stream:
+            await stream.ref.tell(Held())
+            camera, _, _ = await stream.publish()
+            await stream.show(camera, units)
+            playlist = await stream.playlist()
+            while len(playlist.segments) < 2:
+                await trio.testing.wait_all_tasks_blocked(0.01)
+                playlist = await stream.playlist()
+            assert numbers(playlist) == [0, 1]
+            with av.open(io.BytesIO(await stream.ref.ask(ReadSegment(1)))) as container:
+                assert {each.type for each in container.streams} == {"video", "audio"}
+
+
+class TestNumbers:
+    async def test_the_window_moves_and_memory_stays_bounded(self, house, film, time):
+        async with house(window_segments=3) as stream:
+            await stream.ref.tell(Held())
+            camera, _, _ = await stream.publish()
+            await stream.show(camera, film(40))
+            playlist = await stream.playlist()
+            assert numbers(playlist) == [36, 37, 38]
+            assert playlist.discontinuity_sequence == 1
+            kept = [index for index in range(45) if await stream.ref.ask(ReadSegment(index)) is not None]
+            assert kept == [33, 34, 35, 36, 37, 38]  # three more for who is late
+
+    async def test_after_an_orderly_end_numbers_go_on_without_a_gap(self, house, film, time):
+        async with house() as stream:
+            await stream.ref.tell(Held())
+            camera, _, _ = await stream.publish()
+            await stream.show(camera, film(4))
+        async with house(row=stream.row) as again:
+            await again.ref.tell(Held())
+            camera, _, _ = await again.publish()
+            await again.show(camera, film(2))
+            playlist = await again.playlist()
+            assert numbers(playlist) == [3]
+            assert playlist.segments[0].discontinuity
+
+    async def test_after_a_crash_numbers_never_come_twice(self, house, film, time):
+        highest = []
+        async with house() as stream:
+            for number in range(3):
+                await stream.ref.tell(Held())
+                camera, _, _ = await stream.publish(number)
+                await stream.show(camera, film(4))
+                playlist = await stream.playlist()
+                assert len(playlist.segments) == 3
+                assert not highest or numbers(playlist)[0] > highest[-1]
+                highest.append(numbers(playlist)[-1])
+                discontinuities = playlist.discontinuity_sequence or 0
+                assert discontinuities >= 1000 * number
+                await stream.ref.tell("nonsense")
+                await time.passes(1)
+        assert highest == [2, 1002, 2002]
+
+    async def test_more_numbers_are_written_down_before_they_are_used(
+        self, house, film, time, database, monkeypatch
+    ):
+        monkeypatch.setattr(stream_file, "RESERVED_INDICES", 4)
+
+        async def mark():
+            return await database.fetch_value("select next_index from stream_marks")
+
+        async with house() as stream:
+            await stream.ref.tell(Held())
+            camera, _, _ = await stream.publish()
+            for second in range(12):
+                await stream.show(camera, film(12)[5 * second : 5 * second + 5])
+                if second:
+                    assert numbers(await stream.playlist())[-1] == second - 1
+                assert await mark() > second - 1
+        assert await mark() == 11
+
+    async def test_pictures_go_on_through_an_outage(self, house, film, time, outage, monkeypatch, caplog):
+        monkeypatch.setattr(stream_file, "RESERVED_INDICES", 2)
+        async with house() as stream:
+            await stream.ref.tell(Held())
+            camera, _, _ = await stream.publish()
+            with outage():
+                await stream.show(camera, film(6))
+                assert numbers(await stream.playlist()) == [0, 1, 2, 3, 4]
+        assert "numbers were not written down" in caplog.text
+
+    async def test_an_idle_stream_leaves_and_a_held_one_stays(self, house, time):
+        async with house() as stream:
+            await stream.ref.ask(ReadSegment(0))
+            await time.passes(500, step=50)
+            assert not stream.ref.alive
+            await stream.ref.tell(Held())
+            await time.passes(500, step=50)
+            assert stream.ref.alive

@@ -1,0 +1,115 @@
+"""The whole tree on real ports and the real database."""
+
+import socket
+from datetime import UTC, datetime
+
+import pytest
+import trio
+
+from motorpool.actors.directory import DIRECTORY
+from motorpool.actors.tree import MEDIA_PORTS, FleetSettings, fleet_tree
+from motorpool.codecs.devices import CODECS
+from motorpool.codecs.devices.jt808_terminal import Terminal, encode_location
+from motorpool.runtime import Actor, ChildSpec, Kind, open_system
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+LOOPBACK = "127.0.0.1"
+
+
+@pytest.fixture
+def offset():
+    """A port offset at which the ports of all protocols are free."""
+    wanted = [codec.port for codec in CODECS.values()] + list(MEDIA_PORTS.values())
+    for candidate in range(20_000, 40_000, 137):
+        try:
+            for port in wanted:
+                socket.create_server((LOOPBACK, port + candidate)).close()
+        except OSError:
+            continue
+        return candidate
+    raise AssertionError("no free ports")
+
+
+@pytest.fixture
+def settings(offset, tmp_path):
+    return lambda **more: FleetSettings(data=tmp_path, device_host=LOOPBACK, port_offset=offset, **more)
+
+
+def names(spec):
+    return [getattr(child, "name", None) or child.kind.name for child in spec.children]
+
+
+def ports(spec):
+    (listeners,) = [child for child in spec.children if getattr(child, "name", "") == "listeners"]
+    return [child.kind.name for child in listeners.children]
+
+
+def test_what_leans_on_others_stands_below_them(settings, tmp_path):
+    assert names(fleet_tree(None, settings())) == [
+        "position_writer",
+        "retention",
+        "directory",
+        "media_requests",
+        "devices",
+        "streams",
+        "connections",
+        "listeners",
+    ]
+    http = ChildSpec(kind=Kind("http"), factory=Actor)
+    with_all = fleet_tree(None, settings(record=tmp_path / "traffic"), services=(http,))
+    assert (names(with_all)[0], names(with_all)[-1]) == ("recorder", "services")
+
+
+def test_each_protocol_has_its_port_and_media_one_for_each_kind(settings):
+    everything = ports(fleet_tree(None, settings()))
+    assert everything == [
+        "listener:jt808",
+        "listener:osmand",
+        "listener:jt1078-live",
+        "listener:jt1078-playback",
+    ]
+    assert ports(fleet_tree(None, settings(protocols=("osmand",)))) == ["listener:osmand"]
+    assert ports(fleet_tree(None, settings(protocols=()))) == []
+    with pytest.raises(ValueError, match="no such protocol: gt07, nmea"):
+        fleet_tree(None, settings(protocols=("osmand", "nmea", "gt07")))
+
+
+async def position_stored(database, port, terminal):
+    """A terminal reports and waits for the acknowledgement of its position."""
+    stream = await trio.open_tcp_stream(LOOPBACK, port)
+    async with stream:
+        await stream.send_all(terminal.location(encode_location(1, 2, NOW)))
+        answers = []
+        while not answers:
+            answers = terminal.receive(await stream.receive_some())
+    assert answers[0].result == 0
+    return await database.fetch_value("select count(*) from positions")
+
+
+async def test_after_a_crash_what_leans_on_it_is_started_again_and_serves(
+    database, make_device, settings, offset
+):
+    await make_device("13912345678")
+    terminal = Terminal("13912345678")
+    async with open_system(fleet_tree(database, settings())) as system:
+        port = 5015 + offset
+        with trio.fail_after(20):
+            assert await position_stored(database, port, terminal) == 1
+            standing = await trio.open_tcp_stream(LOOPBACK, port)
+            await standing.send_all(terminal.heartbeat())
+            assert terminal.receive(await standing.receive_some())
+            system.ref(DIRECTORY).tell_nowait("nonsense")
+            # The connection ends: the terminal will call again.
+            assert await standing.receive_some() == b""
+            await standing.aclose()
+            while True:
+                try:
+                    assert await position_stored(database, port, terminal) == 2
+                    break
+                except OSError:
+                    await trio.testing.wait_all_tasks_blocked(0.02)
+            restarts = {child.path: child.restarts for child in system.snapshot()[0].children}
+            assert restarts["position_writer"] == 0
+            assert restarts["directory"] == 1
+    with pytest.raises(OSError, match=r".*"):
+        await trio.open_tcp_stream(LOOPBACK, port)
