@@ -121,6 +121,22 @@ class Connection(Peer[Report]):
     def _left(self) -> None:
         self._leave_device()
 
+    def _pass_on_now(self, reports: Sequence[Report]) -> Sequence[Report]:
+        """The positions of a known device, up to the first report that is anything else."""
+        device = self._device
+        if device is None:
+            return reports
+        for place, report in enumerate(reports):
+            if report.__class__ is not PositionReport:
+                return reports[place:]
+            try:
+                device.tell_nowait(PositionReported(report, self._codec.name, self._ref))
+            except MailboxFull:
+                return reports[place:]
+            self._heard = True
+            self._rejected = 0
+        return ()
+
     async def _pass_on(self, reports: Sequence[Report]) -> None:
         for report in reports:
             if report.__class__ is PositionReport:

@@ -10,6 +10,7 @@ import trio
 
 from motorpool.actors.counters import CONNECTIONS_REFUSED
 from motorpool.actors.downlink import CONNECTION, ConnectionMessage
+from motorpool.actors.hub import Hub
 from motorpool.actors.recorder import RECORDER, Tap
 from motorpool.actors.wire import Wire
 from motorpool.runtime import Actor, ChildSpec, Kind
@@ -41,6 +42,7 @@ class Listener(Actor[None]):
         per_address: int,
         read_bytes: int,
         pause_seconds: float,
+        hub: Hub | None,
         recorded: bool,
     ) -> None:
         self._name = name
@@ -50,6 +52,7 @@ class Listener(Actor[None]):
         self._per_address = per_address
         self._read_bytes = read_bytes
         self._pause_seconds = pause_seconds
+        self._hub = hub
         self._recorded = recorded
         self._open: Counter[str] = Counter()
         self._socket: trio.socket.SocketType | None = None
@@ -106,6 +109,7 @@ class Listener(Actor[None]):
             connected,
             read_bytes=self._read_bytes,
             pause_seconds=self._pause_seconds,
+            hub=self._hub,
             on_close=self._closed,
         )
         number = next(_numbers)
@@ -132,6 +136,7 @@ def listener_spec(
     recorded: bool = False,
     read_bytes: int = 16 * 1024,
     pause_seconds: float = 0.0,
+    hub: Hub | None = None,
 ) -> ChildSpec[None]:
     """One port's place in the tree."""
     return ChildSpec(
@@ -144,6 +149,7 @@ def listener_spec(
             per_address=per_address,
             read_bytes=read_bytes,
             pause_seconds=pause_seconds,
+            hub=hub,
             recorded=recorded,
         ),
         resident=False,

@@ -12,6 +12,7 @@ from motorpool.actors.connection import Connection, ConnectionLimits
 from motorpool.actors.device import device_spec
 from motorpool.actors.directory import directory_spec
 from motorpool.actors.downlink import CONNECTION, ConnectionMessage
+from motorpool.actors.hub import Hub, hub_spec, open_hub
 from motorpool.actors.listener import listener_spec
 from motorpool.actors.media_connection import MediaConnection
 from motorpool.actors.media_requests import media_requests_spec
@@ -79,6 +80,7 @@ def fleet_tree(
     media = MediaAddress(
         settings.public_host or "", MEDIA_PORTS["live"] + offset, MEDIA_PORTS["playback"] + offset
     )
+    hub = open_hub()
     return SupervisorSpec(
         name="system",
         strategy=Strategy.REST_FOR_ONE,
@@ -95,6 +97,7 @@ def fleet_tree(
                 status_timeout_seconds=settings.status_timeout_seconds,
             ),
             stream_spec(database, _stream_limits(settings)),
+            *((hub_spec(hub),) if hub is not None else ()),
             DynamicSpec(
                 kind=CONNECTION,
                 name="connections",
@@ -103,7 +106,7 @@ def fleet_tree(
                 mailbox_size=1_000,
                 idle_seconds=None,
             ),
-            SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings))),
+            SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub))),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
         ),
     )
@@ -132,7 +135,7 @@ def _media_connection(
     return MediaConnection(wire, kind=kind, login_seconds=login_seconds, tap=tap)
 
 
-def _listeners(database: Database, settings: FleetSettings) -> list[ChildSpec[None]]:
+def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> list[ChildSpec[None]]:
     wanted = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
     unknown = wanted - {*CODECS, "jt1078"}
     if unknown:
@@ -149,6 +152,7 @@ def _listeners(database: Database, settings: FleetSettings) -> list[ChildSpec[No
             codec.port + settings.port_offset,
             partial(_device_connection, codec, database, limits),
             per_address=settings.connections_per_address,
+            hub=hub,
             recorded=settings.record is not None,
         )
         for name, codec in sorted(CODECS.items())

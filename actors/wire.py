@@ -1,14 +1,15 @@
 """One TCP connection as a seam: everything above it sees bytes, nobody else touches the socket.
 
-A plain non-blocking socket and `wait_readable`, one system call a read: of the ways that were measured the
-cheapest that stays ordinary Trio (measured.md, "The hot path, tried whole", point 1). An epoll task of
-its own could replace this file and nothing else.
+A plain non-blocking socket, one system call a read. Either a task waits in `receive`, or a hub calls whenever
+something can be read (`follow`), which spares each message a task switch.
 """
 
 import socket
 from collections.abc import Callable
 
 import trio
+
+from motorpool.actors.hub import Hub
 
 __all__ = ["Wire"]
 
@@ -22,8 +23,11 @@ class Wire:
     __slots__ = (
         "_backlog",
         "_closed",
+        "_hub",
         "_is_paused",
+        "_is_resting",
         "_on_close",
+        "_on_event",
         "_pause_seconds",
         "_socket",
         "backlog_limit",
@@ -39,6 +43,7 @@ class Wire:
         read_bytes: int = READ_BYTES,
         pause_seconds: float = 0.0,
         backlog_limit: int = 256 * 1024,
+        hub: Hub | None = None,
         on_close: "Callable[[Wire], None] | None" = None,
     ) -> None:
         """`pause_seconds` lets bytes gather between two reads, for a peer that never stops sending and waits
@@ -49,7 +54,10 @@ class Wire:
         self._socket = connected
         self._backlog = b""
         self._closed = False
+        self._hub = hub
         self._on_close = on_close
+        self._on_event: Callable[[], None] | None = None
+        self._is_resting = False
         self.read_bytes = read_bytes
         self._pause_seconds = pause_seconds
         self._is_paused = False
@@ -91,19 +99,70 @@ class Wire:
                     await trio.sleep(self._pause_seconds)
                 else:
                     await trio.lowlevel.wait_readable(self._socket)
-                data = self._socket.recv(self.read_bytes)
-            except BlockingIOError:
-                continue
             except trio.ClosedResourceError:
                 continue  # woken by send() for its backlog, or by close()
             except OSError as error:
                 self.close(f"connection lost: {error.strerror or error}")
-                return b""
-            if not data:
-                self.close("closed by the device")
-            self._is_paused = self._pause_seconds > 0 and len(data) < self.read_bytes
-            return data
+            data = b"" if self.closed else self.read()
+            if data:
+                self._is_paused = self._pause_seconds > 0 and len(data) < self.read_bytes
+                return data
         return b""
+
+    @property
+    def has_hub(self) -> bool:
+        """Whether `follow` is the way to read."""
+        return self._hub is not None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended, from either side."""
+        return self._closed
+
+    def follow(self, on_event: Callable[[], None]) -> None:
+        """Have the hub call `on_event` whenever there is something to `read`, and once when it has ended."""
+        assert self._hub is not None
+        self._on_event = on_event
+        if self._closed:
+            on_event()
+        else:
+            self._hub.watch(self._socket.fileno(), self._ready)
+
+    def rest(self, *, resting: bool) -> None:
+        """Read no more until told so: what came is not dealt with yet."""
+        self._is_resting = resting
+        self._expect()
+
+    def read(self) -> bytes:
+        """What has come, without waiting; empty when there is nothing or the connection has ended."""
+        try:
+            data = self._socket.recv(self.read_bytes)
+        except BlockingIOError:
+            return b""
+        except OSError as error:
+            self.close(f"connection lost: {error.strerror or error}")
+            return b""
+        if not data:
+            self.close("closed by the device")
+        return data
+
+    def _ready(self, may_write: bool) -> None:
+        if may_write:
+            try:
+                self._flush()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                self.close(f"connection lost: {error.strerror or error}")
+            else:
+                self._expect()
+        elif self._on_event is not None:
+            self._on_event()
+
+    def _expect(self) -> None:
+        if self._hub is not None and not self._closed:
+            waits = bool(self._backlog)
+            self._hub.expect(self._socket.fileno(), reading=not (waits or self._is_resting), writing=waits)
 
     def send(self, data: bytes) -> None:
         """Send now what the socket takes and keep the rest; never waits, never raises.
@@ -124,7 +183,10 @@ class Wire:
             return
         if sent < len(data):
             self._keep(data[sent:])
-            trio.lowlevel.notify_closing(self._socket)  # wakes receive(), which then waits to write
+            if self._hub is not None:
+                self._expect()
+            elif not self._closed:
+                trio.lowlevel.notify_closing(self._socket)  # wakes receive(), which then waits to write
 
     def close(self, reason: str) -> None:
         """End the connection; whoever waits in `receive` gets the end of the stream."""
@@ -133,10 +195,15 @@ class Wire:
         self._closed = True
         self._backlog = b""
         self.reason = reason
-        trio.lowlevel.notify_closing(self._socket)
+        if self._hub is not None:
+            self._hub.forget(self._socket.fileno())
+        else:
+            trio.lowlevel.notify_closing(self._socket)
         self._socket.close()
         if self._on_close is not None:
             self._on_close(self)
+        if self._on_event is not None:
+            self._on_event()
 
     def _keep(self, data: bytes) -> None:
         if len(data) > self.backlog_limit:

@@ -119,10 +119,9 @@ async def test_an_address_gets_so_many_connections_and_a_closed_one_makes_room(l
 
 
 async def test_a_port_that_is_taken_ends_the_start_with_one_sentence(listening, free_port):
-    with socket.create_server(("127.0.0.1", free_port)):
-        with pytest.raises(ActorFailed) as failed:
-            async with listening():
-                pass
+    with socket.create_server(("127.0.0.1", free_port)), pytest.raises(ActorFailed) as failed:
+        async with listening():
+            pass
     assert f"cannot listen for jt808 on 127.0.0.1:{free_port}: Address already in use" in str(
         failed.value.__cause__
     )
