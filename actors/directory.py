@@ -91,7 +91,10 @@ class Directory(Actor[DirectoryMessage]):
 
     async def start(self) -> None:
         """Follow the stored positions."""
-        self._last_update = await device_states.all_last_updates(self._database)
+        try:
+            self._last_update = await device_states.all_last_updates(self._database)
+        except StorageError as error:
+            self.context.log.warning("last updates not loaded: %s", error)
         self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
         self.context.every(SAVE_SECONDS, _SaveDue())
 
@@ -129,7 +132,9 @@ class Directory(Actor[DirectoryMessage]):
                 is_newer = known is None or position.fix_time >= known.fix_time
                 if is_newer and position.fix_time - position.server_time <= FUTURE:
                     latest[device_id] = position
-            last_update[device_id] = position.server_time
+            known_update = last_update.get(device_id)
+            if known_update is None or position.server_time > known_update:
+                last_update[device_id] = position.server_time
             unsaved.add(device_id)
             touched[device_id] = None
         self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in touched))

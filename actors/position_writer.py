@@ -138,18 +138,23 @@ class PositionWriter(Actor[WriterMessage]):
             try:
                 await self._store(batch)
             except (Conflict, Rejected) as error:
-                if len(batch) == 1:
-                    POSITIONS_DROPPED.inc()
-                    self.context.log.error("dropped what the database cannot hold: %s: %r", error, batch[0])
-                    return []
-                half = len(batch) // 2
-                return await self._commit(batch[:half]) + await self._commit(batch[half:])
+                return await self._split(batch, error)
             except StorageError as error:
                 self.context.log.warning("not stored yet (%s), %d rows wait", error, len(self._queue))
                 await trio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
                 pause = min(pause * 2, RETRY_SECONDS[1])
+            except Exception as error:
+                return await self._split(batch, error)
             else:
                 return batch
+
+    async def _split(self, batch: list[WriterMessage], error: Exception) -> list[WriterMessage]:
+        if len(batch) == 1:
+            POSITIONS_DROPPED.inc()
+            self.context.log.error("dropped what cannot be stored: %s: %r", error, batch[0])
+            return []
+        half = len(batch) // 2
+        return await self._commit(batch[:half]) + await self._commit(batch[half:])
 
     async def _store(self, batch: list[WriterMessage]) -> None:
         rows = [message for message in batch if isinstance(message, Append)]

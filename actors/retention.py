@@ -23,10 +23,6 @@ class Retention(Actor[None]):
         self._database = database
         self._days = days
 
-    async def start(self) -> None:
-        """Make today's partition before the first position comes."""
-        await positions.ensure_partitions(self._database, self.context.clock.now())
-
     def handle(self, message: None) -> None:
         """Takes no messages."""
 

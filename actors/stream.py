@@ -135,6 +135,9 @@ class Stream(Actor[StreamMessage]):
         self._playlist = LivePlaylist(limits.window_segments, target_seconds=limits.segment_seconds)
         self._reserved = 0
         self._publisher: Ref[Any] | None = None
+        self._has_published = False
+        """Some connection has, in this life: the next one is a discontinuity."""
+        self._left_at = 0.0
         self._held = False
         self._asked_at: float | None = None
         """When the device was last told to start, by whomever; None once it was told to stop."""
@@ -202,6 +205,9 @@ class Stream(Actor[StreamMessage]):
             self._close_publisher("replaced by a newer media connection of the same channel")
         self._publisher = message.connection
         self.context.log.info("published by %s", message.connection.path)
+        if not self._has_published:
+            self._has_published = True
+            return True
         waits = self._take(self._segmenter.discontinuity())
         return True if waits is None else self._then_true(waits)
 
@@ -214,6 +220,7 @@ class Stream(Actor[StreamMessage]):
             return None
         self._publisher = None
         self._close_at = None
+        self._left_at = self.context.clock.monotonic()
         self.context.log.info("the publisher has left")
         return self._take(self._segmenter.flush())
 
@@ -317,6 +324,11 @@ class Stream(Actor[StreamMessage]):
         if self._close_at is not None and now >= self._close_at:
             self._close_at = None
             self._close_publisher("the stream was stopped")
+        gone = now - max(self._left_at, self._asked_at or 0.0)
+        if self._held and self._publisher is None and gone >= self._limits.linger_seconds:
+            self.context.log.info("the device has left: no longer held")
+            self._held = False
+            self._asked_at = None
         unread = now - max(self._read_at, self._asked_at or 0.0)
         if self._asked_at is not None and not self._held and unread >= self._limits.linger_seconds:
             return self._stop_for_readers()
