@@ -100,8 +100,8 @@ def _view(house: House, operation: Operation, figures: metrics.Figures) -> Calla
         call = Call(house, request_ctx.request, path)
         try:
             call.visitor = await identify(house, call.request)
-        except Refusal:
-            # A bad credential on a public operation is no credential.
+        except (Refusal, StorageUnavailable):
+            # On a public operation a credential that is bad, or cannot be looked at now, is none.
             if not operation.public:
                 raise
         if call.visitor is None and not operation.public:
