@@ -5,6 +5,8 @@ const SOCKET_RETRY_MS = 4000;
 const STREAM_RETRY_MS = 3000;
 const SHOWN_AT_ONCE = 300;
 const DEFAULT_CHANNELS = 2;
+const SEGMENTS_AHEAD = 2;
+const WITHOUT_CAMERAS = new Set(["osmand"]);
 
 const byId = (id) => document.getElementById(id);
 const devices = new Map();
@@ -238,6 +240,7 @@ function fillRow(row, device) {
   row.status.className = `status ${device.status}`;
   row.status.textContent = device.status + (device.lastUpdate ? ` · ${ago(device.lastUpdate)}` : "");
   const position = positions.get(device.id);
+  row.channels.hidden = Boolean(position) && WITHOUT_CAMERAS.has(position.protocol);
   if (position) {
     const place = `${position.latitude.toFixed(5)}, ${position.longitude.toFixed(5)}`;
     const link = element("a", {
@@ -279,7 +282,7 @@ function toggleScreen(id, channel) {
 
 function openScreen(key, id, channel) {
   const url = `/api/stream/${id}/${channel}/live.m3u8`;
-  const video = element("video", { muted: true, autoplay: true, playsInline: true, controls: true });
+  const video = element("video", { muted: true, playsInline: true, controls: true });
   const message = element("p", { textContent: "Asking the camera …" });
   const close = element("button", { type: "button", className: "quiet", textContent: "✕", ariaLabel: "Close" });
   const title = element("strong", { textContent: `${devices.get(id)?.name || id} · camera ${channel}` });
@@ -309,7 +312,12 @@ function play(screen, url) {
       } },
     });
     screen.hls = hls;
-    hls.on(window.Hls.Events.MANIFEST_PARSED, () => { screen.video.play().catch(() => {}); });
+    // A stream that has just begun has one segment: begun at once, the picture would stop after it.
+    let segments = 0;
+    hls.on(window.Hls.Events.FRAG_BUFFERED, () => {
+      segments += 1;
+      if (segments === SEGMENTS_AHEAD) screen.video.play().catch(() => {});
+    });
     hls.on(window.Hls.Events.ERROR, (_, problem) => {
       if (!problem.fatal) return;
       if (problem.type === window.Hls.ErrorTypes.MEDIA_ERROR && !screen.recovered) {
@@ -325,6 +333,7 @@ function play(screen, url) {
     hls.attachMedia(screen.video);
   } else if (screen.video.canPlayType("application/vnd.apple.mpegurl")) {
     screen.video.src = url;
+    screen.video.autoplay = true;
     screen.video.onerror = () => again(screen, url);
   } else {
     screen.message.replaceChildren(

@@ -43,7 +43,7 @@ def watch(
     row: int = 0,
     picture: str | None = None,
 ) -> dict[str, object]:
-    """Play the camera of the `row`th online vehicle; `picture` names a file for a screenshot.
+    """Play the camera of the `row`th online vehicle that has one; `picture` names a file for a screenshot.
 
     Waits until `vehicles` are online. Says what a wrong password gets, the picture's size, seconds played and
     waited, stalls, and errors of the page.
@@ -80,7 +80,7 @@ def watch(
         # Functions, not expressions: the page's security policy forbids evaluating text.
         page.wait_for_function("() => document.querySelector('#line').textContent === 'live'")
         page.wait_for_selector("#devices li .where a")
-        rows = page.locator("#devices li:has(.status.online)")
+        rows = page.locator("#devices li:has(.status.online):has(button.channel:visible)")
         asked = time.monotonic()
         rows.nth(row).locator("button.channel").first.click()
         page.wait_for_function(
