@@ -1,7 +1,7 @@
 """The group-commit writer: every position passes here, and nothing is acknowledged before its commit.
 
 Rows queue while a flush is under way; a flush takes at most 250 of them in one transaction (COPY), and
-at most one begins every 5 ms, counted from the start of the last (measured.md, "The hot path, tried
+at most one begins every 10 ms, counted from the start of the last (measured.md, "The hot path, tried
 whole", 2). While the database is away the batch is kept and tried again with back-off; the queue is
 bounded, so its tellers wait, then the device actors, then the sockets: back-pressure reaches the devices
 by itself.
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 FLUSH_ROWS = 250
-FLUSH_SECONDS = 0.005
+FLUSH_SECONDS = 0.010
 QUEUE_ROWS = 20_000
 """Rows that may wait for a flush: about 20 MB, and half a second at full speed."""
 ID_BLOCK = 1_000
