@@ -38,8 +38,8 @@ __all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree"]
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
 """JT/T 1078, one port for each kind: the packets do not tell (jt808-jt1078.md 9, option A)."""
 MEDIA_READ_BYTES = 64 * 1024
-MEDIA_PAUSE_SECONDS = 0.1
-"""Between two reads of a camera: a segment has twenty of them."""
+MEDIA_PAUSE_SECONDS = 0.2
+"""Between two reads of a camera: a segment has ten of them."""
 MEDIA_LOGIN_SECONDS = 10.0
 """For the first valid packet of a media connection, at most (jt808-jt1078.md 9)."""
 
