@@ -67,8 +67,9 @@ def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Playe
     secret = base64.b64encode(f"{email}:{password}".encode()).decode()
     command = [program, "-nostdin", "-loglevel", "warning", "-stats_period", "0.5", "-progress", "pipe:1"]
     command += ["-headers", f"Authorization: Basic {secret}\r\n", "-i", url]
-    # Times as the camera had them: a player does not insist on a steady rate.
-    command += ["-fps_mode", "passthrough", "-enc_time_base", "demux", "-f", "null", "-"]
+    # Times as the camera had them (-1 is the input's own base, in every ffmpeg): no player insists on a
+    # steady rate.
+    command += ["-fps_mode", "passthrough", "-enc_time_base", "-1", "-f", "null", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         complaints: list[str] = []
         ear = threading.Thread(target=_keep_lines, args=(process, complaints))
