@@ -5,7 +5,7 @@ tables.
 """
 
 from collections.abc import Awaitable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -25,6 +25,7 @@ from motorpool.actors.media_files import save_media
 from motorpool.actors.media_requests import MEDIA_REQUESTS, MediaAsked
 from motorpool.actors.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.rules import POSITION_RULES
+from motorpool.actors.rules.latest import is_latest
 from motorpool.actors.stream import STREAM, Held, Released, channel_of
 from motorpool.actors.topics import LiveDevice
 from motorpool.actors.uplink import (
@@ -56,10 +57,10 @@ from motorpool.storage.records import Event, Position, QueuedCommand
 
 __all__ = ["DeviceActor", "device_spec"]
 
-FUTURE = timedelta(days=1)
-"""A fix that far ahead of us is kept but never the latest (decisions 22)."""
 NO_FIX = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
 """Fix time of a message without a location from a device that never had one (protocols 0)."""
+NOWHERE = PositionReport({}, located=False)
+"""Its place, with no fix."""
 STATUS_LOOKS = 10
 """How often within the status time-out a device is looked at; `unknown` comes that much late."""
 RELOAD_SECONDS = 5.0
@@ -219,45 +220,32 @@ class DeviceActor(Actor[DeviceMessage]):
         if report.archived:
             attributes["archive"] = True
         device_time = report.device_time or now
+        place: PositionReport | Position = report if report.located else (last or NOWHERE)
         if report.located:
             fix_time = report.fix_time or device_time
-            position = Position(
-                device_id=self._device_id,
-                protocol=protocol,
-                server_time=now,
-                device_time=device_time,
-                fix_time=fix_time,
-                # A device that told no time may have sent it from its memory.
-                outdated=report.device_time is None and report.fix_time is None and not report.valid,
-                valid=report.valid,
-                latitude=report.latitude,
-                longitude=report.longitude,
-                altitude=report.altitude,
-                speed=report.speed,
-                course=report.course,
-                accuracy=report.accuracy,
-                network=dict(report.network) if report.network is not None else None,
-                attributes=attributes,
-            )
+            # A device that told no time may have sent it from its memory.
+            outdated = report.device_time is None and report.fix_time is None and not report.valid
         else:
-            position = Position(
-                device_id=self._device_id,
-                protocol=protocol,
-                server_time=now,
-                device_time=device_time,
-                fix_time=last.fix_time if last is not None else NO_FIX,
-                outdated=True,
-                valid=last.valid if last is not None else False,
-                latitude=last.latitude if last is not None else 0.0,
-                longitude=last.longitude if last is not None else 0.0,
-                altitude=last.altitude if last is not None else 0.0,
-                speed=last.speed if last is not None else 0.0,
-                course=last.course if last is not None else 0.0,
-                accuracy=last.accuracy if last is not None else 0.0,
-                network=dict(report.network) if report.network is not None else None,
-                attributes=attributes,
-            )
-        if position.fix_time - now <= FUTURE and (last is None or position.fix_time >= last.fix_time):
+            fix_time = last.fix_time if last is not None else NO_FIX
+            outdated = True
+        position = Position(
+            device_id=self._device_id,
+            protocol=protocol,
+            server_time=now,
+            device_time=device_time,
+            fix_time=fix_time,
+            outdated=outdated,
+            valid=place.valid,
+            latitude=place.latitude,
+            longitude=place.longitude,
+            altitude=place.altitude,
+            speed=place.speed,
+            course=place.course,
+            accuracy=place.accuracy,
+            network=dict(report.network) if report.network is not None else None,
+            attributes=attributes,
+        )
+        if is_latest(position, last):
             self._last = position
         return position
 

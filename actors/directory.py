@@ -6,11 +6,12 @@ Last updates go to their table now and then (a crash loses at most that much of 
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import assert_never
 
 import msgspec
 
+from motorpool.actors.rules.latest import is_latest
 from motorpool.actors.topics import DEVICES, POSITIONS, LiveDevice
 from motorpool.actors.uplink import DEVICE, DeviceEdited
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
@@ -31,8 +32,6 @@ __all__ = [
 ]
 
 SAVE_SECONDS = 30.0
-FUTURE = timedelta(days=1)
-"""A fix that far ahead is kept but never the latest (decisions 22)."""
 
 
 class DeviceSeen(msgspec.Struct, frozen=True, gc=False):
@@ -127,11 +126,8 @@ class Directory(Actor[DirectoryMessage]):
         touched: dict[int, None] = {}
         for position in stored:
             device_id = position.device_id
-            if device_id in latest:
-                known = latest[device_id]
-                is_newer = known is None or position.fix_time >= known.fix_time
-                if is_newer and position.fix_time - position.server_time <= FUTURE:
-                    latest[device_id] = position
+            if device_id in latest and is_latest(position, latest[device_id]):
+                latest[device_id] = position
             known_update = last_update.get(device_id)
             if known_update is None or position.server_time > known_update:
                 last_update[device_id] = position.server_time
