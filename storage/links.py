@@ -7,12 +7,32 @@ from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 
 __all__ = [
+    "DEVICE_ATTRIBUTE",
     "DEVICE_COMMAND",
+    "DEVICE_DEVICE",
+    "DEVICE_DRIVER",
+    "DEVICE_GEOFENCE",
+    "DEVICE_MAINTENANCE",
+    "DEVICE_NOTIFICATION",
+    "DEVICE_ORDER",
+    "GROUP_ATTRIBUTE",
     "GROUP_COMMAND",
+    "GROUP_DRIVER",
+    "GROUP_GEOFENCE",
+    "GROUP_MAINTENANCE",
+    "GROUP_NOTIFICATION",
+    "GROUP_ORDER",
     "PAIRS",
+    "USER_ATTRIBUTE",
+    "USER_CALENDAR",
     "USER_COMMAND",
     "USER_DEVICE",
+    "USER_DRIVER",
+    "USER_GEOFENCE",
     "USER_GROUP",
+    "USER_MAINTENANCE",
+    "USER_NOTIFICATION",
+    "USER_ORDER",
     "USER_USER",
     "Pair",
     "add",
@@ -52,17 +72,24 @@ def _pair(owner: str, owned: str, table: str = "", property_column: str = "") ->
     )
 
 
+def _three(owned: str) -> tuple[Pair, Pair, Pair]:
+    return _pair("user", owned), _pair("device", owned), _pair("group", owned)
+
+
 USER_DEVICE = _pair("user", "device")
 USER_GROUP = _pair("user", "group")
 USER_USER = _pair("user", "managedUser", "user_user", "managed_user_id")
-USER_COMMAND = _pair("user", "command")
-DEVICE_COMMAND = _pair("device", "command")
-GROUP_COMMAND = _pair("group", "command")
+USER_CALENDAR = _pair("user", "calendar")
+DEVICE_DEVICE = _pair("device", "linkedDevice", "device_device", "linked_device_id")
+USER_ATTRIBUTE, DEVICE_ATTRIBUTE, GROUP_ATTRIBUTE = _three("attribute")
+USER_COMMAND, DEVICE_COMMAND, GROUP_COMMAND = _three("command")
+USER_DRIVER, DEVICE_DRIVER, GROUP_DRIVER = _three("driver")
+USER_GEOFENCE, DEVICE_GEOFENCE, GROUP_GEOFENCE = _three("geofence")
+USER_MAINTENANCE, DEVICE_MAINTENANCE, GROUP_MAINTENANCE = _three("maintenance")
+USER_NOTIFICATION, DEVICE_NOTIFICATION, GROUP_NOTIFICATION = _three("notification")
+USER_ORDER, DEVICE_ORDER, GROUP_ORDER = _three("order")
 
-PAIRS = {
-    pair.keys: pair
-    for pair in (USER_DEVICE, USER_GROUP, USER_USER, USER_COMMAND, DEVICE_COMMAND, GROUP_COMMAND)
-}
+PAIRS = {pair.keys: pair for pair in tuple(globals().values()) if isinstance(pair, Pair)}
 """Every pair there is, by the keys of the API's permission object, owner first."""
 
 

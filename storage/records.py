@@ -12,14 +12,22 @@ import msgspec
 
 __all__ = [
     "AuditAction",
+    "Calendar",
     "Command",
+    "ComputedAttribute",
     "Device",
+    "Driver",
     "Event",
+    "Geofence",
     "Group",
+    "Maintenance",
+    "Notification",
+    "Order",
     "Position",
     "QueuedCommand",
     "ServerSettings",
     "Session",
+    "Statistics",
     "StreamMark",
     "User",
 ]
@@ -161,6 +169,96 @@ class QueuedCommand(msgspec.Struct, frozen=True, rename="camel"):
     attributes: dict[str, Any] = {}
 
 
+class Driver(msgspec.Struct, frozen=True, rename="camel"):
+    """Somebody who drives (open-details 17)."""
+
+    id: int = 0
+    name: str = ""
+    unique_id: str = ""
+    """What a vehicle's reader reports as `driverUniqueId`."""
+    attributes: dict[str, Any] = {}
+
+
+class Order(msgspec.Struct, frozen=True, rename="camel"):
+    """Something to be carried from one address to another."""
+
+    id: int = 0
+    unique_id: str = ""
+    """The client's own number."""
+    description: str = ""
+    from_address: str | None = None
+    to_address: str | None = None
+    attributes: dict[str, Any] = {}
+
+
+class Calendar(msgspec.Struct, frozen=True, rename="camel"):
+    """Times that something else asks about (open-details 15)."""
+
+    id: int = 0
+    name: str = ""
+    data: str = ""
+    """Base64 of iCalendar text, exactly as sent."""
+    attributes: dict[str, Any] = {}
+
+
+class Geofence(msgspec.Struct, frozen=True, rename="camel"):
+    """A place with a border (open-details 14)."""
+
+    id: int = 0
+    name: str = ""
+    description: str | None = None
+    area: str = ""
+    """`CIRCLE (lat lon, metres)`, `POLYGON ((lat lon, …))` or `LINESTRING (lat lon, …)`."""
+    calendar_id: int = 0
+    attributes: dict[str, Any] = {}
+
+
+class Maintenance(msgspec.Struct, frozen=True, rename="camel"):
+    """Something due each time a position attribute has grown so much (open-details 17)."""
+
+    id: int = 0
+    name: str = ""
+    type: str = ""
+    """The attribute: totalDistance, hours, …"""
+    start: float = 0.0
+    """In the attribute's own unit, as is `period`."""
+    period: float = 0.0
+    """0 is never."""
+    attributes: dict[str, Any] = {}
+
+
+class ComputedAttribute(msgspec.Struct, frozen=True, rename="camel"):
+    """An attribute of positions that an expression computes (open-details 16)."""
+
+    id: int = 0
+    description: str = ""
+    attribute: str = ""
+    expression: str = ""
+    type: str | None = None
+    """String, Number or Boolean, whatever the case; None counts as String."""
+    priority: int = 0
+    """Negative ones run before all else; among each kind the higher first."""
+
+
+class Notification(msgspec.Struct, frozen=True, rename="camel"):
+    """Who is told of which events, and by what (open-details 13)."""
+
+    id: int = 0
+    type: str = ""
+    description: str | None = None
+    always: bool = False
+    """For all devices of the linked users."""
+    web: bool = False
+    mail: bool = False
+    sms: bool = False
+    notificators: str = ""
+    """Comma list; in step with the three above."""
+    calendar_id: int = 0
+    command_id: int = 0
+    """The saved command that the notificator `command` sends."""
+    attributes: dict[str, Any] = {}
+
+
 class Session(msgspec.Struct, frozen=True):
     """A login by cookie; never JSON."""
 
@@ -216,6 +314,29 @@ class AuditAction(msgspec.Struct, frozen=True, rename="camel"):
     action_type: str = ""
     object_type: str | None = None
     object_id: int = 0
+    attributes: dict[str, Any] = {}
+
+
+class Statistics(msgspec.Struct, frozen=True, rename="camel"):
+    """What the server did in one day of its own time zone (open-details 19.2)."""
+
+    id: int = 0
+    capture_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    """Until when it is counted; within the day."""
+    active_users: int = 0
+    """Users who asked for anything."""
+    active_devices: int = 0
+    """Devices of which a position was stored."""
+    requests: int = 0
+    """Of those who are logged in."""
+    messages_received: int = 0
+    messages_stored: int = 0
+    mail_sent: int = 0
+    sms_sent: int = 0
+    geocoder_requests: int = 0
+    geolocation_requests: int = 0
+    protocols: dict[str, int] | None = None
+    """Active devices of each protocol."""
     attributes: dict[str, Any] = {}
 
 

@@ -1,8 +1,20 @@
 import pytest
 
-from motorpool.storage import commands, devices, groups, links, users
+from motorpool.storage import commands, devices, families, groups, links, users
 from motorpool.storage.errors import Rejected
-from motorpool.storage.records import Command, Device, Group, User
+from motorpool.storage.records import (
+    Calendar,
+    Command,
+    ComputedAttribute,
+    Device,
+    Driver,
+    Geofence,
+    Group,
+    Maintenance,
+    Notification,
+    Order,
+    User,
+)
 from motorpool.storage.tables import ListQuery
 
 
@@ -60,7 +72,7 @@ async def test_links_go_with_either_side(database, rows):
 
 
 async def test_every_declared_pair_has_its_table(database, rows):
-    user, one, _ = rows
+    user, one, two = rows
     other = await users.TABLE.insert(database, User(email="b@example.com"))
     group = await groups.TABLE.insert(database, Group(name="g"))
     command = await commands.TABLE.insert(database, Command(type="custom"))
@@ -70,7 +82,17 @@ async def test_every_declared_pair_has_its_table(database, rows):
         "group": group.id,
         "command": command.id,
         "managedUser": other.id,
+        "linkedDevice": two.id,
+        "attribute": (await families.COMPUTED_ATTRIBUTES.insert(database, ComputedAttribute())).id,
+        "calendar": (await families.CALENDARS.insert(database, Calendar())).id,
+        "driver": (await families.DRIVERS.insert(database, Driver(unique_id="d"))).id,
+        "geofence": (await families.GEOFENCES.insert(database, Geofence())).id,
+        "maintenance": (await families.MAINTENANCE.insert(database, Maintenance())).id,
+        "notification": (await families.NOTIFICATIONS.insert(database, Notification(type="alarm"))).id,
+        "order": (await families.ORDERS.insert(database, Order())).id,
     }
+    # Those of open-details 5, for owners user, device and group; without reports.
+    assert len(links.PAIRS) == 11 + 8 + 7
     for pair in links.PAIRS.values():
         owner_id, property_id = ids[pair.owner], ids[pair.property]
         assert await links.add(database, pair, owner_id, property_id)

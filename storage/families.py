@@ -1,0 +1,50 @@
+"""Plain families: rows that people write and nothing here looks into; seen by one's own link alone."""
+
+from motorpool.storage import links
+from motorpool.storage.records import (
+    Calendar,
+    ComputedAttribute,
+    Driver,
+    Geofence,
+    Maintenance,
+    Notification,
+    Order,
+)
+from motorpool.storage.tables import Table
+
+__all__ = [
+    "CALENDARS",
+    "COMPUTED_ATTRIBUTES",
+    "DRIVERS",
+    "GEOFENCES",
+    "MAINTENANCE",
+    "NOTIFICATIONS",
+    "ORDERS",
+]
+
+# Sort and keyword columns are those of open-details 6.
+DRIVERS = Table("drivers", Driver, keywords=("name", "unique_id"), access=links.of_user(links.USER_DRIVER))
+ORDERS = Table(
+    "orders",
+    Order,
+    sort="description",
+    keywords=("description",),
+    access=links.of_user(links.USER_ORDER),
+)
+CALENDARS = Table("calendars", Calendar, access=links.of_user(links.USER_CALENDAR))
+GEOFENCES = Table("geofences", Geofence, access=links.of_user(links.USER_GEOFENCE))
+MAINTENANCE = Table("maintenance", Maintenance, access=links.of_user(links.USER_MAINTENANCE))
+COMPUTED_ATTRIBUTES = Table(
+    "computed_attributes",
+    ComputedAttribute,
+    sort="description",
+    keywords=("description",),
+    access=links.of_user(links.USER_ATTRIBUTE),
+)
+NOTIFICATIONS = Table(
+    "notifications",
+    Notification,
+    sort="description",
+    keywords=("description",),
+    access=links.of_user(links.USER_NOTIFICATION),
+)
