@@ -164,7 +164,10 @@ class Database(Statements):
         connection = await self._take()
         try:
             session = Session(connection, self._settings.statement_seconds)
-            async with session.transaction(), aclosing(session.stream(sql, *args, batch=batch)) as batches:
+            async with (
+                session.transaction() as transaction,
+                aclosing(transaction.stream(sql, *args, batch=batch)) as batches,
+            ):
                 async for rows in batches:
                     yield rows
         finally:

@@ -53,6 +53,13 @@ class Queries(Protocol):
         """Run a statement, or without args a whole script; return its tag: "DELETE 3"."""
         ...
 
+    async def later(self, sql: str, *args: object) -> None:
+        """Run a statement together with the commit of the transaction; outside of one at once.
+
+        For what nobody reads before: it saves a way to the database. Its errors come out of the commit.
+        """
+        ...
+
     async def copy_binary(self, table: str, columns: tuple[str, ...], source: bytes) -> None:
         """COPY rows in PostgreSQL's binary format, header and trailer included, all or none."""
         ...

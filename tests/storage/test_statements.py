@@ -148,3 +148,57 @@ async def test_a_transaction_may_be_given_more_patience(database):
         assert await transaction.fetch_value("show statement_timeout") == "90s"
         assert await groups.TABLE.count(transaction) == 0
     assert await database.fetch_value("show statement_timeout") == "30s"
+
+
+KEY = "insert into keys values ($1, '')"
+
+
+async def put_later_and_fail(q, name):
+    async with q.transaction() as transaction:
+        await transaction.later(KEY, name)
+        raise KeyError
+
+
+async def put_group_and_key(q, name):
+    async with q.transaction() as transaction:
+        await put(transaction, name)
+        await transaction.later(KEY, name)
+
+
+async def test_what_may_wait_goes_out_with_the_commit_in_order(database):
+    async with database.transaction() as transaction:
+        await transaction.later(KEY, "a")
+        await transaction.later("update keys set name = 'b' where name = $1", "a")
+        assert await transaction.fetch_value("select count(*) from keys") == 0
+    assert await database.fetch_value("select string_agg(name, '') from keys") == "b"
+    await database.later(KEY, "c")
+    assert await database.fetch_value("select count(*) from keys") == 2
+
+
+async def test_what_waits_for_the_commit_is_undone_with_the_transaction(database):
+    with pytest.raises(KeyError):
+        await put_later_and_fail(database, "a")
+    async with database.transaction() as outer:
+        with pytest.raises(KeyError):
+            await put_later_and_fail(outer, "b")
+        async with outer.transaction() as inner:
+            await inner.later(KEY, "c")
+    assert await database.fetch_value("select string_agg(name, '') from keys") == "c"
+
+
+async def test_a_refused_statement_at_the_commit_undoes_all_of_it(database):
+    await database.execute(KEY, "a")
+    with pytest.raises(Conflict):
+        await put_group_and_key(database, "a")
+    assert await names(database) == []
+    assert database.pool.lent == 0
+    await put(database, "after")
+    assert await names(database) == ["after"]
+
+
+async def test_a_transaction_in_which_nothing_is_asked_asks_nothing(database):
+    await put(database, "a")
+    async with database.transaction():
+        pass
+    assert await names(database) == ["a"]
+    assert (database.pool.lent, database.pool.idle) == (0, 1)
