@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from motorpool.actors.counters import DEVICES_REFUSED, FRAMES_REJECTED
+from motorpool.actors.access import tell_changed
+from motorpool.actors.counters import DEVICES_REFUSED, FRAMES_REJECTED, MESSAGES_RECEIVED
 from motorpool.actors.downlink import (
     CheckTime,
     Close,
@@ -128,13 +129,16 @@ class Connection(Peer[Report]):
             return reports
         for place, report in enumerate(reports):
             if report.__class__ is not PositionReport:
+                MESSAGES_RECEIVED.value += place
                 return reports[place:]
             try:
                 device.tell_nowait(PositionReported(report, self._codec.name, self._ref))
             except MailboxFull:
+                MESSAGES_RECEIVED.value += place
                 return reports[place:]
             self._heard = True
             self._rejected = 0
+        MESSAGES_RECEIVED.value += len(reports)
         return ()
 
     async def _pass_on(self, reports: Sequence[Report]) -> None:
@@ -156,6 +160,9 @@ class Connection(Peer[Report]):
                 await self._pass_on_rare(report)
             self._rejected = 0
             self._heard = True
+            if not isinstance(report, Login | Reply | Information):
+                # Those come beside a message, or were counted as the position they are made.
+                MESSAGES_RECEIVED.value += 1
 
     async def _pass_on_rare(self, report: Report) -> None:
         match report:
@@ -230,6 +237,8 @@ class Connection(Peer[Report]):
         device = await find_device(self._database, login.unique_ids)
         if device is None and self._limits.register_unknown:
             device = await register_device(self._database, login.unique_ids)
+            if device is not None:
+                await tell_changed(self.context.system, device_ids=(device.id,))
         if device is not None and not may_report(device, self.context.clock.now()):
             return None
         return device

@@ -12,8 +12,8 @@ from typing import assert_never
 import msgspec
 
 from motorpool.actors.rules.latest import is_latest
-from motorpool.actors.topics import DEVICES, POSITIONS, LiveDevice
-from motorpool.actors.uplink import DEVICE, DeviceEdited
+from motorpool.actors.topics import DEVICES, LATEST, POSITIONS, LiveDevice
+from motorpool.actors.uplink import DEVICE, DeviceEdited, LatestForgotten
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
 from motorpool.storage import device_states, positions
 from motorpool.storage.database import Database
@@ -28,6 +28,7 @@ __all__ = [
     "DirectoryMessage",
     "GetLatest",
     "GetLive",
+    "GetSizes",
     "directory_spec",
 ]
 
@@ -44,6 +45,8 @@ class DevicesEdited(msgspec.Struct, frozen=True, gc=False):
     """Rows of these devices, or links to them, were created, changed or deleted; told after the commit."""
 
     device_ids: tuple[int, ...]
+    gone: frozenset[int] = frozenset()
+    """Those that are deleted."""
 
 
 class PositionsForgotten(msgspec.Struct, frozen=True, gc=False):
@@ -64,6 +67,10 @@ class GetLatest(msgspec.Struct, Request[list[Position]], frozen=True, gc=False):
     device_ids: tuple[int, ...]
 
 
+class GetSizes(msgspec.Struct, Request[dict[str, int]], frozen=True, gc=False):
+    """How much is remembered of what, for people."""
+
+
 class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
     positions: tuple[Position, ...]
 
@@ -73,7 +80,14 @@ class _SaveDue(msgspec.Struct, frozen=True, gc=False):
 
 
 DirectoryMessage = (
-    DeviceSeen | DevicesEdited | PositionsForgotten | GetLive | GetLatest | _PositionsStored | _SaveDue
+    DeviceSeen
+    | DevicesEdited
+    | PositionsForgotten
+    | GetLive
+    | GetLatest
+    | GetSizes
+    | _PositionsStored
+    | _SaveDue
 )
 DIRECTORY: Kind[None, DirectoryMessage] = Kind("directory")
 
@@ -112,8 +126,10 @@ class Directory(Actor[DirectoryMessage]):
                 return self._get_live(message.device_ids)
             case GetLatest():
                 return self._get_latest(message.device_ids)
+            case GetSizes():
+                return self._sizes()
             case DevicesEdited():
-                return self._edited(message.device_ids)
+                return self._edited(message)
             case PositionsForgotten():
                 return self._forget(message.device_ids)
             case _SaveDue():
@@ -152,6 +168,14 @@ class Directory(Actor[DirectoryMessage]):
             latest.id if latest is not None else 0,
         )
 
+    def _sizes(self) -> dict[str, int]:
+        return {
+            "latest positions": sum(position is not None for position in self._latest.values()),
+            "devices online": sum(status == "online" for status in self._status.values()),
+            "last updates": len(self._last_update),
+            "last updates not saved yet": len(self._unsaved),
+        }
+
     def _get_live(self, device_ids: tuple[int, ...]) -> object:
         if any(device_id not in self._latest for device_id in device_ids):
             return self._load_then_live(device_ids)
@@ -189,27 +213,31 @@ class Directory(Actor[DirectoryMessage]):
         for device_id in missing:
             self._latest[device_id] = loaded.get(device_id)
 
-    async def _edited(self, device_ids: tuple[int, ...]) -> None:
-        for device_id in device_ids:
+    def _edited(self, edited: DevicesEdited) -> None:
+        for device_id in edited.device_ids:
             device = self.context.system.ref(DEVICE, device_id)
             if device.alive:
                 device.offer(DeviceEdited())
-        try:
-            alive = await device_states.existing(self._database, device_ids)
-        except StorageError as error:
-            # What is kept of a deleted device is never asked for; it goes with the next restart.
-            self.context.log.warning("edited devices not looked at: %s", error)
-            return
-        for device_id in device_ids:
-            if device_id not in alive:
-                self._latest.pop(device_id, None)
-                self._status.pop(device_id, None)
-                self._last_update.pop(device_id, None)
-                self._unsaved.discard(device_id)
+        for device_id in edited.gone:
+            self._latest.pop(device_id, None)
+            self._status.pop(device_id, None)
+            self._last_update.pop(device_id, None)
+            self._unsaved.discard(device_id)
 
-    def _forget(self, device_ids: tuple[int, ...]) -> None:
+    async def _forget(self, device_ids: tuple[int, ...]) -> None:
         for device_id in device_ids:
             self._latest.pop(device_id, None)
+            device = self.context.system.ref(DEVICE, device_id)
+            if device.alive:
+                device.offer(LatestForgotten())
+        try:
+            await self._load(device_ids)
+        except StorageError as error:
+            # Whoever asks next looks again; open sockets learn of it by the next position.
+            self.context.log.warning("latest positions not looked at: %s", error)
+            return
+        self.context.system.topic(LATEST).publish(tuple(self._known_latest(device_ids)))
+        self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in device_ids))
 
     async def _save(self) -> None:
         unsaved = {

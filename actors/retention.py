@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import trio
 
+from motorpool.actors.access import tell_changed
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage import commands, positions, sessions, tokens, users
 from motorpool.storage.database import Database
@@ -45,7 +46,9 @@ class Retention(Actor[None]):
                 self.context.log.info("queued command %d of device %d expired", queued.id, queued.device_id)
             await sessions.forget_expired(database, now)
             await tokens.forget_expired(database, now)
-            await users.delete_expired_temporary(database, now)
+            gone = await users.delete_expired_temporary(database, now)
+            if gone:
+                await tell_changed(self.context.system, user_ids=tuple(gone))
         except StorageError as error:
             self.context.log.warning("not looked after, tried again later: %s", error)
 

@@ -7,7 +7,28 @@ import msgspec
 from motorpool.runtime import TopicName
 from motorpool.storage.records import Event, Position
 
-__all__ = ["DEVICES", "EVENTS", "POSITIONS", "LiveDevice"]
+__all__ = [
+    "ACCESS_CHANGES",
+    "DEVICES",
+    "EVENTS",
+    "LATEST",
+    "POSITIONS",
+    "WEB_EVENTS",
+    "AccessChanged",
+    "LiveDevice",
+    "WebEvent",
+]
+
+
+class AccessChanged(msgspec.Struct, frozen=True, gc=False):
+    """What somebody may see, or whether he may log in, may be different; without names nobody knows what."""
+
+    user_ids: tuple[int, ...] = ()
+    """Users whose rows or links changed."""
+    device_ids: tuple[int, ...] = ()
+    """Devices whose rows, or the links of users to them, changed."""
+    group_ids: tuple[int, ...] = ()
+    """Groups whose rows changed."""
 
 
 class LiveDevice(msgspec.Struct, frozen=True, gc=False):
@@ -22,11 +43,28 @@ class LiveDevice(msgspec.Struct, frozen=True, gc=False):
     """The latest position; 0 where there is none."""
 
 
+class WebEvent(msgspec.Struct, frozen=True, gc=False):
+    """What certain users are told on their open sockets (open-details 13.3)."""
+
+    user_ids: tuple[int, ...]
+    event: Event
+    """Its attribute `message` says in words what happened; id 0 where it is not stored."""
+
+
+ACCESS_CHANGES: TopicName[AccessChanged] = TopicName("access")
+"""After the commit, and after actors/access.py has read it."""
+
 POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
 """Each stored batch, after its commit; latest or not (compare fix times)."""
+
+LATEST: TopicName[tuple[Position, ...]] = TopicName("latest")
+"""Positions stored before that are the latest again, because newer ones were deleted."""
 
 DEVICES: TopicName[tuple[LiveDevice, ...]] = TopicName("devices")
 """Devices whose status or last update changed, a few times a second at most for one device."""
 
 EVENTS: TopicName[tuple[Event, ...]] = TopicName("events")
 """Stored events, after their commit."""
+
+WEB_EVENTS: TopicName[WebEvent] = TopicName("web events")
+"""What a notification or an announcement sends by `web`."""

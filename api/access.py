@@ -1,49 +1,24 @@
 """Who may see which device, and the news that this has changed (open-details 4.3)."""
 
-import msgspec
-
-from motorpool.actors.directory import DIRECTORY, DevicesEdited
+from motorpool.actors import access
+from motorpool.actors.access import ACCESS, GetVisible, MaySee
 from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.errors import NoSuch
 from motorpool.api.house import House
-from motorpool.runtime import TopicName
-from motorpool.storage import access, devices
 
-__all__ = [
-    "ACCESS_CHANGES",
-    "AccessChanged",
-    "may_see_device",
-    "require_device",
-    "tell_access_changed",
-    "tell_devices_edited",
-    "visible_device_ids",
-]
-
-
-class AccessChanged(msgspec.Struct, frozen=True):
-    """Devices, links or users changed: what somebody may see, or whether he may log in, may be different."""
-
-    device_ids: tuple[int, ...] = ()
-    """Devices whose rows changed."""
-
-
-ACCESS_CHANGES: TopicName[AccessChanged] = TopicName("access")
-"""After the commit."""
+__all__ = ["may_see_device", "require_device", "tell_changed", "tell_edited", "visible_device_ids"]
 
 
 async def visible_device_ids(house: House, caller: Caller) -> frozenset[int]:
     """The devices a user is linked to, directly or by a group; administrators too see no more unasked."""
-    return frozenset(await access.device_ids(house.database, caller.id))
+    return await house.system.ref(ACCESS).ask(GetVisible(caller.id))
 
 
 async def may_see_device(call: Call, device_id: int) -> bool:
     """Whether the device exists and the caller may see it; an administrator sees any."""
-    if not 0 < device_id < 2**63:
-        return False
-    if call.caller.administrator:
-        return await devices.TABLE.fetch(call.house.database, device_id) is not None
-    return await access.may_see_device(call.house.database, call.caller.id, device_id)
+    user_id = 0 if call.caller.administrator else call.caller.id
+    return await call.house.system.ref(ACCESS).ask(MaySee(user_id, device_id))
 
 
 async def require_device(call: Call, device_id: int) -> None:
@@ -52,12 +27,30 @@ async def require_device(call: Call, device_id: int) -> None:
         raise NoSuch("no such device")
 
 
-async def tell_devices_edited(house: House, *device_ids: int) -> None:
-    """After the commit: actors reload these devices, sockets look again at what they may see."""
-    await house.system.ref(DIRECTORY).tell(DevicesEdited(device_ids))
-    house.system.topic(ACCESS_CHANGES).publish(AccessChanged(device_ids))
+async def tell_changed(
+    house: House,
+    *,
+    user_ids: tuple[int, ...] = (),
+    device_ids: tuple[int, ...] = (),
+    group_ids: tuple[int, ...] = (),
+) -> None:
+    """After the commit: whatever is remembered of these is read again before the writer is answered.
+
+    `user_ids`: their rows, passwords or links changed. `device_ids`: their rows or the links of users to
+    them changed. `group_ids`: their rows changed or are gone. Without names everything is read again.
+    """
+    unknown = not (user_ids or device_ids or group_ids)
+    if unknown or user_ids:
+        house.accounts.forget(user_ids)
+    if unknown or group_ids:
+        # A group that is gone is no longer in the rows of its devices.
+        house.devices.clear()
+    else:
+        house.devices.forget(device_ids)
+    await access.tell_changed(house.system, user_ids=user_ids, device_ids=device_ids, group_ids=group_ids)
 
 
-def tell_access_changed(house: House) -> None:
-    """After the commit of a change to users or links."""
-    house.system.topic(ACCESS_CHANGES).publish(AccessChanged())
+async def tell_edited(house: House, device_id: int) -> None:
+    """After the commit of a change to a device's row that is no change of its group."""
+    house.devices.forget((device_id,))
+    await access.tell_edited(house.system, device_id)

@@ -19,18 +19,25 @@ async def as_json_array(batches: AsyncIterator[Sequence[object]]) -> Response:
 
     The first batch is fetched before anything is answered, so that a database that is away is a 503.
     """
-    first = await anext(batches, None)
-    second = await anext(batches, None) if first is not None else None
+    filled = _filled(batches)
+    first = await anext(filled, None)
+    second = await anext(filled, None) if first is not None else None
     if second is None:
         return as_json(first or [])
 
     async def write() -> AsyncIterator[bytes]:
         yield b"[" + encode(first)[1:-1] + b"," + encode(second)[1:-1]
-        async for batch in batches:
+        async for batch in filled:
             yield b"," + encode(batch)[1:-1]
         yield b"]"
 
     return Response(write(), 200, content_type="application/json")
+
+
+async def _filled(batches: AsyncIterator[Sequence[object]]) -> AsyncIterator[Sequence[object]]:
+    async for batch in batches:
+        if batch:
+            yield batch
 
 
 def as_text(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

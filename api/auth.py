@@ -8,15 +8,14 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 import msgspec
-import pyotp
 from quart import Request, Response, Websocket
 
 from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call, client_address, is_trusted, peer_address
 from motorpool.api.errors import Unauthorized
 from motorpool.api.house import House
-from motorpool.api.tokens import InvalidToken, Token, read
-from motorpool.storage import sessions, tokens, users
+from motorpool.api.tokens import LOGINS, InvalidToken, Token, read
+from motorpool.storage import sessions
 from motorpool.storage.records import Session, User
 
 __all__ = [
@@ -31,8 +30,6 @@ __all__ = [
 ]
 
 COOKIE = "JSESSIONID"
-SESSION = "session"
-"""The purpose of tokens that stand for a login."""
 
 TOUCH_EVERY = timedelta(minutes=1)
 """A session's last use is written at most so often."""
@@ -68,6 +65,8 @@ def usable(user: User, now: datetime) -> bool:
 
 async def log_in(house: House, address: str, email: str, password: str, code: str | None) -> User:
     """Check a login form; raises Unauthorized, with the TOTP header where only the code is missing."""
+    if house.settings.openid.forced:
+        raise Unauthorized("passwords are switched off; log in through the OpenID provider")
     user = await _check_password(house, address, email, password)
     if user is None:
         raise Unauthorized("wrong e-mail or password")
@@ -77,14 +76,14 @@ async def log_in(house: House, address: str, email: str, password: str, code: st
         if code is None:
             raise CodeNeeded
         house.attempts.begin(f"code of {user.id}", address)
-        if not _code_matches(user.totp_key, code, house.clock.now()):
-            raise Unauthorized("wrong one-time code")
+        if not house.codes.accept(user.id, user.totp_key, code, house.clock.now()):
+            raise Unauthorized("wrong one-time code, or one that was used already")
         house.attempts.succeeded(f"code of {user.id}", address)
     return user
 
 
 async def by_token(house: House, text: str) -> Caller | None:
-    """Find the user of a session token."""
+    """Find the user of a session or share token."""
     try:
         token = await read_token(house, text)
     except InvalidToken:
@@ -94,17 +93,20 @@ async def by_token(house: House, text: str) -> Caller | None:
 
 
 async def read_token(house: House, text: str) -> Token:
-    """Check a session token and that it is not revoked; InvalidToken otherwise."""
-    token = read(house.token_key, text, SESSION, now=house.clock.now())
-    if await tokens.is_revoked(house.database, token.id):
+    """Check a token that opens the API and that it is not revoked; InvalidToken otherwise."""
+    token = read(house.token_key, text, LOGINS, now=house.clock.now())
+    if await house.accounts.is_revoked(token.id):
         raise InvalidToken("the token has been revoked")
     return token
 
 
 async def user_of_token(house: House, token: Token) -> User | None:
-    """Fetch the token's user if he may log in."""
-    user = await users.TABLE.fetch(house.database, token.user_id)
-    return user if user is not None and usable(user, house.clock.now()) else None
+    """Fetch the token's user if he may log in, and if his tokens have not ended since it was issued."""
+    account = await house.accounts.by_id(token.user_id)
+    if account is None or not usable(account.user, house.clock.now()):
+        return None
+    ended = account.tokens_since is not None and token.issued < account.tokens_since
+    return None if ended else account.user
 
 
 async def begin_session(
@@ -142,6 +144,7 @@ async def end_session(call: Call) -> None:
     cookie = call.request.cookies.get(COOKIE)
     if cookie:
         await sessions.delete(call.house.database, _digest(cookie))
+        call.house.accounts.forget_session(_digest(cookie))
 
 
 def is_secure(house: House, request: Request | Websocket) -> bool:
@@ -168,22 +171,25 @@ def same_origin(house: House, request: Request | Websocket, remembered: str | No
 
 async def _by_cookie(house: House, request: Request | Websocket, cookie: str) -> Caller | None:
     now = house.clock.now()
-    session = await sessions.fetch(house.database, _digest(cookie))
+    session = await house.accounts.session(_digest(cookie))
     if session is None:
         return None
     if session.expires <= now or (session.token_expires is not None and session.token_expires <= now):
-        await sessions.delete(house.database, session.id)
+        # Its row goes with the next look of actors/retention.py.
         return None
     if not same_origin(house, request, session.origin):
         return None
-    user = await users.TABLE.fetch(house.database, session.user_id)
-    if user is None or not usable(user, now):
+    account = await house.accounts.by_id(session.user_id)
+    if account is None or not usable(account.user, now):
         return None
     if now - session.last_used >= TOUCH_EVERY:
         idle = timedelta(days=house.settings.http.session_days)
         session = msgspec.structs.replace(session, last_used=now, expires=now + idle)
         await sessions.touch(house.database, session)
-    return Caller(user=user, server=house.server, session=session, token_expires=session.token_expires)
+        house.accounts.forget_session(session.id)
+    return Caller(
+        user=account.user, server=house.server, session=session, token_expires=session.token_expires
+    )
 
 
 async def _by_password(house: House, request: Request | Websocket, credential: str) -> Caller | None:
@@ -191,7 +197,7 @@ async def _by_password(house: House, request: Request | Websocket, credential: s
         email, colon, password = base64.b64decode(credential, validate=True).decode("utf-8").partition(":")
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return None
-    if not colon:
+    if not colon or house.settings.openid.forced:
         return None
     address = client_address(request, house.settings.http.trusted_proxies)
     user = await _check_password(house, address, email, password)
@@ -202,28 +208,15 @@ async def _by_password(house: House, request: Request | Websocket, credential: s
 
 
 async def _check_password(house: House, address: str, email: str, password: str) -> User | None:
-    user, stored = await _credential(house, email)
-    if user is not None and stored is not None and house.passwords.remembers(stored, password):
-        return user
+    account = await house.accounts.by_email(email)
+    stored = account.password_hash if account is not None else None
+    if account is not None and stored is not None and house.passwords.remembers(stored, password):
+        return account.user
     house.attempts.begin(email, address)
     if not await house.passwords.verify(stored, password):
         return None
     house.attempts.succeeded(email, address)
-    return user
-
-
-async def _credential(house: House, email: str) -> tuple[User | None, str | None]:
-    if "\x00" in email:
-        return None, None
-    found = await users.credential(house.database, email)
-    return found if found is not None else (None, None)
-
-
-def _code_matches(key: str, code: str, now: datetime) -> bool:
-    try:
-        return pyotp.TOTP(key).verify(code, for_time=now, valid_window=1)
-    except (binascii.Error, ValueError):
-        return False
+    return account.user if account is not None else None
 
 
 def _digest(secret: str) -> str:

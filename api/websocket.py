@@ -1,11 +1,13 @@
-"""`/api/socket`: devices and positions as they change, to those who may see them (open-details 21).
+"""`/api/socket`: devices, positions and events as they come, to those who may see them (open-details 21).
 
-A socket holds the newest state of each device that it has not sent yet and nothing else: a slow client gets
-fewer and newer messages, and its memory here is bounded by its devices. One that takes nothing at all is
-dropped by listening.py.
+A socket holds the newest state of each device that it has not sent yet, and a bounded number of events: a
+slow client gets fewer and newer messages, and its memory here is bounded by its devices. One that falls so
+far behind that events would be lost is told to come again, and one that takes nothing at all is dropped by
+listening.py.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -15,17 +17,16 @@ from quart.globals import websocket_ctx
 from quart_trio import QuartTrio
 
 from motorpool.actors.directory import DIRECTORY, GetLatest, GetLive
-from motorpool.actors.topics import DEVICES, POSITIONS, LiveDevice
-from motorpool.api.access import ACCESS_CHANGES, visible_device_ids
+from motorpool.actors.topics import ACCESS_CHANGES, DEVICES, LATEST, POSITIONS, WEB_EVENTS, LiveDevice
+from motorpool.api.access import visible_device_ids
 from motorpool.api.auth import by_token, identify
 from motorpool.api.caller import Caller
 from motorpool.api.errors import Unauthorized
 from motorpool.api.house import House
 from motorpool.api.json import encode
 from motorpool.runtime import Lagged, TopicName
-from motorpool.storage import devices
 from motorpool.storage.errors import StorageError
-from motorpool.storage.records import Device, Position
+from motorpool.storage.records import Event, Position
 
 __all__ = ["install"]
 
@@ -33,6 +34,10 @@ T = TypeVar("T")
 
 GOING_AWAY = 1001
 POLICY = 1008
+TRY_AGAIN = 1013
+
+EVENTS_KEPT = 1000
+"""Events that wait for a slow client."""
 
 ACCESS_QUEUE = 100
 
@@ -42,7 +47,6 @@ PAUSE_SECONDS = 0.1
 
 def install(app: QuartTrio, house: House) -> None:
     """Serve the socket."""
-    rows = DeviceRows(house)
 
     @app.websocket("/api/socket")
     async def live() -> None:
@@ -50,17 +54,20 @@ def install(app: QuartTrio, house: House) -> None:
         caller = await who(house, token)
         if caller is None:
             raise Unauthorized("log in first")
-        feed = Feed(house, rows, caller, token)
-        await websocket.accept()
+        feed = Feed(house, caller, token)
         async with trio.open_nursery() as nursery:
             for follow in (
                 feed.follow_positions,
+                feed.follow_latest,
                 feed.follow_devices,
+                feed.follow_events,
                 feed.follow_access,
                 feed.end_at_closing,
-                _read_all,
             ):
                 await nursery.start(follow)
+            # From here on nothing is missed.
+            await websocket.accept()
+            nursery.start_soon(_read_all)
             await feed.load()
             code = await feed.send_all()
             nursery.cancel_scope.cancel()
@@ -74,53 +81,24 @@ async def who(house: House, token: str | None) -> Caller | None:
     return await identify(house, websocket_ctx.websocket)
 
 
-async def _read_all(*, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+async def _read_all() -> None:
     """Take what clients send to test the line."""
-    task_status.started()
     while True:
         await websocket.receive()
-
-
-class DeviceRows:
-    """Device records that open sockets share; dropped when a device is edited."""
-
-    def __init__(self, house: House, *, most: int = 50_000) -> None:
-        self._house = house
-        self._most = most
-        self._rows: dict[int, Device] = {}
-
-    async def fetch(self, device_ids: Iterable[int]) -> dict[int, Device]:
-        """Find the records, from memory where they are known."""
-        wanted = list(device_ids)
-        missing = [device_id for device_id in wanted if device_id not in self._rows]
-        if missing:
-            for row in await devices.TABLE.fetch_many(self._house.database, missing):
-                self._rows[row.id] = row
-            while len(self._rows) > self._most:
-                del self._rows[next(iter(self._rows))]
-        return {device_id: self._rows[device_id] for device_id in wanted if device_id in self._rows}
-
-    def clear(self) -> None:
-        """Drop everything: it is not known what was edited."""
-        self._rows.clear()
-
-    def forget(self, device_ids: Iterable[int]) -> None:
-        """Drop what was edited."""
-        for device_id in device_ids:
-            self._rows.pop(device_id, None)
 
 
 class Feed:
     """What one socket has yet to send."""
 
-    def __init__(self, house: House, rows: DeviceRows, caller: Caller, token: str | None) -> None:
+    def __init__(self, house: House, caller: Caller, token: str | None) -> None:
         self._house = house
-        self._rows = rows
         self._caller = caller
         self._token = token
         self._ids: frozenset[int] = frozenset()
         self._positions: dict[int, Position] = {}
         self._devices: dict[int, LiveDevice] = {}
+        self._events: list[Event] = []
+        self._behind = False
         self._wake = trio.Event()
         self._valid = True
         self._greeted = False
@@ -134,13 +112,16 @@ class Feed:
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
         """Note each new position of a visible device."""
+        await self._follow(POSITIONS, self._keep_positions, task_status)
 
-        def keep(positions: tuple[Position, ...]) -> None:
-            for position in positions:
-                if position.device_id in self._ids:
-                    self._positions[position.device_id] = position
+    async def follow_latest(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Note each position that is a device's latest again."""
+        await self._follow(LATEST, self._keep_positions, task_status)
 
-        await self._follow(POSITIONS, keep, task_status)
+    def _keep_positions(self, positions: tuple[Position, ...]) -> None:
+        for position in positions:
+            if position.device_id in self._ids:
+                self._positions[position.device_id] = position
 
     async def follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Note each change of a visible device."""
@@ -152,18 +133,28 @@ class Feed:
 
         await self._follow(DEVICES, keep, task_status)
 
+    async def follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Note what this user is told, in the order it comes."""
+        async with self._house.system.topic(WEB_EVENTS).subscribe(EVENTS_KEPT) as subscription:
+            task_status.started()
+            while not self._behind:
+                try:
+                    told = await subscription.receive_batch()
+                except Lagged:
+                    self._behind = True
+                else:
+                    self._events += [each.event for each in told if self._caller.id in each.user_ids]
+                    self._behind = len(self._events) > EVENTS_KEPT
+                if self._behind or self._events:
+                    self._wake.set()
+
     async def follow_access(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Look again at what may be seen whenever that may have changed."""
         async with self._house.system.topic(ACCESS_CHANGES).subscribe(ACCESS_QUEUE) as subscription:
             task_status.started()
             while True:
-                try:
-                    changes = await subscription.receive_batch()
-                except Lagged:
-                    self._rows.clear()
-                else:
-                    for change in changes:
-                        self._rows.forget(change.device_ids)
+                with suppress(Lagged):
+                    await subscription.receive_batch()
                 await self._look_again()
 
     async def send_all(self) -> int:
@@ -174,6 +165,8 @@ class Feed:
                 await self._wake.wait()
             if self._house.closing.is_set():
                 return GOING_AWAY
+            if self._behind:
+                return TRY_AGAIN
             self._wake = trio.Event()
             if quiet.cancelled_caught:
                 # The line is kept alive, and a session that has ended meanwhile ends its socket.
@@ -182,7 +175,8 @@ class Feed:
                 continue
             positions, self._positions = self._positions, {}
             devices_changed, self._devices = self._devices, {}
-            message = await self._message(positions, devices_changed)
+            events, self._events = self._events, []
+            message = await self._message(positions, devices_changed, events)
             if message:
                 await websocket.send(encode(message).decode())
             await trio.sleep(PAUSE_SECONDS)
@@ -195,10 +189,10 @@ class Feed:
         self._wake.set()
 
     async def _message(
-        self, positions: dict[int, Position], changed: dict[int, LiveDevice]
+        self, positions: dict[int, Position], changed: dict[int, LiveDevice], events: list[Event]
     ) -> dict[str, object]:
         message: dict[str, object] = {}
-        rows = await self._rows.fetch(changed)
+        rows = await self._house.devices.get_many(changed)
         shown = [
             msgspec.structs.replace(
                 rows[live.device_id],
@@ -215,7 +209,10 @@ class Feed:
         visible = [position for position in positions.values() if position.device_id in self._ids]
         if visible or not self._greeted:
             self._greeted = True
-            message["positions"] = visible
+            message["positions"] = self._house.texts.of(visible)
+        told = [event for event in events if not event.device_id or event.device_id in self._ids]
+        if told:
+            message["events"] = told
         return message
 
     async def _follow(

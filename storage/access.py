@@ -3,17 +3,23 @@
 A group counts to three levels: the linked one, its children, its grandchildren.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 
 __all__ = [
+    "Links",
+    "all_links",
     "device_ids",
     "devices_of_group",
     "devices_of_user",
     "group_ids",
     "groups_of_user",
+    "links_of_devices",
+    "links_of_groups",
+    "links_of_users",
     "may_see_device",
     "users_of_device",
     "visible_devices",
@@ -91,3 +97,69 @@ async def may_see_device(q: Queries, user_id: int, device_id: int) -> bool:
 async def users_of_device(q: Queries, device_id: int) -> set[int]:
     """Return the users who see the device."""
     return {row[0] for row in await q.fetch(_USERS, device_id)}
+
+
+Pairs = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Links:
+    """All that decides who sees what, or the part of it that was asked for."""
+
+    groups: Pairs = ()
+    """Group and the group above it, 0 without one."""
+    devices: Pairs = ()
+    """Device and its group, 0 without one."""
+    user_devices: Pairs = ()
+    user_groups: Pairs = ()
+
+
+_ALL_GROUPS = "select id, coalesce(group_id, 0) from groups"
+_ALL_DEVICES = "select id, coalesce(group_id, 0) from devices"
+_ALL_USER_DEVICES = "select user_id, device_id from user_device"
+_ALL_USER_GROUPS = "select user_id, group_id from user_group"
+
+
+_DEVICES_AND_USERS = """
+    select d.id, coalesce(d.group_id, 0), ud.user_id
+    from devices d left join user_device ud on ud.device_id = d.id where d.id = any($1::bigint[])
+"""
+
+
+async def all_links(q: Queries) -> Links:
+    """Return everything."""
+    return Links(
+        groups=await _pairs(q, _ALL_GROUPS),
+        devices=await _pairs(q, _ALL_DEVICES),
+        user_devices=await _pairs(q, _ALL_USER_DEVICES),
+        user_groups=await _pairs(q, _ALL_USER_GROUPS),
+    )
+
+
+async def links_of_groups(q: Queries, group_ids: Sequence[int]) -> Links:
+    """Return these groups and who is linked to them."""
+    return Links(
+        groups=await _pairs(q, f"{_ALL_GROUPS} where id = any($1::bigint[])", group_ids),
+        user_groups=await _pairs(q, f"{_ALL_USER_GROUPS} where group_id = any($1::bigint[])", group_ids),
+    )
+
+
+async def links_of_devices(q: Queries, device_ids: Sequence[int]) -> Links:
+    """Return these devices and who is linked to them."""
+    rows = await q.fetch(_DEVICES_AND_USERS, list(device_ids))
+    return Links(
+        devices=list({row[0]: (row[0], row[1]) for row in rows}.values()),
+        user_devices=[(row[2], row[0]) for row in rows if row[2] is not None],
+    )
+
+
+async def links_of_users(q: Queries, user_ids: Sequence[int]) -> Links:
+    """Return what these users are linked to."""
+    return Links(
+        user_devices=await _pairs(q, f"{_ALL_USER_DEVICES} where user_id = any($1::bigint[])", user_ids),
+        user_groups=await _pairs(q, f"{_ALL_USER_GROUPS} where user_id = any($1::bigint[])", user_ids),
+    )
+
+
+async def _pairs(q: Queries, sql: str, *ids: Sequence[int]) -> Pairs:
+    return [(row[0], row[1]) for row in await q.fetch(sql, *(list(each) for each in ids))]

@@ -1,11 +1,11 @@
 """What of a device's movement must survive a restart: when it was last heard."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["all_last_updates", "existing", "last_update", "save"]
+__all__ = ["all_last_updates", "last_update", "save"]
 
 _SAVE = """
     insert into device_states (device_id, last_update)
@@ -28,12 +28,6 @@ async def last_update(q: Queries, device_id: int) -> datetime | None:
 async def all_last_updates(q: Queries) -> dict[int, datetime]:
     """Return when each device was last heard, as last saved."""
     return {row[0]: row[1] for row in await q.fetch("select device_id, last_update from device_states")}
-
-
-async def existing(q: Queries, device_ids: Iterable[int]) -> set[int]:
-    """Return those of the devices that there are."""
-    rows = await q.fetch("select id from devices where id = any($1::bigint[])", list(device_ids))
-    return {row[0] for row in rows}
 
 
 async def save(q: Queries, last_updates: Mapping[int, datetime]) -> None:

@@ -1,11 +1,12 @@
 """Logins by cookie; they survive restarts (decisions 12)."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Session
 
-__all__ = ["delete", "delete_of_user", "fetch", "forget_expired", "put", "touch"]
+__all__ = ["delete", "delete_begun_by", "delete_of_user", "fetch", "forget_expired", "put", "touch"]
 
 
 async def put(q: Queries, session: Session) -> None:
@@ -23,10 +24,10 @@ async def put(q: Queries, session: Session) -> None:
     )
 
 
-async def fetch(q: Queries, session_id: str) -> Session | None:
-    """Return a session, expired or not."""
-    row = await q.fetch_row("select * from sessions where id = $1", session_id)
-    return None if row is None else Session(**dict(row.items()))
+async def fetch(q: Queries, session_ids: Iterable[str]) -> dict[str, Session]:
+    """Return sessions, expired or not; those that have ended are left out."""
+    rows = await q.fetch("select * from sessions where id = any($1::text[])", list(session_ids))
+    return {row["id"]: Session(**dict(row.items())) for row in rows}
 
 
 async def touch(q: Queries, session: Session) -> None:
@@ -42,6 +43,11 @@ async def touch(q: Queries, session: Session) -> None:
 async def delete(q: Queries, session_id: str) -> None:
     """Forget a session."""
     await q.execute("delete from sessions where id = $1", session_id)
+
+
+async def delete_begun_by(q: Queries, user_id: int, token_expires: datetime) -> None:
+    """Forget the sessions of a user that a token with this expiry began."""
+    await q.execute("delete from sessions where user_id = $1 and token_expires = $2", user_id, token_expires)
 
 
 async def delete_of_user(q: Queries, user_id: int, *, keep: str | None = None) -> None:

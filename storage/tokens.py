@@ -13,11 +13,13 @@ async def is_revoked(q: Queries, token_id: str) -> bool:
     return bool(await q.fetch_value("select exists (select from revoked_tokens where id = $1)", token_id))
 
 
-async def revoke(q: Queries, token_id: str, expires: datetime) -> None:
-    """Take a token back; kept until it would have expired by itself."""
-    await q.execute(
-        "insert into revoked_tokens (id, expires) values ($1, $2) on conflict do nothing", token_id, expires
-    )
+async def revoke(q: Queries, token_id: str, expires: datetime) -> bool:
+    """Take a token back; kept until it would have expired by itself. Whether nobody has done so before.
+
+    What serves once only is revoked by its use: of two at the same time one finds that it was first.
+    """
+    sql = "insert into revoked_tokens (id, expires) values ($1, $2) on conflict do nothing returning true"
+    return await q.fetch_value(sql, token_id, expires) is True
 
 
 async def forget_expired(q: Queries, now: datetime) -> None:

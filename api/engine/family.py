@@ -66,13 +66,20 @@ class Conduct(Generic[R]):
         """Turn list parameters into the query, after checking who may ask for what."""
         raise NotImplementedError
 
-    async def may_read(self, call: Call, queries: Queries, number: int) -> bool:
+    async def find(self, call: Call, table: Table[Any], number: int) -> R | None:
+        """The table's row, where there is one and the caller may read it."""
+        row: R | None = await table.fetch(call.house.database, number)
+        if row is None or not await self.may_read(call, number):
+            return None
+        return row
+
+    async def may_read(self, call: Call, number: int) -> bool:
         """Whether the caller has access to this record, which may not exist."""
         raise NotImplementedError
 
-    async def may_write(self, call: Call, queries: Queries, number: int) -> bool:
+    async def may_write(self, call: Call, number: int) -> bool:
         """Whether the caller may edit and delete it, given that he may write at all."""
-        return await self.may_read(call, queries, number)
+        return await self.may_read(call, number)
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
         """Check and complete what is to be stored; `old` is None for a new record."""
@@ -91,9 +98,9 @@ class Conduct(Generic[R]):
         """Remove a record."""
         raise NotImplementedError
 
-    async def written(self, call: Call, number: int) -> None:
-        """Tell whom it concerns, after the commit."""
-        del call, number
+    async def written(self, call: Call, number: int, new: R | None, old: R | None) -> None:
+        """Tell whom it concerns, after the commit; `new` is None of what was removed, `old` of what is new."""
+        del call, number, new, old
 
     async def show(self, call: Call, records: Sequence[R]) -> list[R]:
         """Add what no table holds."""
@@ -190,8 +197,8 @@ class _Served(Generic[R]):
             yield [*await self._conduct.show(call, batch)]
 
     async def fetch(self, call: Call) -> Response:
-        record = await self._family.table.fetch(call.house.database, call.id)
-        if record is None or not await self._conduct.may_read(call, call.house.database, call.id):
+        record = await self._conduct.find(call, self._family.table, call.id)
+        if record is None:
             raise NoSuch(f"no such {self._family.name}")
         return as_json((await self._conduct.show(call, [record]))[0])
 
@@ -204,7 +211,7 @@ class _Served(Generic[R]):
             stored = await self._conduct.insert(call, transaction, new)
             number = self._id(stored)
             await note(call, transaction, "create", self._family.name, number)
-        await self._conduct.written(call, number)
+        await self._conduct.written(call, number, stored, None)
         return as_json((await self._conduct.show(call, [stored]))[0])
 
     async def update(self, call: Call) -> Response:
@@ -212,36 +219,41 @@ class _Served(Generic[R]):
         sent = await self._conduct.read(call, self._family.shape)
         if self._id(sent) not in {0, call.id}:
             raise BadRequest("id: is not the one of the path")
+        if not await self._may_write(call):
+            raise NoSuch(f"no such {self._family.name}")
         async with call.house.database.transaction() as transaction:
             old = await self._family.table.fetch(transaction, call.id)
-            await self._require_write(call, transaction, old)
-            assert old is not None
+            if old is None:
+                raise NoSuch(f"no such {self._family.name}")
             new = await self._conduct.prepare(call, transaction, self._keep(sent, old), old)
             stored = await self._conduct.update(call, transaction, new)
             if stored is None:
                 raise NoSuch(f"no such {self._family.name}")
             await note(call, transaction, "edit", self._family.name, call.id)
-        await self._conduct.written(call, call.id)
+        await self._conduct.written(call, call.id, stored, old)
         return as_json((await self._conduct.show(call, [stored]))[0])
 
     async def delete(self, call: Call) -> Response:
         self._conduct.require_writes(call.caller)
+        if not await self._may_write(call):
+            return nothing()
         async with call.house.database.transaction() as transaction:
             old = await self._family.table.fetch(transaction, call.id)
-            if old is None and call.caller.administrator:
-                return nothing()
-            await self._require_write(call, transaction, old)
-            await self._conduct.delete(call, transaction, call.id)
-            await note(call, transaction, "remove", self._family.name, call.id)
-        await self._conduct.written(call, call.id)
+            if await self._conduct.delete(call, transaction, call.id):
+                await note(call, transaction, "remove", self._family.name, call.id)
+        await self._conduct.written(call, call.id, None, old)
         return nothing()
 
-    async def _require_write(self, call: Call, queries: Queries, old: R | None) -> None:
-        """Refuse with 400 what is not the caller's; only who sees everything learns that nothing is there."""
-        if old is None and call.caller.administrator:
-            raise NoSuch(f"no such {self._family.name}")
-        if old is None or not await self._conduct.may_write(call, queries, self._id(old)):
-            raise BadRequest(f"no access to the {self._family.name}")
+    async def _may_write(self, call: Call) -> bool:
+        """Refuse with 400 what is not the caller's; False is who sees everything, and there is nothing.
+
+        Asked before the transaction: who holds a connection must not wait for an actor that needs one.
+        """
+        if await self._conduct.may_write(call, call.id):
+            return True
+        if call.caller.administrator:
+            return False
+        raise BadRequest(f"no access to the {self._family.name}")
 
     def _blank(self, sent: R) -> R:
         """A new record has no id and nothing of what only the server writes."""

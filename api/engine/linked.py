@@ -82,9 +82,9 @@ class Linked(Conduct[R]):
             return either(access(caller.id), *(access(user_id) for user_id in managed))
         return access(caller.id)
 
-    async def may_read(self, call: Call, queries: Queries, number: int) -> bool:
+    async def may_read(self, call: Call, number: int) -> bool:
         """Administrators see any object by its id; others what links give them."""
-        return await may_see(call, self.table, number, queries)
+        return await may_see(call, self.table, number)
 
     async def check_references(self, call: Call, queries: Queries, new: R, old: R | None) -> None:
         """Refuse a changed reference to what the caller has no access to."""

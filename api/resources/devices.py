@@ -1,22 +1,23 @@
 """Devices: rows from the table, what moves about them from the directory (open-details 7.1)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from motorpool.actors.directory import DIRECTORY, GetLive
-from motorpool.api.access import tell_devices_edited
+from motorpool.api.access import may_see_device, tell_changed, tell_edited
 from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.family import USUAL, Family, ListParameters, serve_family
 from motorpool.api.engine.linked import Linked
 from motorpool.api.engine.operations import Operations
 from motorpool.api.errors import BadRequest
-from motorpool.storage import access, devices, groups, links
+from motorpool.storage import access, devices, families, groups, links
 from motorpool.storage.conditions import Condition, both, either
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
-from motorpool.storage.tables import ListQuery
+from motorpool.storage.tables import ListQuery, Table
 
 __all__ = ["OPERATIONS"]
 
@@ -43,6 +44,15 @@ class DeviceConduct(Linked[Device]):
         visible = () if call.caller.administrator else (access.devices_of_user(call.caller.id),)
         return ListQuery(conditions=(both(named, *visible),), exclude_attributes=wanted.exclude_attributes)
 
+    async def find(self, call: Call, table: Table[Any], number: int) -> Device | None:
+        """From memory, where it is known."""
+        del table
+        return await call.house.devices.get(number) if await may_see_device(call, number) else None
+
+    async def may_read(self, call: Call, number: int) -> bool:
+        """As actors/access.py has it."""
+        return await may_see_device(call, number)
+
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
         """Check names, limit and references."""
         new = msgspec.structs.replace(
@@ -63,9 +73,13 @@ class DeviceConduct(Linked[Device]):
                 raise BadRequest("the user's limit of devices is reached")
         return new
 
-    async def written(self, call: Call, number: int) -> None:
+    async def written(self, call: Call, number: int, new: Device | None, old: Device | None) -> None:
         """Actors and sockets look again."""
-        await tell_devices_edited(call.house, number)
+        if new is not None and old is not None and new.group_id == old.group_id:
+            # Nobody sees more or less of it than before.
+            await tell_edited(call.house, number)
+        else:
+            await tell_changed(call.house, device_ids=(number,))
 
     async def show(self, call: Call, records: Sequence[Device]) -> list[Device]:
         """Add status, last update and latest position."""
@@ -91,7 +105,11 @@ DEVICES = Family(
     path="devices",
     shape=Device,
     table=devices.TABLE,
-    conduct=DeviceConduct(devices.TABLE, links.USER_DEVICE, references={"group_id": groups.TABLE}),
+    conduct=DeviceConduct(
+        devices.TABLE,
+        links.USER_DEVICE,
+        references={"group_id": groups.TABLE, "calendar_id": families.CALENDARS},
+    ),
     parameters=USUAL | {"id", "unique_id"},
     read_only=("status", "last_update", "position_id"),
 )

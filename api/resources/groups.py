@@ -1,6 +1,6 @@
 """Groups of devices; a group's own group must not lie below it (open-details 4.2)."""
 
-from motorpool.api.access import tell_access_changed
+from motorpool.api.access import tell_changed
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.linked import Linked
@@ -25,10 +25,10 @@ class GroupConduct(Linked[Group]):
             raise BadRequest("groupId: the group would lie below itself")
         return new
 
-    async def written(self, call: Call, number: int) -> None:
+    async def written(self, call: Call, number: int, new: Group | None, old: Group | None) -> None:
         """What a group holds decides what people see."""
-        del number
-        tell_access_changed(call.house)
+        del new, old
+        await tell_changed(call.house, group_ids=(number,))
 
 
 GROUPS = Family(

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 from quart import Response
 
-from motorpool.api.access import tell_access_changed, tell_devices_edited
+from motorpool.api.access import tell_changed
 from motorpool.api.answers import as_json, nothing
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked import may_see, may_see_user
 from motorpool.api.engine.operations import NOTHING, Operations
 from motorpool.api.errors import BadRequest
-from motorpool.storage import commands, devices, groups, links
+from motorpool.storage import commands, devices, families, groups, links
 from motorpool.storage.links import PAIRS, Pair
 from motorpool.storage.tables import Table
 
@@ -26,7 +26,15 @@ Link = dict[str, int]
 TABLES: Mapping[str, Table[Any]] = {
     "device": devices.TABLE,
     "group": groups.TABLE,
+    "linkedDevice": devices.TABLE,
     "command": commands.TABLE,
+    "attribute": families.COMPUTED_ATTRIBUTES,
+    "calendar": families.CALENDARS,
+    "driver": families.DRIVERS,
+    "geofence": families.GEOFENCES,
+    "maintenance": families.MAINTENANCE,
+    "notification": families.NOTIFICATIONS,
+    "order": families.ORDERS,
 }
 """Where the access to either side of a link is looked up; users have rules of their own."""
 
@@ -111,11 +119,16 @@ async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
 
 
 async def _tell(call: Call, pair: Pair, sent: Sequence[Link]) -> None:
-    if "device" in {pair.owner, pair.property}:
-        place = 0 if pair.owner == "device" else 1
-        await tell_devices_edited(call.house, *{list(link.values())[place] for link in sent})
+    owners, owned = zip(*(link.values() for link in sent), strict=True)
+    if pair == links.USER_DEVICE:
+        await tell_changed(call.house, device_ids=owned)
     else:
-        tell_access_changed(call.house)
+        await tell_changed(
+            call.house,
+            user_ids=owners if pair.owner == "user" else (),
+            device_ids=owners if pair.owner == "device" else (),
+            group_ids=owners if pair.owner == "group" else (),
+        )
 
 
 def _pair(link: Mapping[str, int]) -> Pair:

@@ -1,5 +1,6 @@
 """Positions: the latest, by span, by id; and their deletion (open-details 9.2, decisions 17)."""
 
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated
 
@@ -19,6 +20,8 @@ from motorpool.storage.records import Position
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("positions")
+
+BATCH = 1000
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -49,9 +52,7 @@ async def list_positions(call: Call) -> Response:
     if query.device_id is None:
         if query.start is not None or query.end is not None:
             raise BadRequest("deviceId: needed with from and to")
-        ids = await visible_device_ids(call.house, call.caller)
-        latest = await call.house.system.ref(DIRECTORY).ask(GetLatest(tuple(sorted(ids))))
-        return as_json(latest)
+        return await as_json_array(_latest(call))
     if query.start is None or query.end is None:
         raise BadRequest("deviceId: needs from and to")
     call.caller.require_reports()
@@ -94,6 +95,15 @@ async def delete_position(call: Call) -> Response:
         await note(call, transaction, "remove", "position", call.id)
     await call.house.system.ref(DIRECTORY).tell(PositionsForgotten((found[0].device_id,)))
     return nothing()
+
+
+async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:
+    """The latest of all visible devices, in batches."""
+    ids = sorted(await visible_device_ids(call.house, call.caller))
+    directory = call.house.system.ref(DIRECTORY)
+    for start in range(0, len(ids), BATCH):
+        latest = await directory.ask(GetLatest(tuple(ids[start : start + BATCH])))
+        yield call.house.texts.of(latest)
 
 
 async def _by_ids(call: Call, ids: tuple[int, ...]) -> list[Position]:

@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from motorpool.actors.connection import Connection, ConnectionLimits
+from motorpool.actors.counters import MESSAGES_RECEIVED
 from motorpool.actors.downlink import (
     CONNECTION,
     Close,
@@ -76,7 +77,10 @@ def line(database, tcp, tree, neighbours, read, time):
             self.recorder = Probe()
             recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder)
             self.running = tree(
-                recorder, devices_spec or neighbours.devices_spec, neighbours.connections_spec
+                recorder,
+                neighbours.directory_spec,
+                devices_spec or neighbours.devices_spec,
+                neighbours.connections_spec,
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp
@@ -265,6 +269,21 @@ class TestUpwards:
             (answer,) = peer.answers()
             assert (answer.answered_id, answer.result) == (0x0002, 0)
             assert neighbours.devices[row.id].messages[-1] == Heard("jt808", peer.ref)
+
+    async def test_each_message_counts_once_whoever_waits_for_it(self, make_device, line, time):
+        await make_device()
+        async with line() as peer:
+            before = MESSAGES_RECEIVED.value
+            # Alone, in one piece with others, and broken.
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            assert MESSAGES_RECEIVED.value - before == 1
+            peer.socket.send(location(peer.terminal) + location(peer.terminal, 1))
+            await time.settle()
+            assert MESSAGES_RECEIVED.value - before == 3
+            peer.socket.send(location(peer.terminal, 2) + peer.terminal.heartbeat() + b"~nothing~")
+            await time.settle()
+            assert MESSAGES_RECEIVED.value - before == 5
 
     async def test_answers_files_and_information_reach_the_device(self, make_device, line, neighbours, time):
         row = await make_device()

@@ -163,7 +163,7 @@ async def test_a_deleted_device_is_forgotten_and_others_are_not(database, make_d
         for device_id in (gone, kept):
             directory.tell_nowait(seen(device_id))
         await devices.TABLE.delete(database, gone)
-        directory.tell_nowait(DevicesEdited((gone, kept)))
+        directory.tell_nowait(DevicesEdited((gone, kept), gone=frozenset({gone})))
         await time.settle()
         assert await directory.ask(GetLive((gone, kept))) == {
             gone: LiveDevice(gone, "offline", None, 0),

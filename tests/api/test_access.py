@@ -1,4 +1,5 @@
-from motorpool.api.access import ACCESS_CHANGES, AccessChanged, visible_device_ids
+from motorpool.actors.topics import ACCESS_CHANGES, AccessChanged
+from motorpool.api.access import visible_device_ids
 from motorpool.api.caller import Caller
 from motorpool.storage import users
 
@@ -15,10 +16,10 @@ async def test_an_administrator_too_sees_no_more_than_his_links_unasked(served):
 async def test_every_change_of_devices_links_and_users_is_told_after_it(served):
     async with served.house.system.topic(ACCESS_CHANGES).subscribe() as changes:
         number = await served.device(served.admin, "1")
-        assert await changes.receive_batch() == [AccessChanged((number,))]
+        assert await changes.receive_batch() == [AccessChanged(device_ids=(number,))]
         ann = await served.user("ann")
-        assert await changes.receive_batch() == [AccessChanged()]
+        assert await changes.receive_batch() == [AccessChanged(user_ids=(ann.id,))]
         await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
-        assert await changes.receive_batch() == [AccessChanged((number,))]
+        assert await changes.receive_batch() == [AccessChanged(device_ids=(number,))]
         await served.admin.delete(f"/devices/{number}")
-        assert await changes.receive_batch() == [AccessChanged((number,))]
+        assert await changes.receive_batch() == [AccessChanged(device_ids=(number,))]

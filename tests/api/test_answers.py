@@ -14,7 +14,16 @@ async def batches(*found):
 
 
 @pytest.mark.parametrize(
-    "found", [[], [[]], [[1]], [[1, 2], [3]], [[1], [2], [3, 4]], [[1], [2, 3], [4], [5]]]
+    "found",
+    [
+        [],
+        [[]],
+        [[1]],
+        [[], [1]],
+        [[1, 2], [3]],
+        [[1], [], [2], [3, 4], []],
+        [[1], [2, 3], [4], [5]],
+    ],
 )
 async def test_batches_become_one_array(found):
     response = await as_json_array(batches(*found))

@@ -9,7 +9,10 @@ import trio
 import trio.testing
 from trio_websocket import open_websocket_url
 
+from motorpool.actors.topics import WEB_EVENTS, WebEvent
 from motorpool.api.settings import HttpSettings
+from motorpool.api.websocket import EVENTS_KEPT
+from motorpool.storage.records import Event
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -103,6 +106,51 @@ async def test_nobody_hears_of_devices_that_are_not_his(served):
                     assert value.get("deviceId", value["id"]) == mine
                 if any(value["id"] == own.id for value in message.get("positions", ())):
                     break
+
+
+def web_event(*user_ids, device_id=0, kind="deviceOverspeed", **attributes):
+    event = Event(id=7, type=kind, event_time=NOON, device_id=device_id, attributes=attributes)
+    return WebEvent(user_ids, event)
+
+
+async def test_events_reach_the_users_they_are_for_in_order_and_nobody_else(served):
+    ann, ben = await served.user("ann"), await served.user("ben")
+    mine, other = await served.device(served.admin, "1"), await served.device(served.admin, "2")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": mine})
+    topic = served.house.system.topic(WEB_EVENTS)
+    async with connect(served, served.cookie(ann)) as hers, connect(served, served.cookie(ben)) as his:
+        assert await receive(hers) == await receive(his) == {"positions": []}
+        topic.publish(web_event(ann.id, device_id=other, message="not hers to see"))
+        topic.publish(web_event(ann.id, device_id=mine, message="1"))
+        topic.publish(web_event(ann.id, ben.id, kind="announcement", message="2"))
+        assert await receive(his) == {"events": [shown("announcement", 0, "2")]}
+        received = []
+        while len(received) < 2:
+            received += (await receive(hers))["events"]
+        assert received == [shown("deviceOverspeed", mine, "1"), shown("announcement", 0, "2")]
+
+
+def shown(kind, device_id, message):
+    return {
+        "id": 7,
+        "type": kind,
+        "eventTime": "2026-05-01T12:00:00Z",
+        "deviceId": device_id,
+        "positionId": 0,
+        "geofenceId": 0,
+        "maintenanceId": 0,
+        "attributes": {"message": message},
+    }
+
+
+async def test_a_client_so_slow_that_events_would_be_lost_is_told_to_come_again(served):
+    ann = await served.user("ann")
+    async with shake_hands(served, served.cookie(ann)) as (stream, status):
+        assert status == 101
+        # More at once than wait for one client.
+        for number in range(EVENTS_KEPT + 1):
+            served.house.system.topic(WEB_EVENTS).publish(web_event(ann.id, message=str(number)))
+        assert (await read_all(stream)).endswith(b"\x88\x02\x03\xf5")
 
 
 async def test_links_made_and_undone_take_effect_on_open_sockets(served):

@@ -25,8 +25,3 @@ async def test_a_device_that_is_gone_is_left_out(database):
     assert await device_states.all_last_updates(database) == {device.id: NOW}
     await devices.TABLE.delete(database, device.id)
     assert await device_states.all_last_updates(database) == {}
-
-
-async def test_the_existing_of_many_are_told(database):
-    device = await devices.TABLE.insert(database, Device(unique_id="a"))
-    assert await device_states.existing(database, [device.id, 999]) == {device.id}

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.storage import links, users
+from motorpool.storage import links, sessions, users
 from motorpool.storage.errors import Conflict, Rejected
-from motorpool.storage.records import User
+from motorpool.storage.records import Session, User
 from motorpool.storage.tables import ListQuery
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -52,9 +52,8 @@ async def test_a_user_is_found_by_address_or_login_whatever_the_case(database):
     user = await users.TABLE.insert(database, User(email="Ann@Example.com", login="annie"))
     await users.set_password(database, user.id, "hash")
     for name in ("ann@example.com", " ANN@EXAMPLE.COM ", "Annie"):
-        assert await users.credential(database, name) == (user, "hash")
-    assert await users.credential(database, "ben@example.com") is None
-    assert await users.by_email(database, "ANNIE") == user
+        assert await users.by_email(database, name) == user
+    assert await users.by_email(database, "ben@example.com") is None
 
 
 async def test_an_address_counts_before_a_login_of_the_same_text(database):
@@ -79,7 +78,7 @@ async def test_saving_a_user_keeps_his_password(database):
     user = await users.TABLE.insert(database, User(email="a@example.com"))
     assert await users.set_password(database, user.id, "hash")
     await users.TABLE.update(database, msgspec.structs.replace(user, name="A"))
-    assert await users.password_hash(database, user.id) == "hash"
+    assert (await users.accounts(database, [user.id]))[user.id].password_hash == "hash"
     assert not await users.set_password(database, 999, "hash")
 
 
@@ -125,3 +124,30 @@ async def test_a_manager_lists_his_own_users(database):
     await users.TABLE.insert(database, User(email="other@example.com"))
     await links.add(database, links.USER_USER, boss.id, his.id)
     assert await users.TABLE.list(database, ListQuery(accessible_to=boss.id)) == [his]
+
+
+async def test_an_account_is_the_user_and_what_his_credentials_are_checked_against(database):
+    ann = await users.TABLE.insert(database, User(email="ann@example.com"))
+    ben = await users.TABLE.insert(database, User(email="ben@example.com"))
+    await users.set_password(database, ben.id, "hash")
+    await users.end_tokens(database, ben.id, NOW)
+    assert await users.accounts(database, [ann.id, ben.id, 999]) == {
+        ann.id: users.Account(ann, None, None),
+        ben.id: users.Account(ben, "hash", NOW),
+    }
+
+
+async def test_a_new_password_ends_what_the_old_one_opened(database):
+    ann = await users.TABLE.insert(database, User(email="ann@example.org"))
+    for name in ("kept", "other"):
+        await sessions.put(database, Session(name, ann.id, NOW, NOW, NOW, None, None))
+    assert await users.change_password(database, ann.id, "hash", NOW, keep_session="kept")
+    assert list(await sessions.fetch(database, ["kept", "other"])) == ["kept"]
+    assert (await users.accounts(database, [ann.id]))[ann.id] == users.Account(ann, "hash", NOW)
+    assert not await users.change_password(database, 999, "hash", NOW)
+
+
+async def test_an_address_is_no_login_name(database):
+    ann = await users.TABLE.insert(database, User(email="ann@example.org", login="ben@example.org"))
+    assert await users.by_address(database, "ANN@example.org") == ann
+    assert await users.by_address(database, "ben@example.org") is None
