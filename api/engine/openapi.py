@@ -76,6 +76,8 @@ def _operation(operation: Operation, schemas: dict[str, Json]) -> Json:
             "required": True,
             "content": {"application/json": {"schema": schemas[repr(operation.body)]}},
         }
+    if operation.raw:
+        described["requestBody"] = {"required": True, "content": {kind: {} for kind in operation.raw}}
     if operation.form is not None:
         fields = _fields(operation.form)
         described["requestBody"] = {
@@ -109,9 +111,9 @@ def _refusals(operation: Operation) -> set[int]:
     found = {*operation.refusals, 503}
     if not operation.public:
         found |= {401, 429}
-    if operation.query or operation.body is not None or operation.form:
+    if operation.query or operation.body is not None or operation.form or operation.raw:
         found.add(400)
-    if operation.body is not None or operation.form:
+    if operation.body is not None or operation.form or operation.raw:
         found.add(413)
     if operation.path_parameters:
         found.add(404)
@@ -126,6 +128,8 @@ def _answer(status: int, content: Content, schemas: dict[str, Json]) -> Json:
         described["content"] = {content.media_type: {"schema": {}}}
     elif content.media_type:
         described["content"] = {content.media_type: {"schema": {"type": "string"}}}
+    if content.or_text:
+        described["content"]["text/plain"] = {"schema": {"type": "string"}}
     return described
 
 

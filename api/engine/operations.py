@@ -29,6 +29,8 @@ class Content:
     """A type msgspec knows, for JSON; None for text and files."""
     text: str = ""
     """What it is, for the OpenAPI document."""
+    or_text: bool = False
+    """It may be plain text in place of this."""
 
 
 NOTHING = Content(media_type="")
@@ -41,7 +43,8 @@ class Operation:
 
     method: str
     path: str
-    """Below /api, parameters in braces: "/devices/{id}"; `{name:text}` is one segment of text."""
+    """Below /api, parameters in braces: "/devices/{id}"; `{name:text}` is one segment of text, and
+    `{name:path}` all that follows."""
     tag: str
     name: str
     summary: str
@@ -49,6 +52,9 @@ class Operation:
     query: type[msgspec.Struct] | None = None
     form: type[msgspec.Struct] | None = None
     body: Any = None
+    raw: tuple[str, ...] = ()
+    """Media types of a body of plain bytes, which `serve` reads itself. It may take long to come, so `serve`
+    is cancelled when the client goes, and shields what must not end halfway."""
     answers: Mapping[int, Content] = field(default_factory=dict)
     refusals: tuple[int, ...] = ()
     public: bool = False
@@ -57,22 +63,23 @@ class Operation:
     @property
     def rule(self) -> str:
         """The path as the router writes it."""
-        return "/api" + re.sub(r"\{(\w+)(:text)?\}", _converter, self.path)
+        return "/api" + re.sub(r"\{(\w+)(:text|:path)?\}", _converter, self.path)
 
     @property
     def plain_path(self) -> str:
         """The path as OpenAPI writes it."""
-        return self.path.replace(":text}", "}")
+        return self.path.replace(":text}", "}").replace(":path}", "}")
 
     @property
     def path_parameters(self) -> tuple[tuple[str, type], ...]:
         """Names and types of what stands in braces."""
-        found = re.findall(r"\{(\w+)(:text)?\}", self.path)
+        found = re.findall(r"\{(\w+)(:text|:path)?\}", self.path)
         return tuple((name, str if text else int) for name, text in found)
 
 
 def _converter(found: "re.Match[str]") -> str:
-    return f"<{found[1]}>" if found[2] else f"<int:{found[1]}>"
+    kind = {None: "int:", ":text": "", ":path": "path:"}[found[2]]
+    return f"<{kind}{found[1]}>"
 
 
 class Operations:
@@ -97,6 +104,7 @@ class Operations:
         query: type[msgspec.Struct] | None = None,
         form: type[msgspec.Struct] | None = None,
         body: object = None,
+        raw: tuple[str, ...] = (),
         answer: object = None,
         answers: Mapping[int, Content] | None = None,
         refusals: tuple[int, ...] = (),
@@ -119,6 +127,7 @@ class Operations:
                     query=query,
                     form=form,
                     body=body,
+                    raw=raw,
                     answers=answers if answers is not None else {200: Content(shape=answer)},
                     refusals=refusals,
                     public=public,

@@ -1,0 +1,170 @@
+"""The operators between two values.
+
+Two whole numbers stay whole, divided too: towards zero, as in Java. What leaves 64 bits, and division by
+zero, are errors. Bits are those of signed 64-bit numbers.
+"""
+
+import math
+from collections.abc import Callable
+
+from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.patterns import matches
+from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.values import (
+    equal,
+    in_64_bits,
+    order,
+    text,
+    to_integer,
+    to_number,
+)
+
+__all__ = ["BINARY", "Binary", "negate", "signed"]
+
+Binary = Callable[[Run, object, object], object]
+
+_MASK = (1 << 64) - 1
+
+
+def signed(bits: int) -> int:
+    """Read the lowest 64 bits as a signed number."""
+    bits &= _MASK
+    return bits - (1 << 64) if bits >> 63 else bits
+
+
+def negate(value: object) -> int | float:
+    """Return the number of the other sign."""
+    number = to_number(value)
+    return -number if isinstance(number, float) else in_64_bits(-number)
+
+
+def _add(run: Run, left: object, right: object) -> object:
+    if isinstance(left, str) or isinstance(right, str):
+        first, second = text(left), text(right)
+        run.will_write(len(first) + len(second))
+        return first + second
+    first_number, second_number = to_number(left), to_number(right)
+    if isinstance(first_number, int) and isinstance(second_number, int):
+        return in_64_bits(first_number + second_number)
+    return first_number + second_number
+
+
+def _subtract(run: Run, left: object, right: object) -> object:
+    del run
+    first, second = to_number(left), to_number(right)
+    if isinstance(first, int) and isinstance(second, int):
+        return in_64_bits(first - second)
+    return first - second
+
+
+def _multiply(run: Run, left: object, right: object) -> object:
+    del run
+    first, second = to_number(left), to_number(right)
+    if isinstance(first, int) and isinstance(second, int):
+        return in_64_bits(first * second)
+    return first * second
+
+
+def _divide(run: Run, left: object, right: object) -> object:
+    del run
+    first, second = to_number(left), to_number(right)
+    if second == 0:
+        raise ExpressionError("division by zero")
+    if isinstance(first, int) and isinstance(second, int):
+        return in_64_bits(_towards_zero(first, second))
+    return first / second
+
+
+def _remainder(run: Run, left: object, right: object) -> object:
+    del run
+    first, second = to_number(left), to_number(right)
+    if second == 0:
+        raise ExpressionError("division by zero")
+    if isinstance(first, int) and isinstance(second, int):
+        return first - second * _towards_zero(first, second)
+    if math.isinf(first):
+        return math.nan
+    return math.fmod(first, second)
+
+
+def _towards_zero(first: int, second: int) -> int:
+    whole = abs(first) // abs(second)
+    return whole if (first < 0) == (second < 0) else -whole
+
+
+def _bits(operate: Callable[[int, int], int]) -> Binary:
+    def operator(run: Run, left: object, right: object) -> object:
+        del run
+        return signed(operate(to_integer(left), to_integer(right)))
+
+    return operator
+
+
+def _ordered(*wanted: int) -> Binary:
+    def operator(run: Run, left: object, right: object) -> object:
+        del run
+        return order(left, right) in wanted
+
+    return operator
+
+
+def _same(run: Run, left: object, right: object) -> object:
+    run.spend(1)
+    return equal(left, right)
+
+
+def _starts(run: Run, left: object, right: object) -> bool:
+    if left is None or right is None:
+        return left is right
+    first, second = text(left), text(right)
+    run.read(second)
+    return first.startswith(second)
+
+
+def _ends(run: Run, left: object, right: object) -> bool:
+    if left is None or right is None:
+        return left is right
+    first, second = text(left), text(right)
+    run.read(second)
+    return first.endswith(second)
+
+
+def _not(operator: Binary) -> Binary:
+    return lambda run, left, right: not operator(run, left, right)
+
+
+BINARY: dict[str, Binary] = {
+    "+": _add,
+    "-": _subtract,
+    "*": _multiply,
+    "/": _divide,
+    "div": _divide,
+    "%": _remainder,
+    "mod": _remainder,
+    "&": _bits(lambda first, second: first & second),
+    "|": _bits(lambda first, second: first | second),
+    "^": _bits(lambda first, second: first ^ second),
+    # As in Java, only the lowest six bits of the right side count.
+    "<<": _bits(lambda first, second: first << (second & 63)),
+    ">>": _bits(lambda first, second: first >> (second & 63)),
+    ">>>": _bits(lambda first, second: (first & _MASK) >> (second & 63)),
+    "==": _same,
+    "eq": _same,
+    "!=": _not(_same),
+    "ne": _not(_same),
+    "<": _ordered(-1),
+    "lt": _ordered(-1),
+    "<=": _ordered(-1, 0),
+    "le": _ordered(-1, 0),
+    ">": _ordered(1),
+    "gt": _ordered(1),
+    ">=": _ordered(1, 0),
+    "ge": _ordered(1, 0),
+    "=~": matches,
+    "!~": _not(matches),
+    "=^": _starts,
+    "!^": _not(_starts),
+    "=$": _ends,
+    "!$": _not(_ends),
+}
+"""By the way they are written."""

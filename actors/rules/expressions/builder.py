@@ -1,0 +1,226 @@
+"""From the grammar's rules to functions: one method for each rule, called by lark as it reads.
+
+A method takes what its rule's parts became; lark gives them untyped.
+"""
+
+from motorpool.actors.rules.expressions.arithmetic import BINARY, negate, signed
+from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.functions import FUNCTIONS, STATIC, Function, call
+from motorpool.actors.rules.expressions.literals import read_string
+from motorpool.actors.rules.expressions.methods import call_method, indexed, is_empty, property_of, size
+from motorpool.actors.rules.expressions.nodes import (
+    Node,
+    Returned,
+    condition,
+    constant,
+    made,
+    or_null,
+    sequence,
+)
+from motorpool.actors.rules.expressions.patterns import compile_pattern
+from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.value_rules import Mixed, Nodes, ValueRules
+from motorpool.actors.rules.expressions.values import to_integer, to_number, truth
+
+__all__ = ["Builder"]
+
+
+class Builder(ValueRules):
+    """Builds the functions of statements, operators and calls."""
+
+    def start(self, parts: Nodes) -> Node:
+        """The whole script."""
+        return sequence(parts) if parts else constant(None)
+
+    def block(self, parts: Nodes) -> Node:
+        """Statements in braces."""
+        return sequence(parts) if parts else constant(None)
+
+    def nothing(self, parts: Nodes) -> Node:
+        """`null`, or a statement that is none."""
+        del parts
+        return constant(None)
+
+    def give(self, parts: Nodes) -> Node:
+        """Return."""
+        (given,) = parts
+
+        def step(run: Run) -> object:
+            raise Returned(given.step(run))
+
+        return made(step, given)
+
+    def choice(self, parts: Nodes) -> Node:
+        """If, with or without else; the value is that of the branch."""
+        test, chosen = condition(parts[0]), parts[1].step
+        otherwise = parts[2].step if len(parts) > 2 else None
+
+        def step(run: Run) -> object:
+            if test(run):
+                return chosen(run)
+            return None if otherwise is None else otherwise(run)
+
+        return made(step, *parts)
+
+    def ternary(self, parts: Nodes) -> Node:
+        """`a ? b : c`."""
+        test, chosen, otherwise = condition(parts[0]), parts[1].step, parts[2].step
+        return made(lambda run: chosen(run) if test(run) else otherwise(run), *parts)
+
+    def elvis(self, parts: Nodes) -> Node:
+        """`a ?: b` is a where that is true, else b."""
+        given, otherwise = or_null(parts[0].step), parts[1].step
+
+        def step(run: Run) -> object:
+            value = given(run)
+            return value if truth(value) else otherwise(run)
+
+        return made(step, *parts)
+
+    def coalesce(self, parts: Nodes) -> Node:
+        """`a ?? b` is a where that is there and not null, else b."""
+        given, otherwise = or_null(parts[0].step), parts[1].step
+
+        def step(run: Run) -> object:
+            value = given(run)
+            return otherwise(run) if value is None else value
+
+        return made(step, *parts)
+
+    def either(self, parts: Nodes) -> Node:
+        """One of them is true; what stands behind that one is not looked at."""
+        steps = [part.step for part in parts]
+        return made(lambda run: any(truth(step(run)) for step in steps), *parts)
+
+    def both(self, parts: Nodes) -> Node:
+        """All of them are true."""
+        steps = [part.step for part in parts]
+        return made(lambda run: all(truth(step(run)) for step in steps), *parts)
+
+    def chain(self, parts: Mixed) -> Node:
+        """Operators of one level, from left to right."""
+        first, signs, others = parts[0].step, parts[1::2], parts[2::2]
+        links = [(BINARY[sign], other.step) for sign, other in zip(signs, others, strict=True)]
+        for sign, other in zip(signs, others, strict=True):
+            if sign in {"=~", "!~"} and other.literal is not None:
+                compile_pattern(other.literal)
+        if len(links) == 1:
+            ((operate, second),) = links
+            return made(lambda run: operate(run, first(run), second(run)), *parts[::2])
+
+        def step(run: Run) -> object:
+            value = first(run)
+            for operate, other in links:
+                value = operate(run, value, other(run))
+            return value
+
+        return made(step, *parts[::2])
+
+    def same(self, parts: Mixed) -> str:
+        """The sign of an operator; so are the next two."""
+        return str(parts[0])
+
+    related = times = same
+
+    def sign(self, parts: Mixed) -> Node:
+        """+a or -a."""
+        sign, operand = parts
+        step = operand.step
+        if sign == "-":
+            return made(lambda run: negate(step(run)), operand)
+        return made(lambda run: to_number(step(run)), operand)
+
+    def complement(self, parts: Nodes) -> Node:
+        """All bits the other way."""
+        step = parts[0].step
+        return made(lambda run: signed(~to_integer(step(run))), *parts)
+
+    def negation(self, parts: Nodes) -> Node:
+        """Not."""
+        step = parts[0].step
+        return made(lambda run: not truth(step(run)), *parts)
+
+    def emptiness(self, parts: Nodes) -> Node:
+        """Whether there is nothing."""
+        step = or_null(parts[0].step)
+        return made(lambda run: is_empty(step(run)), *parts)
+
+    def length(self, parts: Nodes) -> Node:
+        """How much there is."""
+        step = or_null(parts[0].step)
+        return made(lambda run: size(step(run)), *parts)
+
+    def name(self, parts: Mixed) -> str:
+        """What stands behind a dot: a name, or any name in quotes."""
+        (token,) = parts
+        return read_string(token, token.start_pos) if token.type == "STRING" else str(token)
+
+    def arguments(self, parts: Nodes) -> Nodes:
+        """Of a function or method."""
+        return parts
+
+    def variable(self, parts: Mixed) -> Node:
+        """A variable."""
+        name = str(parts[0])
+        return Node(lambda run: run.variable(name), name=name)
+
+    def member(self, parts: Mixed) -> Node:
+        """a.b, which may also be a variable whose name has a dot; a?.b is null where a is."""
+        owner, sign, name = parts
+        step, path = owner.step, f"{owner.name}.{name}" if owner.name else ""
+        safe = sign == "?."
+
+        def read(run: Run) -> object:
+            try:
+                value = step(run)
+                return None if safe and value is None else property_of(run, value, name)
+            except ExpressionError:
+                if path in run.variables:
+                    return run.variables[path]
+                raise
+
+        return made(read, owner, name=path)
+
+    def method(self, parts: Mixed) -> Node:
+        """a.b(c), or a function of a class."""
+        owner, sign, name, arguments = parts
+        if owner.name in STATIC:
+            functions = STATIC[owner.name]
+            if name not in functions:
+                raise ExpressionError(f"there is no {owner.name}.{name}")
+            return _called(functions[name], f"{owner.name}.{name}", arguments)
+        step, steps = owner.step, [argument.step for argument in arguments]
+        safe = sign == "?."
+        if name in _OF_PATTERNS and arguments and arguments[0].literal is not None:
+            compile_pattern(arguments[0].literal)
+
+        def ask(run: Run) -> object:
+            value = step(run)
+            if safe and value is None:
+                return None
+            return call_method(run, value, name, [argument(run) for argument in steps])
+
+        return made(ask, owner, *arguments)
+
+    def at(self, parts: Nodes) -> Node:
+        """a[b]."""
+        owner, index = parts[0].step, parts[1].step
+        return made(lambda run: indexed(owner(run), index(run)), *parts)
+
+    def function(self, parts: Mixed) -> Node:
+        """math:abs(a)."""
+        written, arguments = parts
+        name = "".join(written.split())
+        if name not in FUNCTIONS:
+            raise ExpressionError(f"there is no function {name}", written.start_pos)
+        return _called(FUNCTIONS[name], name, arguments)
+
+
+_OF_PATTERNS = frozenset({"matches", "replaceAll", "replaceFirst", "split"})
+
+
+def _called(function: Function, name: str, arguments: Nodes) -> Node:
+    if not function.fewest <= len(arguments) <= function.most:
+        raise ExpressionError(f"{name} does not take so many arguments")
+    steps = [argument.step for argument in arguments]
+    return made(lambda run: call(function, name, run, [step(run) for step in steps]), *arguments)

@@ -1,0 +1,76 @@
+"""Expressions compiled once, to be evaluated for each position."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from motorpool.actors.rules.expressions.builder import Builder
+from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.grammar import Parser, make_parser
+from motorpool.actors.rules.expressions.nodes import Node, Returned
+from motorpool.actors.rules.expressions.run import Run
+
+__all__ = ["LONGEST_EXPRESSION", "Expression", "compile_expression"]
+
+LONGEST_EXPRESSION = 4000
+"""Characters."""
+
+
+class Expression:
+    """An expression that was read; it keeps nothing between evaluations."""
+
+    __slots__ = ("_node", "text")
+
+    def __init__(self, text: str, node: Node) -> None:
+        self.text = text
+        self._node = node
+
+    def __repr__(self) -> str:
+        return f"Expression({self.text!r})"
+
+    def evaluate(self, variables: Mapping[str, object]) -> object:
+        """Return the value: None, bool, int, float, str, datetime, list or dict; changes nothing.
+
+        Raises:
+            ExpressionError: the expression cannot be computed from these values.
+        """
+        try:
+            return self._node.step(Run(variables))
+        except Returned as returned:
+            return returned.value
+        except RecursionError:
+            # Values of devices nest too: a list within a list within a list.
+            raise ExpressionError("the values are nested too deep") from None
+
+
+def compile_expression(text: str) -> Expression:
+    """Read an expression.
+
+    Raises:
+        ExpressionError: it is wrong; the text says what and where.
+    """
+    if len(text) > LONGEST_EXPRESSION:
+        raise ExpressionError(f"the expression is longer than {LONGEST_EXPRESSION} characters")
+    if not text.strip():
+        raise ExpressionError("the expression is empty")
+    try:
+        node = _parser()(text)
+    except ExpressionError as error:
+        if error.position is None:
+            raise
+        raise ExpressionError(f"{error.text} at {_place(text, error.position)}", error.position) from None
+    assert isinstance(node, Node)
+    return Expression(text, node)
+
+
+@cache
+def _parser() -> Parser:
+    builder = Builder()
+    parser = make_parser(builder)
+    builder.parse = parser
+    return parser
+
+
+def _place(text: str, position: int) -> str:
+    line = text.count("\n", 0, position) + 1
+    column = position - (text.rfind("\n", 0, position) + 1) + 1
+    return f"line {line}, character {column}" if "\n" in text else f"character {column}"

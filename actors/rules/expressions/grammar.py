@@ -1,0 +1,147 @@
+"""The grammar of expressions, as lark reads it, and what a syntax error says.
+
+Levels of precedence are Java's. Words are read as names first (`order` is no `or`), so the words of loops and
+assignments are looked for before the text is parsed: what is switched off is named, not merely unexpected.
+"""
+
+from typing import Protocol, cast
+
+import lark
+
+from motorpool.actors.rules.expressions.errors import ExpressionError
+
+__all__ = ["Parser", "make_parser"]
+
+_GRAMMAR = r"""
+start: _script?
+_script: item+ _last? | _last
+?item: expression ";"
+    | ";"                               -> nothing
+    | "return" expression ";"           -> give
+    | choice
+_last: expression | given
+given: "return" expression              -> give
+choice: "if" "(" expression ")" branch ["else" branch]
+?branch: block
+    | expression ";"?
+    | ";"                               -> nothing
+    | "return" expression ";"?          -> give
+    | choice
+// In a branch {a} is a block that holds an expression; elsewhere it is a set of one value.
+block.2: "{" "}" | "{" expression "}" | "{" _script "}"
+
+?expression: disjunction
+    | disjunction "?" expression ":" expression   -> ternary
+    | disjunction "?:" expression                 -> elvis
+    | disjunction "??" expression                 -> coalesce
+?disjunction: conjunction | conjunction (("||" | "or") conjunction)+    -> either
+?conjunction: bit_or | bit_or (("&&" | "and") bit_or)+                  -> both
+?bit_or: bit_xor | bit_xor (OR bit_xor)+                                -> chain
+?bit_xor: bit_and | bit_and (XOR bit_and)+                              -> chain
+?bit_and: equality | equality (AND equality)+                           -> chain
+?equality: relation | relation (same relation)+                         -> chain
+?relation: shift | shift (related shift)+                               -> chain
+?shift: sum | sum (SHIFT sum)+                                          -> chain
+?sum: product | product (SIGN product)+                                 -> chain
+?product: unary | unary (times unary)+                                  -> chain
+!same: "==" | "!=" | "eq" | "ne"
+!related: "<" | "<=" | ">" | ">=" | "lt" | "le" | "gt" | "ge" | "=~" | "!~" | "=^" | "!^" | "=$" | "!$"
+!times: "*" | "/" | "%" | "div" | "mod"
+
+?unary: postfix
+    | SIGN unary                                  -> sign
+    | "~" unary                                   -> complement
+    | ("!" | "not") unary                         -> negation
+    | "empty" unary                               -> emptiness
+    | "size" unary                                -> length
+?postfix: primary
+    | postfix (DOT | SAFE) name                   -> member
+    | postfix (DOT | SAFE) name arguments         -> method
+    | postfix "[" expression "]"                  -> at
+arguments: "(" [expression ("," expression)*] ")"
+!name: NAME | STRING | "size" | "empty" | "and" | "or" | "not" | "if" | "else" | "return" | "true" | "false"
+    | "null" | "NaN" | "div" | "mod" | "eq" | "ne" | "lt" | "le" | "gt" | "ge"
+?primary: "(" expression ")"
+    | NAME                                        -> variable
+    | NAME arguments                              -> function
+    | FUNCTION arguments                          -> function
+    | INTEGER                                     -> integer
+    | REAL                                        -> real
+    | STRING                                      -> string
+    | REGEX                                       -> regex
+    | TEMPLATE                                    -> template
+    | "true"                                      -> true
+    | "false"                                     -> false
+    | "null"                                      -> nothing
+    | "NaN"                                       -> nan
+    | "[" [expression ("," expression)* ","?] "]" -> items
+    | "{" "}"                                     -> members
+    | "{" expression ("," expression)* "}"        -> members
+    | "{" ":" "}"                                 -> entries
+    | "{" entry ("," entry)* "}"                  -> entries
+entry: expression ":" expression
+
+OR: "|"
+XOR: "^"
+AND: "&"
+SIGN: "+" | "-"
+SHIFT: "<<" | ">>" | ">>>"
+DOT: "."
+SAFE: /\?\.(?![0-9])/
+FUNCTION.3: /math[ \t]*:[ \t]*[A-Za-z]\w*(?=[ \t]*\()/
+REAL.3: /([0-9]*\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|[0-9]+(?=[fFdDbB]))[fFdDbB]?(?!\w)/
+INTEGER.2: /(0[xX][0-9a-fA-F]+|[0-9]+)[lLhH]?(?!\w)/
+NAME: /(?![0-9])[\w$@]+/
+STRING.2: /'(\\[\s\S]|[^'\\])*'|"(\\[\s\S]|[^"\\])*"/
+TEMPLATE.2: /`(\\[\s\S]|[^`\\])*`/
+REGEX.2: /~\/(\\[\s\S]|[^\/\\\n])+\//
+COMMENT.4: /##[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\//
+%ignore COMMENT
+%ignore /\s+/
+"""
+
+_SWITCHED_OFF = {
+    **dict.fromkeys(("for", "while", "do", "break", "continue"), "loops"),
+    **dict.fromkeys(("var", "let", "const"), "variables of one's own"),
+    **dict.fromkeys(("new", "import", "pragma"), "other classes"),
+    **dict.fromkeys(("function", "lambda", "try", "catch", "throw", "switch"), "functions and errors"),
+}
+
+
+class Parser(Protocol):
+    """Reads a text and returns what the builder made of it."""
+
+    def __call__(self, text: str, /) -> object:
+        """Raise ExpressionError where the text is wrong."""
+
+
+def make_parser(builder: "lark.Transformer[lark.Token, object]") -> Parser:
+    """Build the parser's tables, which takes some tenths of a second."""
+    machine = lark.Lark(_GRAMMAR, parser="lalr", lexer="basic", transformer=builder, maybe_placeholders=False)
+
+    def parse(text: str) -> object:
+        try:
+            before = ""
+            for token in machine.lex(text):
+                if token.type == "NAME" and token in _SWITCHED_OFF and before not in {".", "?."}:
+                    raise ExpressionError(f"{_SWITCHED_OFF[token]} are not available", token.start_pos)
+                before = token.value
+            return machine.parse(text)
+        except lark.exceptions.UnexpectedInput as error:
+            raise _explain(text, error) from None
+
+    return parse
+
+
+def _explain(text: str, error: lark.exceptions.UnexpectedInput) -> ExpressionError:
+    if isinstance(error, lark.exceptions.UnexpectedToken) and error.token.type == "$END":
+        return ExpressionError("the expression ends too early", len(text))
+    position = cast("int", error.pos_in_stream)  # lark declares it as what it is before it is set
+    if isinstance(error, lark.exceptions.UnexpectedToken):
+        return ExpressionError(f"unexpected {str(error.token)[:40]!r}", position)
+    found = text[position]
+    if found in "'\"`":
+        return ExpressionError("a text without an end", position)
+    if found == "=":
+        return ExpressionError("assignments are not available, compare with ==", position)
+    return ExpressionError(f"unexpected {found!r}", position)

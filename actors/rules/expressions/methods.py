@@ -1,0 +1,225 @@
+"""What can be asked of a value: `text.length()`, `list.contains(value)`, `time.getTime()`.
+
+Names and meanings are Java's. Hours and days of times are those of UTC.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from motorpool.actors.rules.expressions.arithmetic import signed
+from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
+from motorpool.actors.rules.expressions.functions import Function, call, compare_to, method
+from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.text_methods import TEXT_METHODS
+from motorpool.actors.rules.expressions.values import (
+    equal,
+    kind,
+    milliseconds,
+    order,
+    text,
+    to_integer,
+    to_number,
+)
+
+__all__ = ["call_method", "indexed", "is_empty", "property_of", "size"]
+
+
+def call_method(run: Run, value: object, name: str, arguments: Sequence[object]) -> object:
+    """Call a value's method; Absent where the value is null."""
+    if value is None:
+        raise Absent(f"{name}() of null")
+    found = _methods(value).get(name) or _EVERY.get(name)
+    if found is None:
+        raise ExpressionError(f"{kind(value)} has no {name}()")
+    return call(found, f"{name}()", run, (value, *arguments))
+
+
+def property_of(run: Run, value: object, name: str) -> object:
+    """Return `value.name`; null for what a map has not, Absent where the value is null."""
+    if value is None:
+        raise Absent(f"{name} of null")
+    if isinstance(value, dict) and name not in {"size", "empty"}:
+        return value.get(name)
+    if name in {"size", "length"} and isinstance(value, list | dict):
+        return len(value)
+    if name == "empty":
+        return is_empty(value)
+    if isinstance(value, datetime):
+        getter = _TIMES.get(f"get{name[:1].upper()}{name[1:]}")
+        if getter is not None:
+            return call(getter, name, run, (value,))
+    raise ExpressionError(f"{kind(value)} has no {name}")
+
+
+def indexed(value: object, index: object) -> object:
+    """Return `value[index]`."""
+    if value is None:
+        raise Absent("an item of null")
+    if isinstance(value, dict):
+        return value.get(index) if isinstance(index, str | int | float) else None
+    if isinstance(value, list):
+        return _item(value, to_integer(index))
+    raise ExpressionError(f"{kind(value)} has no items")
+
+
+def size(value: object) -> int:
+    """How much a value holds; 0 for null."""
+    if value is None:
+        return 0
+    if isinstance(value, str | list | dict):
+        return len(value)
+    raise ExpressionError(f"{kind(value)} has no size")
+
+
+def is_empty(value: object) -> bool:
+    """Whether a value is null, NaN, or holds nothing."""
+    if isinstance(value, str | list | dict):
+        return not value
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _item(value: list[object], index: int) -> object:
+    if not 0 <= index < len(value):
+        raise Absent(f"a list of {len(value)} has no item {index}")
+    return value[index]
+
+
+def _methods(value: object) -> Mapping[str, Function]:
+    if isinstance(value, str):
+        return TEXT_METHODS
+    if isinstance(value, bool):
+        return _BOOLEANS
+    if isinstance(value, int | float):
+        return _NUMBERS
+    if isinstance(value, datetime):
+        return _TIMES
+    return _LISTS if isinstance(value, list) else _MAPS
+
+
+def _equals(run: Run, given: Sequence[object]) -> object:
+    run.spend(1)
+    return type(given[0]) is type(given[1]) and given[0] == given[1]
+
+
+def _to_string(run: Run, given: Sequence[object]) -> object:
+    return run.written(text(given[0]))
+
+
+def _whole_of(bits: int) -> Function:
+    """A whole number of so many bits: of whole numbers the lowest, of real ones the nearest there is."""
+
+    def asked(run: Run, given: Sequence[object]) -> object:
+        run.spend(1)
+        number = to_number(given[0])
+        if isinstance(number, int):
+            return signed(number << (64 - bits)) >> (64 - bits)
+        if math.isnan(number):
+            return 0
+        least, most = -(1 << bits - 1), (1 << bits - 1) - 1
+        return least if number <= least else most if number >= most else int(number)
+
+    return method(asked)
+
+
+def _real_of(run: Run, given: Sequence[object]) -> object:
+    run.spend(1)
+    return float(to_number(given[0]))
+
+
+def _time(read: Callable[[datetime], int]) -> Function:
+    def asked(run: Run, given: Sequence[object]) -> object:
+        run.spend(1)
+        assert isinstance(given[0], datetime)
+        return read(given[0].astimezone(UTC))
+
+    return method(asked)
+
+
+def _list_of(given: object) -> list[object]:
+    assert isinstance(given, list)
+    return given
+
+
+def _map_of(given: object) -> dict[object, object]:
+    assert isinstance(given, dict)
+    return given
+
+
+def _contains_item(run: Run, given: Sequence[object]) -> object:
+    return _index_of_item(run, given) >= 0
+
+
+def _index_of_item(run: Run, given: Sequence[object]) -> int:
+    items = _list_of(given[0])
+    run.spend(len(items))
+    return next((index for index, item in enumerate(items) if equal(item, given[1])), -1)
+
+
+def _contains_value(run: Run, given: Sequence[object]) -> object:
+    values = _map_of(given[0]).values()
+    run.spend(len(values))
+    return any(equal(item, given[1]) for item in values)
+
+
+def _all_of(take: Callable[[dict[object, object]], list[object]]) -> Function:
+    def asked(run: Run, given: Sequence[object]) -> object:
+        held = _map_of(given[0])
+        run.spend(len(held))
+        return take(held)
+
+    return method(asked)
+
+
+_EVERY: Mapping[str, Function] = {
+    "toString": method(_to_string),
+    "equals": method(_equals, 1),
+    "size": method(lambda _, given: size(given[0])),
+    "empty": method(lambda _, given: is_empty(given[0])),
+}
+_NUMBERS: Mapping[str, Function] = {
+    "intValue": _whole_of(32),
+    "longValue": _whole_of(64),
+    "shortValue": _whole_of(16),
+    "byteValue": _whole_of(8),
+    "doubleValue": method(_real_of),
+    "floatValue": method(_real_of),
+    "compareTo": method(compare_to, 1),
+    "isNaN": method(lambda _, given: math.isnan(to_number(given[0]))),
+    "isInfinite": method(lambda _, given: math.isinf(to_number(given[0]))),
+}
+_BOOLEANS: Mapping[str, Function] = {"booleanValue": method(lambda _, given: given[0])}
+_TIMES: Mapping[str, Function] = {
+    "getTime": _time(milliseconds),
+    "getHours": _time(lambda instant: instant.hour),
+    "getMinutes": _time(lambda instant: instant.minute),
+    "getSeconds": _time(lambda instant: instant.second),
+    "getDate": _time(lambda instant: instant.day),
+    # Java counts days from Sunday as 0, months from 0, and years from 1900.
+    "getDay": _time(lambda instant: instant.isoweekday() % 7),
+    "getMonth": _time(lambda instant: instant.month - 1),
+    "getYear": _time(lambda instant: instant.year - 1900),
+    "before": method(lambda _, given: order(given[0], given[1]) == -1, 1),
+    "after": method(lambda _, given: order(given[0], given[1]) == 1, 1),
+    "compareTo": method(compare_to, 1),
+}
+_LISTS: Mapping[str, Function] = {
+    "length": method(lambda _, given: size(given[0])),
+    "isEmpty": method(lambda _, given: is_empty(given[0])),
+    "get": method(lambda _, given: indexed(given[0], given[1]), 1),
+    "contains": method(_contains_item, 1),
+    "indexOf": method(_index_of_item, 1),
+}
+_MAPS: Mapping[str, Function] = {
+    "isEmpty": method(lambda _, given: is_empty(given[0])),
+    "get": method(lambda _, given: indexed(given[0], given[1]), 1),
+    "getOrDefault": method(
+        lambda _, given: given[2] if (found := indexed(given[0], given[1])) is None else found, 2
+    ),
+    "containsKey": method(
+        lambda _, given: isinstance(given[1], str | int | float) and given[1] in _map_of(given[0]), 1
+    ),
+    "containsValue": method(_contains_value, 1),
+    "keySet": _all_of(lambda held: [*held]),
+    "values": _all_of(lambda held: [*held.values()]),
+}

@@ -1,0 +1,146 @@
+"""What can be asked of a text. Names and meanings are Java's; characters are whole ones."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.functions import Function, compare_to, method
+from motorpool.actors.rules.expressions.patterns import matches_whole, replace_pattern, split_pattern
+from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.values import text, to_integer
+
+__all__ = ["TEXT_METHODS"]
+
+
+def _texts(run: Run, arguments: Sequence[object]) -> list[str]:
+    """The value and its arguments as texts that are about to be searched."""
+    written = [text(argument) for argument in arguments]
+    run.read(*written)
+    return written
+
+
+def _on_texts(ask: Callable[..., object], arguments: int = 0) -> Function:
+    return method(lambda run, given: ask(*_texts(run, given)), arguments)
+
+
+def _new_text(make: Callable[[str], str]) -> Function:
+    def asked(run: Run, given: Sequence[object]) -> object:
+        (subject,) = _texts(run, given)
+        # No upper or lower case is more than three characters long.
+        run.spend(len(subject))
+        return run.written(make(subject))
+
+    return method(asked)
+
+
+def _index_of(run: Run, given: Sequence[object]) -> object:
+    subject, part = _texts(run, given[:2])
+    start = max(0, to_integer(given[2])) if len(given) > 2 else 0
+    return subject.find(part, start)
+
+
+def _last_index_of(run: Run, given: Sequence[object]) -> object:
+    subject, part = _texts(run, given)
+    return subject.rfind(part)
+
+
+def _substring(run: Run, given: Sequence[object]) -> object:
+    (subject,) = _texts(run, given[:1])
+    start = to_integer(given[1])
+    end = to_integer(given[2]) if len(given) > 2 else len(subject)
+    if not 0 <= start <= end <= len(subject):
+        raise ExpressionError(f"a text of {len(subject)} characters has no part {start} to {end}")
+    return run.written(subject[start:end])
+
+
+def _char_at(run: Run, given: Sequence[object]) -> object:
+    (subject,) = _texts(run, given[:1])
+    index = to_integer(given[1])
+    if not 0 <= index < len(subject):
+        raise ExpressionError(f"a text of {len(subject)} characters has no character {index}")
+    return subject[index]
+
+
+def _code_point_at(run: Run, given: Sequence[object]) -> object:
+    return ord(text(_char_at(run, given)))
+
+
+def _concat(run: Run, given: Sequence[object]) -> object:
+    first, second = _texts(run, given)
+    run.will_write(len(first) + len(second))
+    return first + second
+
+
+def _replace(run: Run, given: Sequence[object]) -> object:
+    subject, old, new = _texts(run, given)
+    run.will_write(len(subject) + subject.count(old) * (len(new) - len(old)))
+    return subject.replace(old, new)
+
+
+def _replace_pattern(*, once: bool) -> Function:
+    def asked(run: Run, given: Sequence[object]) -> object:
+        subject, pattern, replacement = _texts(run, given)
+        return replace_pattern(run, subject, pattern, replacement, once=once)
+
+    return method(asked, 2)
+
+
+def _split(run: Run, given: Sequence[object]) -> object:
+    subject, pattern = _texts(run, given[:2])
+    return split_pattern(run, subject, pattern, to_integer(given[2]) if len(given) > 2 else 0)
+
+
+def _matches(run: Run, given: Sequence[object]) -> object:
+    subject, pattern = _texts(run, given)
+    return matches_whole(run, subject, pattern)
+
+
+def _repeat(run: Run, given: Sequence[object]) -> object:
+    (subject,) = _texts(run, given[:1])
+    times = to_integer(given[1])
+    if times < 0:
+        raise ExpressionError("a text cannot be repeated less than 0 times")
+    run.will_write(len(subject) * times)
+    return subject * times
+
+
+def _starts_with(run: Run, given: Sequence[object]) -> object:
+    subject, part = _texts(run, given[:2])
+    start = to_integer(given[2]) if len(given) > 2 else 0
+    return 0 <= start <= len(subject) and subject.startswith(part, start)
+
+
+def _same_ignoring_case(first: str, second: str) -> bool:
+    return first.casefold() == second.casefold()
+
+
+def _order_ignoring_case(first: str, second: str) -> int:
+    return (first.casefold() > second.casefold()) - (first.casefold() < second.casefold())
+
+
+TEXT_METHODS: Mapping[str, Function] = {
+    "length": _on_texts(len),
+    "isEmpty": _on_texts(lambda subject: not subject),
+    "isBlank": _on_texts(lambda subject: not subject.strip()),
+    "charAt": method(_char_at, 1),
+    "codePointAt": method(_code_point_at, 1),
+    "substring": method(_substring, 1, 2),
+    "indexOf": method(_index_of, 1, 2),
+    "lastIndexOf": method(_last_index_of, 1),
+    "contains": _on_texts(lambda subject, part: part in subject, 1),
+    "startsWith": method(_starts_with, 1, 2),
+    "endsWith": _on_texts(str.endswith, 1),
+    "equalsIgnoreCase": _on_texts(_same_ignoring_case, 1),
+    "compareTo": method(compare_to, 1),
+    "compareToIgnoreCase": _on_texts(_order_ignoring_case, 1),
+    "matches": method(_matches, 1),
+    "toUpperCase": _new_text(str.upper),
+    "toLowerCase": _new_text(str.lower),
+    "trim": _new_text(str.strip),
+    "strip": _new_text(str.strip),
+    "concat": method(_concat, 1),
+    "repeat": method(_repeat, 1),
+    "replace": method(_replace, 2),
+    "replaceAll": _replace_pattern(once=False),
+    "replaceFirst": _replace_pattern(once=True),
+    "split": method(_split, 1, 2),
+}

@@ -1,0 +1,137 @@
+"""From the grammar's rules for values to functions: numbers, texts, lists, sets, maps.
+
+A method takes what its rule's parts became; lark gives them untyped.
+"""
+
+from collections.abc import Sequence
+from math import nan
+from typing import Any
+
+import lark
+
+from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.grammar import Parser
+from motorpool.actors.rules.expressions.literals import (
+    read_integer,
+    read_real,
+    read_regex,
+    read_string,
+    split_template,
+    unescape,
+)
+from motorpool.actors.rules.expressions.nodes import Node, constant, made
+from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.values import text
+
+__all__ = ["Mixed", "Nodes", "ValueRules"]
+
+Nodes = Sequence[Node]
+Mixed = Sequence[Any]
+"""Parts and signs of a rule."""
+
+
+class ValueRules(lark.Transformer[lark.Token, object]):
+    """What values are built by; `parse` reads the expressions within templates."""
+
+    parse: Parser
+
+    def integer(self, parts: Mixed) -> Node:
+        """12."""
+        return constant(read_integer(parts[0], parts[0].start_pos))
+
+    def real(self, parts: Mixed) -> Node:
+        """1.2."""
+        return constant(read_real(parts[0]))
+
+    def string(self, parts: Mixed) -> Node:
+        """'a'."""
+        return constant(read_string(parts[0], parts[0].start_pos))
+
+    def regex(self, parts: Mixed) -> Node:
+        """~/a/."""
+        return constant(read_regex(parts[0]))
+
+    def true(self, parts: Nodes) -> Node:
+        """True."""
+        del parts
+        return constant(True)
+
+    def false(self, parts: Nodes) -> Node:
+        """False."""
+        del parts
+        return constant(False)
+
+    def nan(self, parts: Nodes) -> Node:
+        """Not a number."""
+        del parts
+        return constant(nan)
+
+    def template(self, parts: Mixed) -> Node:
+        """`a ${b}`: text with values in it; null shows nothing."""
+        token = parts[0]
+        pieces = [
+            self._within(inner, position) if computed else constant(unescape(inner, position))
+            for computed, inner, position in split_template(token[1:-1], token.start_pos + 1)
+        ]
+        steps = [piece.step for piece in pieces]
+
+        def step(run: Run) -> object:
+            written: list[str] = []
+            length = 0
+            for piece in steps:
+                value = piece(run)
+                if value is not None:
+                    written.append(text(value))
+                    length += len(written[-1])
+                    run.will_write(length)
+            return "".join(written)
+
+        return made(step, *pieces)
+
+    def _within(self, inner: str, position: int) -> Node:
+        try:
+            node = self.parse(inner)
+        except ExpressionError as error:
+            where = None if error.position is None else error.position + position
+            raise ExpressionError(error.text, where) from None
+        assert isinstance(node, Node)
+        return node
+
+    def items(self, parts: Nodes) -> Node:
+        """[a, b]."""
+        steps = [part.step for part in parts]
+        return made(lambda run: [step(run) for step in steps], *parts)
+
+    def members(self, parts: Nodes) -> Node:
+        """{a, b}: a list in which nothing is twice."""
+        steps = [part.step for part in parts]
+
+        def step(run: Run) -> object:
+            held: dict[object, object] = {}
+            for part in steps:
+                value = part(run)
+                if isinstance(value, list | dict):
+                    raise ExpressionError("a set holds no lists and no maps")
+                held.setdefault((type(value), value), value)
+            return [*held.values()]
+
+        return made(step, *parts)
+
+    def entries(self, parts: Sequence[tuple[Node, Node]]) -> Node:
+        """{a: b}."""
+        steps = [(key.step, value.step) for key, value in parts]
+
+        def step(run: Run) -> object:
+            held: dict[object, object] = {}
+            for key, value in steps:
+                name = key(run)
+                if isinstance(name, list | dict) or name is None:
+                    raise ExpressionError("the key of a map is a text or a number")
+                held[name] = value(run)
+            return held
+
+        return made(step, *(node for pair in parts for node in pair))
+
+    def entry(self, parts: Nodes) -> tuple[Node, Node]:
+        """A key and its value."""
+        return parts[0], parts[1]

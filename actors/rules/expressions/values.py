@@ -1,0 +1,170 @@
+"""What values are taken for: as numbers, as truth, as text, and which of two is less.
+
+Values are None, bool, int (64 bits), float, str, datetime, list and dict. Texts that hold a number stand for
+it beside numbers; booleans do for 1 and 0.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.run import LONGEST_TEXT
+
+__all__ = ["equal", "in_64_bits", "kind", "milliseconds", "order", "text", "to_integer", "to_number", "truth"]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
+_REAL = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,9})?")
+_SHOWN = 40
+
+
+def kind(value: object) -> str:
+    """Return what a value is, in words for people."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return f"the text {value[:_SHOWN]!r}"
+        case datetime():
+            return "a time"
+        case list():
+            return "a list"
+        case _:
+            return "a map"
+
+
+def in_64_bits(number: int) -> int:
+    """Return the number; ExpressionError where it is beyond a signed 64-bit integer."""
+    if -(1 << 63) <= number < 1 << 63:
+        return number
+    raise ExpressionError("a whole number grew beyond 64 bits")
+
+
+def to_number(value: object) -> int | float:
+    """Take a value for a number."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float):
+        return value
+    if isinstance(value, int):
+        return in_64_bits(value)
+    if isinstance(value, str):
+        if _INTEGER.fullmatch(value):
+            return in_64_bits(int(value))
+        if _REAL.fullmatch(value):
+            return float(value)
+    raise ExpressionError(f"{kind(value)} is not a number")
+
+
+def to_integer(value: object) -> int:
+    """Take a value for a whole number; fractions are cut off."""
+    number = to_number(value)
+    if isinstance(number, int):
+        return number
+    if not math.isfinite(number):
+        raise ExpressionError("an infinite number or NaN is not a whole number")
+    return in_64_bits(int(number))
+
+
+def truth(value: object) -> bool:
+    """Take a value for a condition: null, 0, NaN, the empty text and "false" are not true; all else is."""
+    if isinstance(value, bool):
+        return value
+    if value is None:
+        return False
+    if isinstance(value, int | float):
+        return value != 0 and not math.isnan(value)
+    return not isinstance(value, str) or value not in {"", "false"}
+
+
+def text(value: object) -> str:
+    """Write a value as text; null has none. Numbers are written as Java does: 1.0, 1.0E10."""
+    if value is None:
+        raise ExpressionError("null is not a text")
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _float_text(value)
+    if isinstance(value, int):
+        return str(in_64_bits(value))
+    if isinstance(value, datetime):
+        precision = "milliseconds" if value.microsecond >= 1000 else "seconds"
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+    if isinstance(value, list):
+        return "[" + _joined(_text(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + _joined((f"{_text(key)}={_text(item)}" for key, item in value.items())) + "}"
+    return "null"
+
+
+def _joined(parts: Iterable[str]) -> str:
+    written: list[str] = []
+    length = 0
+    for part in parts:
+        length += len(part) + 2
+        if length > LONGEST_TEXT:
+            raise ExpressionError(f"a text grew longer than {LONGEST_TEXT} characters")
+        written.append(part)
+    return ", ".join(written)
+
+
+def _float_text(value: float) -> str:
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    fraction = "".join(map(str, digits[1:])) or "0"
+    return f"{'-' if sign else ''}{digits[0]}.{fraction}E{exponent + len(digits) - 1}"
+
+
+def equal(left: object, right: object) -> bool:
+    """Whether two values are the same; what cannot be compared differs."""
+    if left is None or right is None:
+        return left is right
+    try:
+        if isinstance(left, bool) or isinstance(right, bool):
+            return truth(left) == truth(right)
+        if isinstance(left, int | float) or isinstance(right, int | float):
+            return to_number(left) == to_number(right)
+    except ExpressionError:
+        return False
+    return left == right
+
+
+def order(left: object, right: object) -> int | None:
+    """Return -1, 0 or 1 as left is less, the same or more; None beside null and NaN, which have no order."""
+    if left is None or right is None:
+        return None
+    if isinstance(left, str) and isinstance(right, str):
+        return (left > right) - (left < right)
+    if isinstance(left, datetime) and isinstance(right, datetime):
+        return (left > right) - (left < right)
+    if isinstance(left, datetime) or isinstance(right, datetime):
+        raise ExpressionError(f"{kind(left)} and {kind(right)} cannot be compared")
+    first, second = to_number(left), to_number(right)
+    if math.isnan(first) or math.isnan(second):
+        return None
+    return (first > second) - (first < second)
+
+
+def milliseconds(instant: datetime) -> int:
+    """Return milliseconds since 1970."""
+    since = instant - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,0 +1,108 @@
+"""Computed attributes: what administrators let be computed of each position (open-details 16)."""
+
+from typing import Annotated
+
+import msgspec
+import trio
+from quart import Response
+
+from motorpool.actors.directory import DIRECTORY, GetLatest
+from motorpool.actors.rules.computed import TYPES, convert, variables_of
+from motorpool.actors.rules.expressions import Expression, ExpressionError, compile_expression
+from motorpool.api.access import may_see_device
+from motorpool.api.answers import as_json, as_text, nothing
+from motorpool.api.caller import Caller
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.family import USUAL, Family, serve_family
+from motorpool.api.engine.linked import Linked
+from motorpool.api.engine.operations import NOTHING, Content, Operations
+from motorpool.api.errors import BadRequest, Unauthorized
+from motorpool.storage import families, links
+from motorpool.storage.records import ComputedAttribute
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("attributes")
+
+LONGEST_NAME = 128
+
+
+class ComputedAttributeConduct(Linked[ComputedAttribute]):
+    """Linked users read; administrators write."""
+
+    def require_writes(self, caller: Caller) -> None:
+        """Only administrators."""
+        caller.require_administrator()
+
+    async def read(self, call: Call, shape: type[ComputedAttribute]) -> ComputedAttribute:
+        """Check all before a transaction is begun: reading an expression may take a tenth of a second."""
+        sent = await call.body(shape)
+        if not sent.attribute.strip():
+            raise BadRequest("attribute: needed")
+        if len(sent.attribute) > LONGEST_NAME:
+            raise BadRequest(f"attribute: longer than {LONGEST_NAME} characters")
+        await _compiled(sent)
+        return sent
+
+
+async def _compiled(sent: ComputedAttribute) -> Expression:
+    if sent.type is not None and sent.type.lower() not in TYPES:
+        raise BadRequest("type: not one of String, Number, Boolean")
+    try:
+        # In a thread: other requests go on, and the first expression builds the parser.
+        return await trio.to_thread.run_sync(compile_expression, sent.expression)
+    except ExpressionError as error:
+        raise BadRequest(f"expression: {error}") from None
+
+
+COMPUTED_ATTRIBUTES = Family(
+    name="attribute",
+    path="attributes/computed",
+    shape=ComputedAttribute,
+    table=families.COMPUTED_ATTRIBUTES,
+    conduct=ComputedAttributeConduct(
+        families.COMPUTED_ATTRIBUTES,
+        links.USER_ATTRIBUTE,
+        device_link=links.DEVICE_ATTRIBUTE,
+        group_link=links.GROUP_ATTRIBUTE,
+    ),
+    parameters=USUAL - {"exclude_attributes"} | {"device_id", "group_id"},
+)
+serve_family(COMPUTED_ATTRIBUTES, OPERATIONS)
+
+
+class ComputedTestQuery(msgspec.Struct, rename="camel"):
+    """Whose latest position is meant."""
+
+    device_id: Annotated[int, msgspec.Meta(description="Of its latest position.")]
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/attributes/computed/test",
+    query=ComputedTestQuery,
+    body=ComputedAttribute,
+    answers={
+        200: Content(shape=float | bool, text="The value; a text as it is", or_text=True),
+        204: NOTHING,
+    },
+)
+async def test_computed_attribute(call: Call) -> Response:
+    """Compute an attribute of a device's latest position and store nothing."""
+    if not call.caller.administrator:
+        raise Unauthorized("only an administrator may do this")
+    query = call.query(ComputedTestQuery)
+    sent = await call.body(ComputedAttribute)
+    expression = await _compiled(sent)
+    if not await may_see_device(call, query.device_id):
+        raise BadRequest("deviceId: no such device")
+    latest = await call.house.system.ref(DIRECTORY).ask(GetLatest((query.device_id,)))
+    if not latest:
+        raise BadRequest("the device has no position yet")
+    try:
+        value = convert(sent, expression.evaluate(variables_of(latest[0])))
+    except ExpressionError as error:
+        raise BadRequest(f"expression: {error}") from None
+    if value is None:
+        return nothing()
+    return as_text(value) if isinstance(value, str) else as_json(value)

@@ -1,0 +1,160 @@
+"""What computed attributes know of a position, and what they make of it."""
+
+import math
+from datetime import UTC, datetime
+
+import pytest
+
+from motorpool.actors.rules.computed import apply_computed, convert, variables_of
+from motorpool.actors.rules.expressions import ExpressionError, compile_expression
+from motorpool.storage.records import ComputedAttribute, Device, Position
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+POSITION = Position(
+    id=7,
+    device_id=3,
+    protocol="jt808",
+    server_time=NOON,
+    device_time=NOON,
+    fix_time=NOON,
+    valid=True,
+    latitude=52.5,
+    longitude=13.4,
+    speed=10.0,
+    attributes={"power": 11.5, "input": 6, "fuel": 300, "speed": "a name taken"},
+)
+
+
+def applied(text: str, attribute: str, kind: str | None = None, position: Position = POSITION, **known):
+    expression = compile_expression(text)
+    return apply_computed(
+        ComputedAttribute(id=1, attribute=attribute, type=kind), expression, position, **known
+    )
+
+
+def test_an_expression_knows_the_fields_and_the_attributes_of_the_position():
+    assert variables_of(POSITION) == {
+        "id": 7,
+        "deviceId": 3,
+        "protocol": "jt808",
+        "serverTime": NOON,
+        "deviceTime": NOON,
+        "fixTime": NOON,
+        "outdated": False,
+        "valid": True,
+        "latitude": 52.5,
+        "longitude": 13.4,
+        "altitude": 0.0,
+        "speed": 10.0,
+        "course": 0.0,
+        "address": None,
+        "accuracy": 0.0,
+        "network": None,
+        "geofenceIds": None,
+        "power": 11.5,
+        "input": 6,
+        "fuel": 300,
+    }
+
+
+def test_the_last_position_and_the_device_are_known_where_given():
+    last = Position(speed=5.0, attributes={"ignition": True, "x": 1})
+    device = Device(name="Van", attributes={"power": 1, "tank": 60})
+    found = variables_of(POSITION, last, device)
+    assert found["lastSpeed"] == 5.0
+    assert found["lastIgnition"] is True
+    assert found["lastX"] == 1
+    assert found["lastFixTime"] == datetime(1970, 1, 1, tzinfo=UTC)
+    assert found["tank"] == 60
+    assert found["power"] == 11.5
+    assert "name" not in found
+    assert "lastSpeed" not in variables_of(POSITION)
+    assert "tank" not in variables_of(POSITION)
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "kind", "wanted"),
+    [
+        ("power < 12 ? 'lowPower' : null", "alarm", "String", "lowPower"),
+        ("(input & 2) != 0", "ignition", "Boolean", True),
+        ("fuel * 0.1", "fuel", "Number", 30.0),
+        ("fuel / 7", "fuelSeventh", "number", 42),
+        ("power * 2", "shown", "string", "23.0"),
+        ("valid", "shown", None, "true"),
+        ("fixTime", "shown", None, "2026-05-01T12:00:00Z"),
+        ("[1, 2]", "shown", "String", "[1, 2]"),
+    ],
+)
+def test_values_are_kept_under_the_attributes_name(text, attribute, kind, wanted):
+    found = applied(text, attribute, kind)
+    assert found.attributes[attribute] == wanted
+    assert type(found.attributes[attribute]) is type(wanted)
+    assert POSITION.attributes == {"power": 11.5, "input": 6, "fuel": 300, "speed": "a name taken"}
+
+
+def test_null_removes_an_attribute():
+    assert applied("null", "fuel").attributes == {"power": 11.5, "input": 6, "speed": "a name taken"}
+    assert applied("null", "nothing").attributes == POSITION.attributes
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "field", "wanted"),
+    [
+        ("false", "valid", "valid", False),
+        ("speed + 2", "speed", "speed", 12.0),
+        ("5", "altitude", "altitude", 5.0),
+        ("-latitude", "latitude", "latitude", -52.5),
+        ("180", "longitude", "longitude", 180.0),
+        ("359", "course", "course", 359.0),
+        ("1", "accuracy", "accuracy", 1.0),
+        ("'Depot ' + deviceId", "address", "address", "Depot 3"),
+    ],
+)
+def test_names_of_fields_overwrite_the_field_whatever_the_type(text, attribute, field, wanted):
+    found = applied(text, attribute, "String")
+    assert getattr(found, field) == wanted
+    assert type(getattr(found, field)) is type(wanted)
+    assert found.attributes == POSITION.attributes
+
+
+def test_null_leaves_a_field_as_it_was():
+    assert applied("null", "speed") == POSITION
+
+
+def test_later_ones_see_what_earlier_ones_computed():
+    first = applied("fuel * 2", "double", "Number")
+    assert applied("double + 1", "more", "Number", first).attributes["more"] == 601
+
+
+def test_the_last_position_and_the_device_reach_the_expression():
+    last, device = Position(attributes={"fuel": 290}), Device(attributes={"tank": 60})
+    found = applied("fuel - lastFuel + tank", "sum", "Number", last=last, device=device)
+    assert found.attributes["sum"] == 70
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "kind"),
+    [
+        ("'12'", "shown", "Number"),
+        ("true", "shown", "Number"),
+        ("1", "shown", "Boolean"),
+        ("'true'", "shown", "Boolean"),
+        ("NaN", "shown", "Number"),
+        ("math:pow(10, 400)", "shown", "Number"),
+        ("'fast'", "speed", "String"),
+        ("1", "valid", "Boolean"),
+        ("91", "latitude", "Number"),
+        ("-180.5", "longitude", "Number"),
+        ("NaN", "latitude", "Number"),
+        ("nowhere", "shown", None),
+    ],
+)
+def test_what_does_not_fit_is_an_error(text, attribute, kind):
+    with pytest.raises(ExpressionError):
+        applied(text, attribute, kind)
+
+
+def test_types_are_read_whatever_their_case():
+    assert convert(ComputedAttribute(attribute="level", type="nUMBER"), 3) == 3
+    with pytest.raises(ExpressionError, match="the value is not a finite number"):
+        convert(ComputedAttribute(attribute="level", type="nUMBER"), math.inf)
