@@ -1,0 +1,26 @@
+"""The ways out of the house: mail, text messages, the geocoder, and HTTP that goes only where it may."""
+
+from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable
+from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
+from motorpool.actors.outgoing.guard import Guard
+from motorpool.actors.outgoing.http import HttpAnswer, OutgoingHttp
+from motorpool.actors.outgoing.mail import Mail
+from motorpool.actors.outgoing.sms import Sms, SmsGateway
+from motorpool.actors.outgoing.smtp import SmtpAccount
+from motorpool.actors.outgoing.ways import Outgoing
+
+__all__ = [
+    "Geocoder",
+    "GeocoderService",
+    "Guard",
+    "HttpAnswer",
+    "Mail",
+    "Outgoing",
+    "OutgoingError",
+    "OutgoingHttp",
+    "Refused",
+    "Sms",
+    "SmsGateway",
+    "SmtpAccount",
+    "Unreachable",
+]

@@ -1,0 +1,85 @@
+"""Which addresses outgoing connections may reach: what users name must not lead into private networks.
+
+A name is resolved here, once, and the connection goes to an address that was checked: nobody can answer a
+second question differently.
+"""
+
+import socket
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TypeAlias
+
+import trio
+
+from motorpool.actors.outgoing.errors import Refused, Unreachable
+
+__all__ = ["Guard", "is_public"]
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Network: TypeAlias = IPv4Network | IPv6Network
+
+MOST_ADDRESSES = 8
+"""Of one name; more are not tried."""
+_NAT64 = IPv6Network("64:ff9b::/96")
+_COMPATIBLE = IPv6Network("::/96")
+_LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address belongs to the internet at large; IPv4 in IPv6 clothes counts as IPv4."""
+    if isinstance(address, IPv6Address):
+        inner = _inner(address)
+        if inner is not None:
+            return is_public(inner)
+        if address.is_site_local or address in _LOCAL_NAT64:
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _inner(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that packets to an IPv6 one end up at."""
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return None
+
+
+class Guard:
+    """The rule, with the private networks that the operator allows (`webhook.allow`)."""
+
+    def __init__(self, allow: Iterable[str] = ()) -> None:
+        self._allow: tuple[Network, ...] = tuple(ip_network(network, strict=False) for network in allow)
+
+    def permits(self, address: Address) -> bool:
+        """Whether a user may make the server connect to it."""
+        if is_public(address):
+            return True
+        inner = _inner(address) if isinstance(address, IPv6Address) else None
+        return any(address in network or (inner is not None and inner in network) for network in self._allow)
+
+    async def resolve(self, host: str, port: int, *, trusted: bool = False) -> tuple[str, ...]:
+        """Return the addresses of a host that may be connected to, in the resolver's order.
+
+        `trusted` is for hosts that the operator's own settings name: wherever they are.
+
+        Raises:
+            Unreachable: the name has no address.
+            Refused: it has none that may be reached.
+        """
+        try:
+            found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            raise Unreachable(f"{host} has no address") from None
+        texts = tuple(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
+        if not trusted:
+            texts = tuple(text for text in texts if self.permits(ip_address(text)))
+        if not texts:
+            raise Refused(
+                f"{host} lies in a private network, which webhook.allow does not name", permanent=True
+            )
+        return texts[:MOST_ADDRESSES]

@@ -1,0 +1,64 @@
+"""From the settings to the ways out of the house: what is not configured is not there."""
+
+from motorpool.actors.outgoing import GeocoderService, Outgoing, SmsGateway, SmtpAccount
+from motorpool.actors.outgoing.smtp import Security
+from motorpool.api.settings import GeocoderSettings, MailSettings, Settings, SmsSettings
+from motorpool.runtime import Clock
+
+__all__ = ["make_outgoing"]
+
+
+def make_outgoing(settings: Settings, clock: Clock) -> Outgoing:
+    """The one Outgoing of a server."""
+    return Outgoing(
+        allow=settings.webhook.allow,
+        mail=_mail(settings.mail),
+        sms=_sms(settings.sms),
+        geocoder=_geocoder(settings.geocoder),
+        monotonic=clock.monotonic,
+    )
+
+
+def _mail(settings: MailSettings) -> SmtpAccount | None:
+    if settings.host is None or settings.address is None:
+        return None
+    securities: dict[str, Security] = {"none": "none", "starttls": "starttls", "tls": "tls"}
+    return SmtpAccount(
+        host=settings.host,
+        port=settings.port,
+        security=securities[settings.security],
+        username=settings.username or "",
+        password=settings.password or "",
+        address=settings.address,
+        name=settings.name,
+        seconds=settings.seconds,
+        trusted=True,
+    )
+
+
+def _sms(settings: SmsSettings) -> SmsGateway | None:
+    if settings.url is None:
+        return None
+    return SmsGateway(
+        url=settings.url,
+        method=settings.method,
+        headers=settings.headers,
+        authorization=settings.authorization or "",
+        template=settings.template,
+        seconds=settings.seconds,
+    )
+
+
+def _geocoder(settings: GeocoderSettings) -> GeocoderService | None:
+    if settings.type is None:
+        return None
+    return GeocoderService(
+        type=settings.type,
+        url=settings.url or "",
+        key=settings.key or "",
+        language=settings.language or "",
+        format=settings.format,
+        cache_size=settings.cache_size,
+        per_second=settings.per_second,
+        seconds=settings.seconds,
+    )

@@ -1,0 +1,232 @@
+"""What notifications go out by, their test, and announcements (open-details 13.3).
+
+`command` is listed for notifications, but carries no words: it has no test and no announcements. `web` has
+both, as the specification names it.
+"""
+
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.outgoing import Mail, OutgoingError, Sms
+from motorpool.actors.outgoing.sms import LONGEST_TEXT
+from motorpool.actors.topics import WEB_EVENTS, WebEvent
+from motorpool.api.answers import as_json, nothing
+from motorpool.api.auth import usable
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.errors import BadRequest
+from motorpool.api.house import House
+from motorpool.storage import links, outbox, users
+from motorpool.storage.outbox import OutgoingMessage
+from motorpool.storage.records import Event, User
+from motorpool.storage.tables import ListQuery
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("notifications")
+
+TEST_SUBJECT = "Test message"
+TEST_TEXT = "This is a test message from Motorpool: messages like it reach you."
+ANNOUNCEMENT_LIFE = timedelta(days=1)
+"""What could not be sent by then is no news any more."""
+UNTESTABLE = ("command",)
+
+
+class NotificatorType(msgspec.Struct):
+    """A way that notifications go out by."""
+
+    type: str
+
+
+class NotificatorsQuery(msgspec.Struct):
+    """For what."""
+
+    announcement: bool = False
+
+
+class RecipientsQuery(msgspec.Struct, rename="camel"):
+    """Whom to tell; without names everybody the caller may."""
+
+    user_id: tuple[int, ...] = ()
+
+
+class Announcement(msgspec.Struct):
+    """Words for many."""
+
+    body: Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
+    subject: Annotated[str, msgspec.Meta(max_length=500)] | None = None
+    digest: Annotated[str, msgspec.Meta(max_length=10_000)] | None = None
+    """Its short form, for sockets and text messages; the body where it is left out."""
+    priority: bool = False
+
+
+@OPERATIONS.operation(
+    "GET", "/notifications/notificators", query=NotificatorsQuery, answer=list[NotificatorType]
+)
+async def list_notificators(call: Call) -> Response:
+    """The ways that notifications go out by."""
+    if call.query(NotificatorsQuery).announcement:
+        names = _for_all(call.house)
+    else:
+        names = (*_for_user(call.house, call.caller.user), *UNTESTABLE)
+    return as_json([NotificatorType(name) for name in names])
+
+
+@OPERATIONS.operation("POST", "/notifications/test", answers={204: NOTHING}, refusals=(400,))
+async def test_notificators(call: Call) -> Response:
+    """Send the caller a test message by every way that reaches him."""
+    user = call.caller.user
+    for name in _for_user(call.house, user):
+        if name != "sms" or Sms.can_reach(user.phone):
+            await _test(call, name, user)
+    return nothing()
+
+
+@OPERATIONS.operation(
+    "POST", "/notifications/test/{notificator:text}", answers={204: NOTHING}, refusals=(400,)
+)
+async def test_notificator(call: Call) -> Response:
+    """Send the caller a test message by one way; a body is not looked at."""
+    name = str(call.path["notificator"])
+    if name not in _for_user(call.house, call.caller.user):
+        raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
+    await _test(call, name, call.caller.user)
+    return nothing()
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/notifications/send/{notificator:text}",
+    query=RecipientsQuery,
+    body=Announcement,
+    answers={204: NOTHING},
+)
+async def send_announcement(call: Call) -> Response:
+    """Send an announcement to users; for administrators and managers.
+
+    Mails and text messages are in the outbox when this is answered.
+    """
+    if not call.caller.manager:
+        raise BadRequest("only an administrator or a manager may do this")
+    name = str(call.path["notificator"])
+    announcement = await call.body(Announcement)
+    if name not in _for_all(call.house):
+        raise BadRequest(f"notificator: there is no {name} here that takes announcements"[:200])
+    recipients = await _recipients(call, call.query(RecipientsQuery).user_id)
+    digest = announcement.digest or announcement.body
+    if name == "web":
+        _publish(call, "announcement", tuple(user.id for user in recipients), digest, announcement.subject)
+        await note(call, call.house.database, "announcement", attributes=_summary(name, recipients))
+        return nothing()
+    if name == "sms" and len(digest) > LONGEST_TEXT:
+        raise BadRequest(f"digest: a text message has at most {LONGEST_TEXT} characters")
+    await _queue(call, name, announcement, digest, recipients)
+    return nothing()
+
+
+async def _queue(
+    call: Call, name: str, announcement: Announcement, digest: str, recipients: list[User]
+) -> None:
+    if name == "mail":
+        messages = [
+            OutgoingMessage(
+                channel="mail",
+                to=user.email,
+                subject=announcement.subject or "",
+                text=announcement.body,
+                user_id=user.id,
+                urgent=announcement.priority,
+            )
+            for user in recipients
+            if Mail.can_reach(user.email)
+        ]
+    else:
+        messages = [
+            OutgoingMessage(channel="sms", to=user.phone or "", text=digest, user_id=user.id)
+            for user in recipients
+            if Sms.can_reach(user.phone)
+        ]
+    if not messages:
+        kind = "mail address" if name == "mail" else "telephone number"
+        raise BadRequest(f"none of the users has a {kind}")
+    async with call.house.database.transaction() as transaction:
+        await outbox.put_all(transaction, messages, now=call.now, expires=call.now + ANNOUNCEMENT_LIFE)
+        await note(call, transaction, "announcement", attributes=_summary(name, messages))
+    call.house.system.ref(OUTBOX).offer(OutboxFilled())
+
+
+async def _recipients(call: Call, user_ids: tuple[int, ...]) -> list[User]:
+    """Whom the caller may tell of those he named; guests and who cannot log in are left out."""
+    database = call.house.database
+    query = ListQuery(accessible_to=None if call.caller.administrator else call.caller.id)
+    if user_ids:
+        found = await users.TABLE.fetch_many(database, dict.fromkeys(user_ids))
+        known = {user.id for user in found}
+        permitted = known
+        if not call.caller.administrator:
+            permitted = known & {
+                call.caller.id,
+                *await links.properties(database, links.USER_USER, call.caller.id),
+            }
+        if permitted != set(user_ids):
+            raise BadRequest("userId: there is no such user among those you may tell")
+    else:
+        found = await users.TABLE.list(database, query)
+    chosen = [user for user in found if usable(user, call.now) and not user.temporary]
+    if not chosen:
+        raise BadRequest("there is nobody to tell")
+    return chosen
+
+
+def _summary(name: str, told: Sequence[object]) -> dict[str, object]:
+    return {"notificator": name, "users": len(told)}
+
+
+def _for_all(house: House) -> tuple[str, ...]:
+    return (
+        "web",
+        *(("mail",) if house.outgoing.mail.enabled else ()),
+        *(("sms",) if house.outgoing.sms.enabled else ()),
+    )
+
+
+def _for_user(house: House, user: User) -> tuple[str, ...]:
+    """As above; his own mail account counts."""
+    return (
+        "web",
+        *(("mail",) if house.outgoing.mail.enabled_for(user.attributes) else ()),
+        *(("sms",) if house.outgoing.sms.enabled else ()),
+    )
+
+
+async def _test(call: Call, name: str, user: User) -> None:
+    outgoing = call.house.outgoing
+    if name == "web":
+        _publish(call, "test", (user.id,), TEST_TEXT, None)
+        return
+    try:
+        if name == "mail":
+            await outgoing.mail.send(
+                OutgoingMessage(channel="mail", to=user.email, subject=TEST_SUBJECT, text=TEST_TEXT),
+                message_id=secrets.token_hex(16),
+                date=call.now,
+                attributes=user.attributes,
+            )
+        else:
+            message = OutgoingMessage(channel="sms", to=user.phone or "", text=TEST_TEXT)
+            await outgoing.sms.send(message, message_id=secrets.token_hex(16))
+    except OutgoingError as error:
+        raise BadRequest(f"{name}: {error}") from None
+
+
+def _publish(call: Call, kind: str, user_ids: tuple[int, ...], text: str, subject: str | None) -> None:
+    attributes = {"message": text} if subject is None else {"message": text, "subject": subject}
+    event = Event(type=kind, event_time=call.now, attributes=attributes)
+    call.house.system.topic(WEB_EVENTS).publish(WebEvent(user_ids, event))

@@ -1,0 +1,85 @@
+"""What is public, and what a name may lead to."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motorpool.actors.outgoing.errors import Refused, Unreachable
+from motorpool.actors.outgoing.guard import Guard, is_public
+
+PRIVATE = """
+    0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1
+    172.31.255.255 192.0.0.1 192.0.2.1 192.168.0.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1
+    239.255.255.250 240.0.0.1 255.255.255.255
+    :: ::1 fc00::1 fd12:3456::1 fe80::1 febf::1 fec0::1 ff02::1 ff0e::1 2001:db8::1 100::1 64:ff9b:1::1
+    ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:0:0 ::127.0.0.1 2002:7f00:1:: 2002:a00:1::1 64:ff9b::7f00:1
+    64:ff9b::a9fe:a9fe
+"""
+PUBLIC = """
+    1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.1 100.63.255.255 100.128.0.1 172.15.0.1 172.32.0.1 192.167.0.1
+    193.0.0.1 223.255.255.1 2a00:1450:4001::1 2606:4700::1 ::ffff:8.8.8.8 64:ff9b::808:808
+"""
+
+
+@pytest.mark.parametrize("text", PRIVATE.split())
+def test_private_local_and_reserved_addresses_are_not_public(text):
+    assert not is_public(ip_address(text))
+    assert not Guard().permits(ip_address(text))
+
+
+@pytest.mark.parametrize("text", PUBLIC.split())
+def test_addresses_of_the_internet_are_public(text):
+    assert is_public(ip_address(text))
+    assert Guard().permits(ip_address(text))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_an_ipv4_address_counts_the_same_in_every_ipv6_form(number):
+    plain = IPv4Address(number)
+    mapped = IPv6Address(f"::ffff:{plain}")
+    translated = IPv6Address(int(IPv6Address("64:ff9b::")) + number)
+    assert is_public(mapped) == is_public(translated) == is_public(plain)
+
+
+def test_an_allowed_network_may_be_reached_in_either_form():
+    guard = Guard(("10.1.0.0/16", "fd00:1::/32"))
+    assert guard.permits(ip_address("10.1.2.3"))
+    assert guard.permits(ip_address("::ffff:10.1.2.3"))
+    assert guard.permits(ip_address("fd00:1::5"))
+    assert not guard.permits(ip_address("10.2.0.1"))
+    assert not guard.permits(ip_address("fd00:2::5"))
+
+
+async def test_of_a_names_addresses_only_those_that_may_be_reached_are_left(names):
+    names({"mixed.example": [["10.0.0.1", "8.8.8.8", "::1", "2606:4700::1"]]})
+    assert await Guard().resolve("mixed.example", 443) == ("8.8.8.8", "2606:4700::1")
+
+
+async def test_a_name_in_a_private_network_is_refused_by_name_and_not_by_address(names):
+    names({"inside.example": [["10.0.0.1"]]})
+    with pytest.raises(Refused) as caught:
+        await Guard().resolve("inside.example", 80)
+    assert "inside.example" in str(caught.value)
+    assert "10.0.0.1" not in str(caught.value)
+    assert caught.value.permanent
+
+
+async def test_what_the_operator_names_may_be_anywhere(names):
+    names({"modem.example": [["192.168.1.2"]]})
+    assert await Guard().resolve("modem.example", 80, trusted=True) == ("192.168.1.2",)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "::1", "[::1]", "localhost"]
+)
+async def test_no_way_of_writing_this_machine_gets_through(host):
+    with pytest.raises((Refused, Unreachable)):
+        await Guard().resolve(host, 80)
+
+
+async def test_an_unknown_name_is_unreachable(names):
+    names({})
+    with pytest.raises(Unreachable, match=r"nowhere\.example has no address"):
+        await Guard().resolve("nowhere.example", 80)

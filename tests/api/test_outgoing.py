@@ -1,0 +1,124 @@
+"""From settings to the ways out."""
+
+from datetime import UTC, datetime
+from ipaddress import ip_address
+
+import pytest
+
+from motorpool.actors.outgoing.geocoders import PROVIDERS
+from motorpool.api.configuration import SettingsError, describe, load
+from motorpool.api.outgoing import make_outgoing
+from motorpool.api.settings import Settings
+from motorpool.runtime import SystemClock
+from motorpool.storage.outbox import OutgoingMessage
+
+NOON = datetime(2026, 6, 15, 12, tzinfo=UTC)
+
+
+def settings(**environ):
+    return load(None, {f"MOTORPOOL_{name.upper()}": value for name, value in environ.items()})[0]
+
+
+def test_what_is_not_configured_is_not_there():
+    outgoing = make_outgoing(Settings(), SystemClock())
+    assert not outgoing.mail.enabled
+    assert not outgoing.sms.enabled
+    assert outgoing.geocoder is None
+
+
+def test_every_kind_of_geocoder_can_be_chosen():
+    for name in PROVIDERS:
+        assert make_outgoing(settings(geocoder_type=name), SystemClock()).geocoder is not None
+
+
+async def test_the_settings_reach_the_mail_server(mail_server):
+    server = await mail_server(login=("fleet", "secret"))
+    chosen = settings(
+        mail_host="127.0.0.1",
+        mail_port=str(server.port),
+        mail_security="none",
+        mail_username="fleet",
+        mail_password="secret",
+        mail_address="fleet@example.net",
+        mail_name="Our fleet",
+    )
+    message = OutgoingMessage(channel="mail", to="ann@example.org", subject="Hi", text="Hello")
+    await make_outgoing(chosen, SystemClock()).mail.send(message, message_id="1", date=NOON)
+    assert (await server.next())[1]["From"] == "Our fleet <fleet@example.net>"
+    assert server.logins == ["fleet"]
+
+
+async def test_the_settings_reach_the_gateway(web_server):
+    server = web_server()
+    chosen = settings(
+        sms_url=server.url + "/{phone}",
+        sms_method="PUT",
+        sms_headers="X-A: 1, X-B: 2",
+        sms_authorization="Bearer secret",
+        sms_template="text={message}",
+    )
+    message = OutgoingMessage(channel="sms", to="112", text="Hello")
+    await make_outgoing(chosen, SystemClock()).sms.send(message, message_id="1")
+    (asked,) = server.asked
+    assert (asked.method, asked.path, asked.body) == ("PUT", "/112", b"text=Hello")
+    assert (asked.headers["X-A"], asked.headers["X-B"]) == ("1", "2")
+    assert asked.headers["Authorization"] == "Bearer secret"
+
+
+async def test_the_settings_reach_the_geocoder(web_server):
+    server = web_server(lambda _: (200, b'{"address": {"road": "Marktplatz", "postcode": "76646"}}'))
+    chosen = settings(
+        geocoder_type="nominatim",
+        geocoder_url=server.url,
+        geocoder_key="secret",
+        geocoder_language="de",
+        geocoder_format="%r, %p",
+    )
+    geocoder = make_outgoing(chosen, SystemClock()).geocoder
+    assert geocoder is not None
+    assert await geocoder.address(1, 2) == "Marktplatz, 76646"
+    assert "key=secret" in server.asked[0].path
+    assert "accept-language=de" in server.asked[0].path
+
+
+def test_allowed_networks_reach_the_guard():
+
+    guard = make_outgoing(settings(webhook_allow="10.0.0.0/8"), SystemClock()).http.guard
+    assert guard.permits(ip_address("10.1.2.3"))
+    assert not guard.permits(ip_address("192.168.0.1"))
+
+
+def test_the_printed_defaults_can_be_read_back(tmp_path):
+    file = tmp_path / "motorpool.toml"
+    lines = [line.removeprefix("# ") for line in describe() if " = " in line or line.startswith("[")]
+    wanted, kept = {"[mail]", "[sms]", "[geocoder]", "[outbox]"}, []
+    inside = False
+    for line in lines:
+        inside = line in wanted if line.startswith("[") else inside
+        if inside and (line.startswith("[") or "MOTORPOOL_" not in line):
+            kept.append(line)
+    file.write_text("\n".join(kept))
+    assert load(file, {})[0] == Settings()
+
+
+@pytest.mark.parametrize(
+    ("environ", "named"),
+    [
+        ({"mail_host": "h"}, "[mail] host and [mail] address need each other"),
+        ({"mail_address": "a@example.org"}, "[mail] host and [mail] address need each other"),
+        ({"mail_host": "h", "mail_address": "fleet"}, "MOTORPOOL_MAIL_ADDRESS: 'fleet' is no mail address"),
+        ({"mail_security": "ssl"}, "MOTORPOOL_MAIL_SECURITY: 'ssl' is none of none, starttls, tls"),
+        ({"mail_port": "70000"}, "MOTORPOOL_MAIL_PORT"),
+        ({"sms_url": "sms.example.org/?key=secret"}, "MOTORPOOL_SMS_URL: the value is no address"),
+        ({"sms_url": "https://ann:secret@example.org"}, "MOTORPOOL_SMS_URL: the value is no address"),
+        ({"sms_url": "https://[secret"}, "MOTORPOOL_SMS_URL: the value is no address"),
+        ({"sms_method": "DELETE"}, "MOTORPOOL_SMS_METHOD: 'DELETE' is none of"),
+        ({"geocoder_type": "atlas"}, "MOTORPOOL_GEOCODER_TYPE: 'atlas' is none of ban, geoapify"),
+        ({"geocoder_cache_size": "0"}, "MOTORPOOL_GEOCODER_CACHE_SIZE: '0' is less than 1"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_that_names_it_and_no_secret(environ, named):
+    with pytest.raises(SettingsError) as caught:
+        settings(**environ)
+    assert named in str(caught.value)
+    assert "secret" not in str(caught.value)
