@@ -121,6 +121,10 @@ class Attempts:
         self._failures.pop(("account", account.strip().lower()), None)
         self.withdraw(address)
 
+    def forgive(self, account: str) -> None:
+        """Forget the failures of an account whose owner has proved himself in another way."""
+        self._failures.pop(("account", account.strip().lower()), None)
+
     def withdraw(self, address: str) -> None:
         """Take one attempt of an address back."""
         failures = self._failures.get(("address", address))

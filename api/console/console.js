@@ -33,7 +33,9 @@ async function call(path, options = {}) {
     throw new Refused(0, "The server cannot be reached.", new Headers());
   }
   if (!answer.ok) throw new Refused(answer.status, (await answer.text()).slice(0, 300), answer.headers);
-  return answer.status === 204 ? null : answer.json();
+  if (answer.status === 204) return null;
+  const json = (answer.headers.get("Content-Type") || "").startsWith("application/json");
+  return json ? answer.json() : answer.text();
 }
 
 function element(tag, properties = {}, ...children) {
@@ -52,12 +54,23 @@ function notify(text) {
 
 // --- entrance ---------------------------------------------------------------------------------------------
 
+// What a mailed link brought along; out of the address bar it goes into no bookmark and no history.
+const brought = new URLSearchParams(location.search);
+let resetToken = brought.get("passwordReset");
+if (resetToken || brought.has("openid")) history.replaceState(null, "", "/");
+
 async function enter() {
+  if (resetToken) {
+    showEntrance("");
+    return;
+  }
   try {
     const user = await call("/session");
     await showFleet(user);
   } catch (refusal) {
-    showEntrance(refusal.status === 404 || refusal.status === 401 ? "" : refusal.message);
+    const nobody = refusal.status === 404 || refusal.status === 401;
+    const cancelled = brought.get("openid") === "cancelled" ? "The login was cancelled." : "";
+    showEntrance(nobody ? cancelled : refusal.message);
   }
 }
 
@@ -73,7 +86,11 @@ function showEntrance(text) {
   byId("fleet").hidden = true;
   byId("entrance").hidden = false;
   byId("refusal").textContent = text;
+  byId("login").hidden = Boolean(resetToken);
+  byId("reset").hidden = !resetToken;
   call("/server").then((server) => {
+    byId("provider").hidden = !server.openIdEnabled;
+    byId("forgotten").hidden = !server.emailEnabled || server.openIdForce;
     if (server.newServer) {
       byId("greeting").textContent = "This server is new: what you enter here becomes its administrator.";
       byId("login").dataset.create = "yes";
@@ -116,6 +133,50 @@ byId("login").addEventListener("submit", async (event) => {
     button.disabled = false;
   }
 });
+
+byId("provider").addEventListener("click", () => location.assign("/api/session/openid/auth"));
+
+byId("forgotten").addEventListener("click", async () => {
+  const email = byId("login").elements.email;
+  if (!email.reportValidity()) return;
+  try {
+    await call("/password/reset", { method: "POST", body: new URLSearchParams({ email: email.value }) });
+    byId("refusal").textContent = "";
+    byId("greeting").textContent = "If there is such an account, a mail with a link is on its way.";
+  } catch (refusal) {
+    byId("refusal").textContent = refusal.message;
+  }
+});
+
+byId("reset").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  const password = form.elements.password.value;
+  if (password !== form.elements.again.value) {
+    byId("reset-refusal").textContent = "The two are not the same.";
+    return;
+  }
+  const button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    await call("/password/update", { method: "POST", body: new URLSearchParams({ token: resetToken, password }) });
+    endReset("The new password is set. Log in with it.");
+  } catch (refusal) {
+    byId("reset-refusal").textContent = refusal.message;
+  } finally {
+    button.disabled = false;
+  }
+});
+
+byId("reset-leave").addEventListener("click", () => endReset("Log in to see your vehicles."));
+
+function endReset(text) {
+  resetToken = null;
+  byId("reset").reset();
+  byId("reset-refusal").textContent = "";
+  showEntrance("");
+  byId("greeting").textContent = text;
+}
 
 byId("leave").addEventListener("click", async () => {
   try {

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
+from motorpool.api.access import tell_changed
 from motorpool.api.answers import as_json, as_text, nothing
 from motorpool.api.auth import (
     InvalidToken,
@@ -22,8 +23,8 @@ from motorpool.api.engine.linked import may_see_user
 from motorpool.api.engine.operations import NOTHING, Content, Operations
 from motorpool.api.errors import BadRequest, NoSuch, TooManyFailures, Unauthorized
 from motorpool.api.resources.users import User, show
-from motorpool.api.tokens import issue, read
-from motorpool.storage import tokens, users
+from motorpool.api.tokens import LOGINS, SESSION, issue, read
+from motorpool.storage import sessions, tokens, users
 
 __all__ = ["OPERATIONS"]
 
@@ -110,7 +111,12 @@ async def delete_session(call: Call) -> Response:
     answers={200: Content(media_type="text/plain", text="The token")},
 )
 async def create_token(call: Call) -> Response:
-    """Issue a token that logs in as the caller, as Bearer or by `GET /session?token=`."""
+    """Issue a token that logs in as the caller, as Bearer or by `GET /session?token=`.
+
+    Guests of a share link get none: with the link their way in ends.
+    """
+    if call.caller.user.temporary:
+        raise BadRequest("a temporary user issues no tokens")
     form = await call.form(TokenForm)
     expires = form.expiration or call.now + TOKEN_LIFE
     expires = min(expires, call.now + LONGEST_TOKEN)
@@ -119,23 +125,31 @@ async def create_token(call: Call) -> Response:
         expires = min(expires, call.caller.token_expires)
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
-    text, _ = issue(call.house.token_key, call.caller.id, "session", expires)
+    text, _ = issue(call.house.token_key, call.caller.id, SESSION, expires, now=call.now)
     await note(call, call.house.database, "create", "token")
     return as_text(text)
 
 
 @OPERATIONS.operation("POST", "/session/token/revoke", form=RevokeForm, answers={204: NOTHING})
 async def revoke_token(call: Call) -> Response:
-    """Revoke a token of one's own, or as an administrator anybody's; an expired one may be revoked too."""
+    """Revoke a token of one's own, or as an administrator anybody's; an expired one may be revoked too.
+
+    Sessions that began with it end as well. Share tokens are revoked by administrators and by who shared.
+    """
     form = await call.form(RevokeForm)
     try:
-        token = read(call.house.token_key, form.token, "session", now=call.now, expired_too=True)
+        token = read(call.house.token_key, form.token, LOGINS, now=call.now, expired_too=True)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
-    if token.user_id != call.caller.id and not call.caller.administrator:
+    own = call.caller.id in {token.user_id, token.issuer_id}
+    if not own and not call.caller.administrator:
         raise BadRequest("the token is another user's")
-    await tokens.revoke(call.house.database, token.id, token.expires)
-    await note(call, call.house.database, "remove", "token")
+    async with call.house.database.transaction() as transaction:
+        await tokens.revoke(transaction, token.id, token.expires)
+        await sessions.delete_begun_by(transaction, token.user_id, token.expires)
+        await note(call, transaction, "remove", "token")
+    call.house.accounts.forget_token(token.id)
+    await tell_changed(call.house, user_ids=(token.user_id,))
     return nothing()
 
 

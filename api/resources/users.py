@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 import pyotp
 from quart import Response
 
-from motorpool.api.access import tell_access_changed
+from motorpool.api.access import tell_changed
 from motorpool.api.answers import as_text
 from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
@@ -16,13 +16,13 @@ from motorpool.api.engine.family import USUAL, Conduct, Family, ListParameters, 
 from motorpool.api.engine.linked import may_see_user
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.errors import BadRequest
-from motorpool.storage import links, sessions, users
+from motorpool.storage import links, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
 from motorpool.storage.tables import ListQuery
 
-__all__ = ["OPERATIONS", "User", "show"]
+__all__ = ["LONGEST_PASSWORD", "OPERATIONS", "User", "registered", "show"]
 
 FLAGS = ("readonly", "device_readonly", "disabled", "limit_commands", "disable_reports", "fixed_email")
 """Restrictions: nobody lifts his own."""
@@ -32,6 +32,8 @@ OPEN_ATTRIBUTES = frozenset({"notificationTokens", "termsAccepted"})
 """What even a readonly user may change of himself: push token and terms dialog of the client."""
 
 LONGEST_PASSWORD = 1024
+
+U = TypeVar("U", bound=UserRow)
 
 
 class User(UserRow, frozen=True, rename="camel"):
@@ -86,9 +88,9 @@ class UserConduct(Conduct[User]):
             exclude_attributes=wanted.exclude_attributes,
         )
 
-    async def may_read(self, call: Call, queries: Queries, number: int) -> bool:
+    async def may_read(self, call: Call, number: int) -> bool:
         """Oneself, one's managed users, or anybody for administrators."""
-        return await may_see_user(call, queries, number)
+        return await may_see_user(call, call.house.database, number)
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits and who changes what."""
@@ -113,14 +115,15 @@ class UserConduct(Conduct[User]):
         return show(made)
 
     async def update(self, call: Call, transaction: Queries, new: User) -> User | None:
-        """Store; a new password ends the user's other sessions."""
+        """Store; a new password ends the user's other sessions and all his tokens."""
         stored = await users.TABLE.update(transaction, new)
         if stored is None:
             return None
         if new.password:
-            await users.set_password(transaction, stored.id, new.password)
             own = call.caller.session
-            await sessions.delete_of_user(transaction, stored.id, keep=own.id if own else None)
+            await users.change_password(
+                transaction, stored.id, new.password, call.now, keep_session=own.id if own else None
+            )
         return show(stored)
 
     async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
@@ -128,10 +131,10 @@ class UserConduct(Conduct[User]):
         call.caller.require_writes()
         return await users.TABLE.delete(transaction, number)
 
-    async def written(self, call: Call, number: int) -> None:
+    async def written(self, call: Call, number: int, new: User | None, old: User | None) -> None:
         """Open sockets look again whether their user may still be there."""
-        del number
-        tell_access_changed(call.house)
+        del new, old
+        await tell_changed(call.house, user_ids=(number,))
 
     async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:
         """Hide secrets."""
@@ -148,6 +151,9 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     creator = call.visitor
     if creator is not None and creator.administrator:
         return new
+    if new.temporary:
+        # Sharing makes such users and uses them again: nobody may have put one there for it to find.
+        raise BadRequest("temporary: only an administrator may set it")
     server = call.house.server
     if creator is not None and creator.manager:
         creator.require_writes()
@@ -164,7 +170,12 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     _refuse_role(new)
     if any(getattr(new, flag) for flag in FLAGS):
         raise BadRequest("only a manager may restrict a user")
-    chosen = call.house.settings.users
+    return registered(call, new)
+
+
+def registered(call: Call, new: U) -> U:
+    """A user nobody in authority made: with the limits of the settings and the server's flags."""
+    chosen, server = call.house.settings.users, call.house.server
     expires = None
     if chosen.expiration_days:
         expires = (call.now + timedelta(days=chosen.expiration_days)).replace(microsecond=0)
@@ -172,7 +183,6 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
         new,
         device_limit=chosen.device_limit,
         expiration_time=expires,
-        # The server's flags are also the defaults of who registers himself.
         **{flag: getattr(server, flag) for flag in FLAGS if hasattr(server, flag)},
     )
 
@@ -186,6 +196,8 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
         new = msgspec.structs.replace(new, totp_key=None)
     if caller.administrator:
         return new
+    if old.totp_key and not new.totp_key and call.house.server.attributes.get("totpForce") is True:
+        raise BadRequest("totpKey: needed on this server")
     own = caller.id == old.id
     if caller.readonly and not (own and _only_open_attributes_differ(new, old)):
         raise BadRequest("the user is read-only")

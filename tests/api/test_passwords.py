@@ -79,6 +79,18 @@ def test_after_the_limit_of_an_account_every_attempt_is_refused_until_the_window
     attempts.begin("admin@example.org", "10.0.0.9")
 
 
+def test_an_account_is_forgiven_and_the_address_is_not():
+    attempts = Attempts(CHEAP, Watch())
+    for _ in range(3):
+        attempts.begin("ann", "10.0.0.1")
+    attempts.forgive(" ANN")
+    for _ in range(2):
+        attempts.begin("ann", "10.0.0.1")
+    with pytest.raises(TooManyFailures):
+        attempts.begin("ben", "10.0.0.1")
+    attempts.forgive("nobody")
+
+
 def test_the_limit_of_an_address_holds_over_all_accounts():
     attempts = Attempts(CHEAP, Watch())
     for number in range(5):

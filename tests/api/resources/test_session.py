@@ -1,9 +1,13 @@
 import base64
+import os
+import sys
 from datetime import timedelta
 from urllib.parse import quote
 
 import pyotp
+import trio
 
+from motorpool.api.accounts import SECONDS
 from motorpool.api.settings import HttpSettings, LoginSettings, Settings
 
 
@@ -265,3 +269,129 @@ async def test_defaults_of_login_protection_are_not_off():
     login = Settings().login
     assert 1 <= login.failures_per_account <= 20
     assert login.hash_memory_kib >= 19456
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def test_a_new_password_ends_the_tokens_of_before_and_none_of_after(served):
+    ann, ben = await served.user("ann"), await served.user("ben")
+    old = (await ann.post("/session/token", form={})).text
+    bens = (await ben.post("/session/token", form={})).text
+    opened = served.client()
+    assert (await opened.get(f"/session?token={old}")).status == 200
+    served.clock.move_wall(1)
+    me = (await ann.get("/session")).json()
+    assert (await ann.put(f"/users/{ann.id}", json={**me, "password": "new"})).status == 200
+    assert (await served.client(bearer(old)).get("/devices")).status == 401
+    assert (await served.client().get(f"/session?token={old}")).status == 404
+    assert (await opened.get("/devices")).status == 401
+    new = (await ann.post("/session/token", form={})).text
+    assert (await served.client(bearer(new)).get("/devices")).status == 200
+    assert (await served.client(bearer(bens)).get("/devices")).status == 200
+    # By an administrator too: then none of his sessions stays.
+    served.clock.move_wall(1)
+    user = (await served.admin.get(f"/users/{ann.id}")).json()
+    await served.admin.put(f"/users/{ann.id}", json={**user, "password": "newer"})
+    assert (await served.client(bearer(new)).get("/devices")).status == 401
+    assert (await ann.get("/devices")).status == 401
+    assert (await served.admin.get("/devices")).status == 200
+
+
+async def test_saving_a_user_without_a_password_ends_nothing(served):
+    ann = await served.user("ann")
+    token = (await ann.post("/session/token", form={})).text
+    served.clock.move_wall(1)
+    me = (await ann.get("/session")).json()
+    for password in (None, ""):
+        await ann.put(f"/users/{ann.id}", json={**me, "name": "Ann", "password": password})
+    assert (await served.client(bearer(token)).get("/devices")).status == 200
+
+
+async def test_what_was_revoked_or_ended_stays_so_after_a_restart(starting, database):
+    async with starting() as served:
+        ann = await served.user("ann")
+        revoked = (await served.admin.post("/session/token", form={})).text
+        ended = (await ann.post("/session/token", form={})).text
+        good = (await served.admin.post("/session/token", form={})).text
+        await served.admin.post("/session/token/revoke", form={"token": revoked})
+        served.clock.move_wall(1)
+        me = (await ann.get("/session")).json()
+        await ann.put(f"/users/{ann.id}", json={**me, "password": "new"})
+        # A second server on the same tables knows nothing but what they say.
+        house = served.house
+        house.accounts = type(house.accounts)(database, house.clock.monotonic)
+        for token, status in ((revoked, 401), (ended, 401), (good, 200)):
+            assert (await served.client(bearer(token)).get("/devices")).status == status
+
+
+async def test_sessions_that_began_with_a_token_end_when_it_is_revoked(served):
+    token = (await served.admin.post("/session/token", form={})).text
+    other = (await served.admin.post("/session/token", form={"expiration": "2026-05-03T00:00:00Z"})).text
+    by_token, by_other = served.client(), served.client()
+    await by_token.get(f"/session?token={token}")
+    await by_other.get(f"/session?token={other}")
+    assert (await served.admin.post("/session/token/revoke", form={"token": token})).status == 204
+    assert (await by_token.get("/devices")).status == 401
+    assert (await by_other.get("/devices")).status == 200
+    assert (await served.admin.get("/devices")).status == 200
+
+
+async def test_who_comes_with_a_bearer_token_makes_none_that_outlives_it(served):
+    token = (await served.admin.post("/session/token", form={"expiration": "2026-05-01T13:00:00Z"})).text
+    longer = await served.client(bearer(token)).post(
+        "/session/token", form={"expiration": "2026-06-01T00:00:00Z"}
+    )
+    assert longer.status == 200
+    served.clock.move_wall(3600)
+    assert (await served.client(bearer(longer.text)).get("/devices")).status == 401
+
+
+async def test_a_one_time_code_works_once(served):
+    ann = await served.user("ann")
+    secret = (await served.client().post("/users/totp")).text
+    me = (await ann.get("/session")).json()
+    await ann.put(f"/users/{ann.id}", json={**me, "totpKey": secret})
+    form = {"email": "ann@example.org", "password": "ann"}
+    code = pyotp.TOTP(secret).at(served.clock.now())
+    assert (await served.client().post("/session", form={**form, "code": code})).status == 200
+    again = await served.client().post("/session", form={**form, "code": code})
+    assert (again.status, "WWW-Authenticate" in again.headers) == (401, False)
+    served.clock.move_wall(30)
+    code = pyotp.TOTP(secret).at(served.clock.now())
+    assert (await served.client().post("/session", form={**form, "code": code})).status == 200
+
+
+async def test_where_codes_are_forced_who_registers_needs_a_key_and_keeps_it(served):
+    settings = (await served.admin.get("/server")).json()
+    await served.admin.put(
+        "/server", json={**settings, "registration": True, "attributes": {"totpForce": True}}
+    )
+    sent = {"name": "Eve", "email": "eve@example.org", "password": "eve"}
+    assert (await served.client().post("/users", json=sent)).status == 400
+    secret = (await served.client().post("/users/totp")).text
+    assert (await served.client().post("/users", json={**sent, "totpKey": secret})).status == 200
+    eve = served.client()
+    code = pyotp.TOTP(secret).at(served.clock.now())
+    form = {"email": "eve@example.org", "password": "eve", "code": code}
+    me = (await eve.post("/session", form=form)).json()
+    assert (await eve.put(f"/users/{me['id']}", json={**me, "totpKey": ""})).status == 400
+    assert (await eve.put(f"/users/{me['id']}", json={**me, "name": "Eva"})).status == 200
+    assert (await served.admin.put(f"/users/{me['id']}", json={**me, "totpKey": ""})).status == 200
+
+
+async def test_a_password_set_from_the_shell_ends_sessions_and_tokens(starting, database_url, tmp_path):
+    async with starting() as served:
+        ann = await served.user("ann")
+        token = (await ann.post("/session/token", form={})).text
+        environ = {**os.environ, "MOTORPOOL_DATA": str(tmp_path), "MOTORPOOL_DATABASE": database_url}
+        command = [sys.executable, "-m", "motorpool", "user", "ann@example.org", "--password"]
+        done = await trio.run_process(command, stdin=b"new\n", env=environ, capture_stdout=True)
+        assert done.stdout == b"user ann@example.org changed\n"
+        # A running server looks again within half a minute.
+        assert SECONDS <= 30
+        served.house.accounts.forget(())
+        assert (await ann.get("/devices")).status == 401
+        assert (await served.client(bearer(token)).get("/devices")).status == 401
+        await served.log_in("ann@example.org", "new")

@@ -1,0 +1,36 @@
+"""How often something may happen for one key within a window of time."""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+__all__ = ["Rate"]
+
+_KEYS = 50_000
+"""Keys that are counted; the oldest is forgotten first."""
+
+
+class Rate:
+    """At most `limit` times within `seconds` for each key."""
+
+    def __init__(self, limit: int, seconds: float, monotonic: Callable[[], float]) -> None:
+        self._limit = limit
+        self._seconds = seconds
+        self._monotonic = monotonic
+        self._times: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def take(self, key: str) -> float:
+        """Count one more; 0, or the seconds to wait where it is one too many, which does not count."""
+        now = self._monotonic()
+        times = self._times.setdefault(key, deque())
+        while times and times[0] <= now - self._seconds:
+            times.popleft()
+        if len(times) >= self._limit:
+            return times[0] + self._seconds - now
+        times.append(now)
+        self._times.move_to_end(key)
+        while len(self._times) > _KEYS:
+            self._times.popitem(last=False)
+        return 0.0

@@ -1,0 +1,92 @@
+"""Whom the OpenID provider's word makes: which user somebody is here, if any (open-details 2.5, 3.2)."""
+
+import msgspec
+
+from motorpool.api.access import tell_changed
+from motorpool.api.auth import usable
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.openid import Identity, LoginRefused
+from motorpool.api.resources.users import registered
+from motorpool.storage import users
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import User
+
+__all__ = ["admit"]
+
+LONGEST_EMAIL = 128
+
+
+async def admit(call: Call, identity: Identity) -> User:
+    """Return the user behind an identity, made or brought up to date where the settings say so.
+
+    One-time codes are not asked for: a second factor is the provider's affair then.
+
+    Raises:
+        LoginRefused: he may not log in here.
+    """
+    settings = call.house.settings.openid
+    administrator = settings.admin_group in identity.groups
+    if settings.allow_group is not None and not administrator and settings.allow_group not in identity.groups:
+        raise LoginRefused("you are not in the group that may log in here")
+    if identity.verified is False or (identity.verified is None and settings.require_verified):
+        raise LoginRefused("the provider has not verified your e-mail address")
+    if len(identity.email) > LONGEST_EMAIL or "\x00" in identity.email:
+        raise LoginRefused("your e-mail address is too long for this server")
+    async with call.house.database.transaction() as transaction:
+        found = await users.by_address(transaction, identity.email)
+        if found is None:
+            user = await _create(call, transaction, identity, administrator=administrator)
+            changed = True
+        else:
+            user = await _update(call, transaction, found, identity, administrator=administrator)
+            changed = user != found
+    if changed:
+        await tell_changed(call.house, user_ids=(user.id,))
+    return user
+
+
+async def _create(call: Call, transaction: Queries, identity: Identity, *, administrator: bool) -> User:
+    settings = call.house.settings.openid
+    first = not await users.register(transaction)
+    found = await users.by_address(transaction, identity.email)
+    if found is not None:
+        # Two logins of the same new user at once.
+        return found
+    if not (first or call.house.server.registration or settings.allow_registration):
+        raise LoginRefused("you have no account here, and registration is not open")
+    new = User(name=identity.name, email=identity.email)
+    if first and settings.admin_group is None:
+        administrator = True
+    if not administrator:
+        new = registered(call, new)
+    made = await users.TABLE.insert(
+        transaction, msgspec.structs.replace(new, fixed_email=True, administrator=administrator)
+    )
+    await note(call, transaction, "create", "user", made.id, user=made)
+    return made
+
+
+async def _update(
+    call: Call, transaction: Queries, user: User, identity: Identity, *, administrator: bool
+) -> User:
+    """Check an existing user, and give or take the role where the provider's groups decide on it."""
+    if user.email != identity.email and not (user.email.isascii() and identity.email.isascii()):
+        # Letters of other alphabets become others when their case changes.
+        raise LoginRefused("you have no account here")
+    if user.temporary or not usable(user, call.now):
+        raise LoginRefused("your account is disabled or has expired")
+    if user.administrator and not administrator and identity.verified is not True:
+        raise LoginRefused("an administrator logs in by an e-mail address that the provider has verified")
+    if call.house.settings.openid.admin_group is None or user.administrator == administrator:
+        return user
+    account = (await users.accounts(transaction, [user.id]))[user.id]
+    if not administrator and account.password_hash is not None:
+        # His role was given here: it is not the provider's to take.
+        return user
+    changed = msgspec.structs.replace(user, administrator=administrator)
+    await users.TABLE.update(transaction, changed)
+    await note(
+        call, transaction, "edit", "user", user.id, user=user, attributes={"administrator": administrator}
+    )
+    return changed

@@ -1,0 +1,106 @@
+"""A forgotten password: a mailed link, and the new password that comes with it (open-details 2.6)."""
+
+import logging
+from typing import Annotated
+
+import msgspec
+from quart import Response
+
+from motorpool.api.access import tell_changed
+from motorpool.api.answers import as_text
+from motorpool.api.auth import usable
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.errors import BadRequest, NoSuch, TooManyFailures
+from motorpool.api.password_resets import PASSWORD_RESETS, ResetAsked
+from motorpool.api.resources.users import LONGEST_PASSWORD
+from motorpool.api.tokens import RESET, InvalidToken, Token, read
+from motorpool.storage import tokens, users
+from motorpool.storage.queries import Queries
+from motorpool.storage.users import Account
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("password")
+
+_log = logging.getLogger(__name__)
+
+TEXT = Content(media_type="text/plain")
+SPENT = "the link has been used already, or the password has been changed since it was sent"
+
+
+class ResetForm(msgspec.Struct, rename="camel"):
+    """Whose password."""
+
+    email: Annotated[str, msgspec.Meta(max_length=1024)]
+
+
+class UpdateForm(msgspec.Struct, rename="camel"):
+    """What the mailed link holds, and the new password."""
+
+    token: str
+    password: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_PASSWORD)]
+
+
+@OPERATIONS.operation(
+    "POST", "/password/reset", form=ResetForm, answers={200: TEXT}, refusals=(429,), public=True
+)
+async def reset_password(call: Call) -> Response:
+    """Mail a link that sets a new password; the answer is the same whether or not anybody gets one."""
+    form = await call.form(ResetForm)
+    wait = call.house.resets.take(call.address)
+    if wait:
+        raise TooManyFailures(f"too many password resets; try again in {max(1, round(wait))} s", wait)
+    if not call.house.system.ref(PASSWORD_RESETS).offer(ResetAsked(form.email)):
+        _log.warning("too many password resets wait; one is forgotten")
+    return as_text("if there is such an account, a mail is on its way")
+
+
+@OPERATIONS.operation(
+    "POST", "/password/update", form=UpdateForm, answers={200: TEXT}, refusals=(404,), public=True
+)
+async def update_password(call: Call) -> Response:
+    """Set a new password by the token of the mailed link; every login of before ends."""
+    form = await call.form(UpdateForm)
+    try:
+        token = read(call.house.token_key, form.token, {RESET}, now=call.now)
+    except InvalidToken as error:
+        raise BadRequest(str(error)) from None
+    await _check(call, call.house.database, token)
+    # Nobody spends our time on hashes by a link that is worth nothing any more.
+    hashed = await call.house.passwords.hash(form.password)
+    async with call.house.database.transaction() as transaction:
+        # Of two with the same token one waits here for the other, and finds it spent.
+        first = await tokens.revoke(transaction, token.id, token.expires)
+        account = await _check(call, transaction, token)
+        if not first:
+            raise BadRequest(SPENT)
+        await users.change_password(transaction, token.user_id, hashed, call.now)
+        await note(
+            call,
+            transaction,
+            "edit",
+            "user",
+            token.user_id,
+            user=account.user,
+            attributes={"password": "reset"},
+        )
+    await tell_changed(call.house, user_ids=(token.user_id,))
+    # Who has forgotten his password has mostly tried too often already.
+    for name in (account.user.email, account.user.login):
+        if name:
+            call.house.attempts.forgive(name)
+    return as_text("the password is set")
+
+
+async def _check(call: Call, queries: Queries, token: Token) -> Account:
+    """The account that the token is still good for."""
+    account = (await users.accounts(queries, [token.user_id])).get(token.user_id)
+    if account is None:
+        raise NoSuch("there is no such user any more")
+    if account.tokens_since is not None and token.issued < account.tokens_since:
+        raise BadRequest(SPENT)
+    if not usable(account.user, call.now):
+        raise BadRequest("the account is disabled or has expired")
+    return account

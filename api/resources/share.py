@@ -1,0 +1,162 @@
+"""Share links: a temporary user who sees one device or group, and a token to be him (open-details 7.5)."""
+
+import hashlib
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from quart import Response
+
+from motorpool.api.access import may_see_device, tell_changed
+from motorpool.api.answers import as_text
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked import may_see
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.errors import BadRequest, Forbidden
+from motorpool.api.tokens import SHARE, issue
+from motorpool.storage import devices, groups, links, users
+from motorpool.storage.links import USER_DEVICE, USER_GROUP, Pair
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import User
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("share")
+
+LONGEST_EMAIL = 128
+
+Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Expiration = Annotated[datetime, msgspec.Meta(tz=True)]
+TOKEN = Content(media_type="text/plain", text="A token for `GET /session?token=`, the socket, or as Bearer")
+
+
+class ShareDeviceForm(msgspec.Struct, rename="camel"):
+    """Which device, and until when."""
+
+    device_id: Id
+    expiration: Expiration
+
+
+class ShareGroupForm(msgspec.Struct, rename="camel"):
+    """Which group, and until when."""
+
+    group_id: Id
+    expiration: Expiration
+
+
+@OPERATIONS.operation("POST", "/share/device", form=ShareDeviceForm, answers={200: TOKEN}, refusals=(403,))
+async def share_device(call: Call) -> Response:
+    """Issue a token that shows one device until the expiration."""
+    _check_may_share(call)
+    form = await call.form(ShareDeviceForm)
+    device = await devices.TABLE.fetch(call.house.database, form.device_id)
+    if device is None or not await may_see_device(call, form.device_id):
+        raise BadRequest("deviceId: no access to the device")
+    token = await _share(
+        call,
+        USER_DEVICE,
+        device.id,
+        device.name,
+        f"{call.caller.user.email}:{device.unique_id}",
+        form.expiration,
+    )
+    return as_text(token)
+
+
+@OPERATIONS.operation("POST", "/share/group", form=ShareGroupForm, answers={200: TOKEN}, refusals=(403,))
+async def share_group(call: Call) -> Response:
+    """Issue a token that shows the devices of a group, whichever these are, until the expiration."""
+    _check_may_share(call)
+    form = await call.form(ShareGroupForm)
+    group = await groups.TABLE.fetch(call.house.database, form.group_id)
+    if group is None or not await may_see(call, groups.TABLE, form.group_id):
+        raise BadRequest("groupId: no access to the group")
+    token = await _share(
+        call, USER_GROUP, group.id, group.name, f"{call.caller.user.email}:group:{group.id}", form.expiration
+    )
+    return as_text(token)
+
+
+def _check_may_share(call: Call) -> None:
+    if call.house.server.attributes.get("disableShare") is True:
+        raise Forbidden("sharing is switched off on this server")
+    if call.caller.user.temporary:
+        raise Forbidden("a temporary user shares nothing")
+    call.caller.require_writes()
+
+
+async def _share(call: Call, pair: Pair, object_id: int, name: str, email: str, wanted: datetime) -> str:
+    """Make or reuse the temporary user of this owner and object; each token keeps its own expiration."""
+    expires = _expiration(call, wanted)
+    async with call.house.database.transaction() as transaction:
+        # Of two shares of the same object at once the second finds the user of the first.
+        await users.register(transaction)
+        guest = await _guest(call, transaction, pair, object_id, name, _short(email), expires)
+        await links.add(transaction, pair, guest.id, object_id)
+        await note(
+            call,
+            transaction,
+            "create",
+            "share",
+            guest.id,
+            attributes={pair.keys[1]: object_id, "expiration": expires.isoformat()},
+        )
+    await tell_changed(
+        call.house, user_ids=(guest.id,), device_ids=(object_id,) if pair is USER_DEVICE else ()
+    )
+    text, _ = issue(
+        call.house.token_key, guest.id, SHARE, expires, now=call.now, extra={"by": str(call.caller.id)}
+    )
+    return text
+
+
+def _expiration(call: Call, wanted: datetime) -> datetime:
+    """Not later than the owner's own end, nor than that of the token he came with."""
+    caps = [cap for cap in (call.caller.user.expiration_time, call.caller.token_expires) if cap is not None]
+    expires = min([wanted, *caps]).replace(microsecond=0)
+    if expires <= call.now:
+        raise BadRequest("expiration: lies in the past")
+    return expires
+
+
+async def _guest(
+    call: Call, transaction: Queries, pair: Pair, object_id: int, name: str, email: str, expires: datetime
+) -> User:
+    caller, shared = call.caller, call.house.settings.share
+    # By name for both, a new user and a changed one.
+    may: dict[str, Any] = {
+        "name": name,
+        "expiration_time": expires,
+        "readonly": True,
+        "limit_commands": caller.limit_commands or not shared.commands,
+        "disable_reports": caller.disable_reports or not shared.reports,
+    }
+    found = await users.by_address(transaction, email)
+    if found is not None and await _is_guest_of(transaction, found, pair, object_id):
+        if found.expiration_time is not None:
+            may["expiration_time"] = max(expires, found.expiration_time)
+        kept = await users.TABLE.update(transaction, msgspec.structs.replace(found, **may))
+        assert kept is not None
+        return kept
+    if found is not None:
+        # Somebody has this address, or an object was renamed to what another was called.
+        digest = hashlib.sha256(f"{email} {pair.table} {object_id} {call.caller.id} {call.now}".encode())
+        email = f"{email[: LONGEST_EMAIL - 33]}:{digest.hexdigest()[:32]}"
+    return await users.TABLE.insert(transaction, User(email=email, temporary=True, fixed_email=True, **may))
+
+
+async def _is_guest_of(transaction: Queries, user: User, pair: Pair, object_id: int) -> bool:
+    """Whether sharing made this user, for this object and nothing else."""
+    account = (await users.accounts(transaction, [user.id]))[user.id]
+    if not user.temporary or user.disabled or account.password_hash is not None:
+        return False
+    seen = {each: await links.properties(transaction, each, user.id) for each in (USER_DEVICE, USER_GROUP)}
+    return seen.pop(pair) == [object_id] and not any(seen.values())
+
+
+def _short(email: str) -> str:
+    """The address, or where it would be too long for its column one that is as much its own."""
+    if len(email) <= LONGEST_EMAIL:
+        return email
+    return f"{email[: LONGEST_EMAIL - 33]}:{hashlib.sha256(email.encode()).hexdigest()[:32]}"
