@@ -3,19 +3,43 @@
 Counted a batch at a time, or where something rare happens: never once for each message.
 """
 
+from collections.abc import Iterator
+
 from prometheus_client import Counter
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 __all__ = [
     "CONNECTIONS_REFUSED",
     "COUNTERS",
     "DEVICES_REFUSED",
     "FRAMES_REJECTED",
+    "GEOCODER_REQUESTS",
+    "MAIL_SENT",
     "MEDIA_UNITS_DROPPED",
+    "MESSAGES_RECEIVED",
+    "OUTBOX_GIVEN_UP",
     "POSITIONS_DROPPED",
     "POSITIONS_STORED",
     "POSITION_FLUSHES",
     "SEGMENTS_MADE",
+    "SMS_SENT",
+    "Tally",
 ]
+
+
+class Tally(Collector):
+    """A count that may also be read and is raised by hand: `value += 1` is a tenth of a Counter's cost."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.value = 0
+        self._name = name
+        self._text = text
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the one figure."""
+        yield CounterMetricFamily(self._name, self._text, value=self.value)
+
 
 POSITIONS_STORED = Counter("motorpool_positions_stored", "Positions committed.", registry=None)
 POSITION_FLUSHES = Counter("motorpool_position_flushes", "Commits they took.", registry=None)
@@ -38,6 +62,13 @@ SEGMENTS_MADE = Counter("motorpool_segments", "Segments of live video made.", re
 MEDIA_UNITS_DROPPED = Counter(
     "motorpool_media_units_dropped", "Pictures and sounds a busy stream did not take.", registry=None
 )
+MESSAGES_RECEIVED = Tally("motorpool_messages_received", "Messages that devices sent.")
+MAIL_SENT = Tally("motorpool_mail_sent", "Mails that the mail server took.")
+SMS_SENT = Tally("motorpool_sms_sent", "Text messages that the gateway took.")
+GEOCODER_REQUESTS = Tally("motorpool_geocoder_requests", "Questions to the geocoder; none from its memory.")
+OUTBOX_GIVEN_UP = Counter(
+    "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
+)
 
 COUNTERS = (
     POSITIONS_STORED,
@@ -48,4 +79,9 @@ COUNTERS = (
     CONNECTIONS_REFUSED,
     SEGMENTS_MADE,
     MEDIA_UNITS_DROPPED,
+    MESSAGES_RECEIVED,
+    MAIL_SENT,
+    SMS_SENT,
+    GEOCODER_REQUESTS,
+    OUTBOX_GIVEN_UP,
 )

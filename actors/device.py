@@ -41,9 +41,11 @@ from motorpool.actors.uplink import (
     Disconnected,
     GetCommandTypes,
     Heard,
+    LatestForgotten,
     MediaUploaded,
     PositionReported,
     SendCommand,
+    SetAccumulators,
     StatusDue,
 )
 from motorpool.codecs.devices import CODECS
@@ -164,6 +166,10 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._command_types()
             case DeviceEdited():
                 return self._edited()
+            case LatestForgotten():
+                return self._latest_forgotten()
+            case SetAccumulators():
+                return self._set_accumulators(message)
             case StatusDue():
                 return self._status_due()
             case _:
@@ -248,6 +254,32 @@ class DeviceActor(Actor[DeviceMessage]):
         if is_latest(position, last):
             self._last = position
         return position
+
+    def _set_accumulators(self, message: SetAccumulators) -> Position | Awaitable[Position] | None:
+        last = self._last
+        if self._row is None or last is None:
+            return None
+        given = {"totalDistance": message.total_distance, "hours": message.hours}
+        attributes = last.attributes | {name: value for name, value in given.items() if value is not None}
+        position = msgspec.structs.replace(last, id=0, server_time=self._now(), attributes=attributes)
+        # What comes next counts on from here.
+        self._last = position
+        try:
+            self._writer.tell_nowait(Append(position))
+        except MailboxFull:
+            return self._append_later(position)
+        return position
+
+    async def _append_later(self, position: Position) -> Position:
+        await self._writer.tell(Append(position))
+        return position
+
+    async def _latest_forgotten(self) -> None:
+        try:
+            self._last = await positions.latest_of(self._database, self._device_id)
+        except StorageError as error:
+            self.context.log.warning("latest position not reloaded, tried again: %s", error)
+            self.context.after(RELOAD_SECONDS, LatestForgotten())
 
     # Status
 

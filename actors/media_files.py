@@ -1,5 +1,7 @@
-"""Files that devices upload: `media/{uniqueId}/{name}` under the data folder (decisions 14)."""
+"""Files of devices: `media/{folder of the device}/{name}` under the data folder (decisions 14)."""
 
+import hashlib
+import os
 import re
 import secrets
 from datetime import datetime
@@ -9,7 +11,20 @@ import trio
 
 from motorpool.codecs.reports import MediaFile
 
-__all__ = ["save_media"]
+__all__ = ["folder_name", "save_image", "save_media"]
+
+IMAGE = "device"
+"""Name of a device's own picture, before its ending."""
+LONGEST_BYTES = 200
+"""Of a folder's name; file systems take 255."""
+
+
+def folder_name(unique_id: str) -> str:
+    """The folder of a device. An identity is free text: each names one folder, and none names two."""
+    name = re.sub(r"^\.|[%/\\\0]", lambda found: f"%{ord(found[0]):02X}", unique_id)
+    if not name or len(os.fsencode(name)) > LONGEST_BYTES:
+        return f"%~{hashlib.sha256(os.fsencode(unique_id)).hexdigest()}"
+    return name
 
 
 async def save_media(folder: Path, unique_id: str, media: MediaFile, now: datetime) -> str:
@@ -20,19 +35,36 @@ async def save_media(folder: Path, unique_id: str, media: MediaFile, now: dateti
     Raises:
         OSError: the disk does not take it.
     """
-    # An identity is free text: whatever it is, it names one folder below ours.
-    home = folder / (re.sub(r"[/\\\0]", "_", unique_id).lstrip(".") or "_")
     name = f"{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.{media.extension}"
+    await trio.to_thread.run_sync(_write, folder / folder_name(unique_id), name, media.content)
+    return name
+
+
+async def save_image(folder: Path, unique_id: str, extension: str, content: bytes) -> str:
+    """Write the device's own picture in the place of any earlier one, and give its name.
+
+    Raises:
+        OSError: the disk does not take it; the earlier one stays.
+    """
+    home = folder / folder_name(unique_id)
+    name = f"{IMAGE}.{extension}"
 
     def write() -> None:
-        home.mkdir(parents=True, exist_ok=True)
-        part = home / f".{name}.part"
-        try:
-            part.write_bytes(media.content)
-            part.rename(home / name)
-        except OSError:
-            part.unlink(missing_ok=True)
-            raise
+        _write(home, name, content)
+        for other in home.glob(f"{IMAGE}.*"):
+            if other.name != name:
+                other.unlink(missing_ok=True)
 
     await trio.to_thread.run_sync(write)
     return name
+
+
+def _write(home: Path, name: str, content: bytes) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    part = home / f".{name}.{secrets.token_hex(4)}.part"
+    try:
+        part.write_bytes(content)
+        part.rename(home / name)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

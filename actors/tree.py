@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from motorpool.actors.access import access_spec
 from motorpool.actors.connection import Connection, ConnectionLimits
 from motorpool.actors.device import device_spec
 from motorpool.actors.directory import directory_spec
@@ -16,9 +17,12 @@ from motorpool.actors.hub import Hub, hub_spec, open_hub
 from motorpool.actors.listener import listener_spec
 from motorpool.actors.media_connection import MediaConnection
 from motorpool.actors.media_requests import media_requests_spec
+from motorpool.actors.outbox import outbox_spec
+from motorpool.actors.outgoing import Outgoing
 from motorpool.actors.position_writer import position_writer_spec
 from motorpool.actors.recorder import Tap, recorder_spec
 from motorpool.actors.retention import retention_spec
+from motorpool.actors.statistics import statistics_spec
 from motorpool.actors.stream import StreamLimits, stream_spec
 from motorpool.actors.wire import Wire
 from motorpool.codecs.devices import CODECS, DeviceCodec
@@ -65,13 +69,18 @@ class FleetSettings:
     linger_seconds: float = 60.0
     unrequested_media: bool = False
     position_retention_days: int = 0
+    outbox_days: float = 3.0
     record: Path | None = None
 
 
 def fleet_tree(
-    database: Database, settings: FleetSettings, *, services: tuple[ChildSpec[Any], ...] = ()
+    database: Database,
+    settings: FleetSettings,
+    *,
+    outgoing: Outgoing | None = None,
+    services: tuple[ChildSpec[Any], ...] = (),
 ) -> SupervisorSpec:
-    """The whole tree; `services` (HTTP) come last in and go first out.
+    """The whole tree; `services` (HTTP) come last in and go first out. Without `outgoing` nothing leaves.
 
     Raises:
         ValueError: a protocol is named that there is none of.
@@ -89,6 +98,8 @@ def fleet_tree(
             position_writer_spec(database),
             retention_spec(database, settings.position_retention_days),
             directory_spec(database),
+            access_spec(database),
+            statistics_spec(database),
             media_requests_spec(database),
             device_spec(
                 database,
@@ -107,6 +118,7 @@ def fleet_tree(
                 idle_seconds=None,
             ),
             SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub))),
+            outbox_spec(database, outgoing or Outgoing(), settings.outbox_days),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
         ),
     )

@@ -8,7 +8,7 @@ import msgspec
 from motorpool.actors.downlink import ConnectionMessage
 from motorpool.codecs.reports import CommandResult, MediaFile, PositionReport
 from motorpool.runtime import Kind, Ref, Request
-from motorpool.storage.records import QueuedCommand
+from motorpool.storage.records import Position, QueuedCommand
 
 __all__ = [
     "DEVICE",
@@ -23,9 +23,11 @@ __all__ = [
     "Disconnected",
     "GetCommandTypes",
     "Heard",
+    "LatestForgotten",
     "MediaUploaded",
     "PositionReported",
     "SendCommand",
+    "SetAccumulators",
     "StatusDue",
 ]
 
@@ -116,6 +118,22 @@ class DeviceEdited(msgspec.Struct, frozen=True, gc=False):
     """The device's row was changed or deleted."""
 
 
+class LatestForgotten(msgspec.Struct, frozen=True, gc=False):
+    """Stored positions of the device were deleted: the newest that remains is its latest."""
+
+
+class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=False):
+    """Store the latest position again with these values; None stays as it is.
+
+    The answer is what goes to the writer (it is published once stored), None where there is no position.
+    """
+
+    total_distance: float | None
+    """Metres."""
+    hours: float | None
+    """Milliseconds."""
+
+
 class StatusDue(msgspec.Struct, frozen=True, gc=False):
     """Time to look whether the device has been silent for too long."""
 
@@ -130,6 +148,8 @@ DeviceMessage = (
     | SendCommand
     | GetCommandTypes
     | DeviceEdited
+    | LatestForgotten
+    | SetAccumulators
     | StatusDue
 )
 DEVICE: Kind[int, DeviceMessage] = Kind("device")

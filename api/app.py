@@ -4,12 +4,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import cache
 
+import trio
 from quart import Request, Response, Websocket, has_request_context, request
 from quart import websocket as socket
 from quart.globals import request_ctx
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
 
+from motorpool.actors.statistics import STATISTICS, RequestServed
 from motorpool.api import console_files, metrics, websocket
+from motorpool.api.access import tell_changed
 from motorpool.api.answers import as_json, as_text
 from motorpool.api.asgi import Application
 from motorpool.api.auth import identify
@@ -19,6 +22,7 @@ from motorpool.api.engine.operations import Content, Operation, Operations
 from motorpool.api.errors import Refusal, Unauthorized, Unavailable
 from motorpool.api.house import House
 from motorpool.api.resources import OPERATIONS
+from motorpool.api.resources.files import OVERRIDE
 from motorpool.api.version import program_version
 from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
 from motorpool.storage.errors import Conflict, NotFound, Rejected, StorageError, StorageUnavailable
@@ -53,7 +57,7 @@ def create_app(house: House) -> Application:
             methods=[operation.method],
         )
     websocket.install(app, house)
-    console_files.install(app)
+    console_files.install(app, house.settings.data / OVERRIDE)
     metrics.install(app, house, figures)
 
     @app.errorhandler(Exception)
@@ -64,6 +68,8 @@ def create_app(house: House) -> Application:
     async def add_headers(response: Response) -> Response:
         for name, value in SECURITY_HEADERS.items():
             response.headers.setdefault(name, value)
+        if house.settings.http.tls_certificate is not None:
+            response.headers["Strict-Transport-Security"] = "max-age=31536000"
         if request.path.startswith("/api/"):
             response.headers.setdefault("Cache-Control", "no-store")
             _allow_origin(response, house.settings.http.cors_origin)
@@ -106,9 +112,32 @@ def _view(house: House, operation: Operation, figures: metrics.Figures) -> Calla
                 raise
         if call.visitor is None and not operation.public:
             raise Unauthorized("log in first")
-        return await operation.serve(call)
+        if call.visitor is not None:
+            house.system.ref(STATISTICS).offer(RequestServed(call.visitor.id))
+        if operation.method == "GET" or operation.raw:
+            return await operation.serve(call)
+        return await _change(call, operation)
 
     return view
+
+
+async def _change(call: Call, operation: Operation) -> Response:
+    """Serve what changes something to its end, whether or not the client waits for it.
+
+    Nobody may drop out between a commit and the news of it. Where it is not known whether there was a
+    commit, whatever is remembered is read again.
+    """
+    if operation.body is not None or operation.form is not None:
+        await call.raw_body()
+    response: Response | None = None
+    with trio.CancelScope(shield=True):
+        try:
+            response = await operation.serve(call)
+        except StorageUnavailable:
+            await tell_changed(call.house)
+            raise
+    assert response is not None
+    return response
 
 
 def answer_error(error: Exception, asked: Request | Websocket) -> Response:

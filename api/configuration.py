@@ -2,6 +2,7 @@
 
 import difflib
 import ipaddress
+import json
 import math
 import tomllib
 import types
@@ -9,7 +10,9 @@ import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from motorpool.actors.outgoing import Mail
 from motorpool.api.settings import Setting, Settings
 
 __all__ = ["SettingsError", "describe", "load"]
@@ -203,6 +206,12 @@ def _problem(setting: Setting, value: Value) -> str:
                 ipaddress.ip_network(network, strict=False)
             except ValueError:
                 return f"has {network!r}, which is no network such as 10.0.0.0/8"
+    if setting.form == "url" and not _is_url(str(value)):
+        return "is no address such as https://fleet.example.org"
+    if setting.form == "service" and not _is_service(str(value)):
+        return "is no address such as https://sms.example.org/send, without a user name"
+    if setting.form == "mailbox" and not Mail.can_reach(str(value)):
+        return "is no mail address"
     if setting.form == "address":
         host, _, port = str(value).rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65535:
@@ -214,6 +223,24 @@ def _problem(setting: Setting, value: Value) -> str:
     ):
         return "is neither `embedded` nor a postgresql:// URL"
     return ""
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return (
+            parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
+        )
+    except ValueError:
+        return False
+
+
+def _is_service(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
 
 
 def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:
@@ -229,6 +256,13 @@ def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:
         raise SettingsError("MOTORPOOL_ADMIN_EMAIL and MOTORPOOL_ADMIN_PASSWORD need each other")
     if (settings.http.tls_certificate is None) != (settings.http.tls_key is None):
         raise SettingsError("[http] tls_certificate and [http] tls_key need each other")
+    if (settings.mail.host is None) != (settings.mail.address is None):
+        raise SettingsError("[mail] host and [mail] address need each other")
+    openid = settings.openid
+    if (openid.issuer is None) != (openid.client_id is None):
+        raise SettingsError("[openid] issuer and [openid] client_id need each other")
+    if openid.force and not openid.enabled:
+        raise SettingsError("[openid] force needs [openid] issuer and [openid] client_id")
     return settings
 
 
@@ -241,6 +275,7 @@ def _as_toml(value: Value) -> str:
         case tuple():
             return "[" + ", ".join(f'"{item}"' for item in value) + "]"
         case str() | Path():
-            return f'"{value}"'
+            # The escapes of JSON are TOML's too.
+            return json.dumps(str(value), ensure_ascii=False)
         case _:
             return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,8 @@
-"""The console's static files, read once from package data and served from memory."""
+"""The console's static files, read once from package data and served from memory.
+
+What lies in the override folder at the same path is served in their place, and whatever else lies there at
+its own path (open-details 19.5); never below /api.
+"""
 
 import gzip
 import hashlib
@@ -7,11 +11,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from quart import Response, request
+from quart.globals import request_ctx
 from quart_trio import QuartTrio
+from werkzeug.routing import PathConverter
 
 from motorpool.api.errors import NoSuch
+from motorpool.api.sending import send_file
 
 __all__ = ["install"]
 
@@ -42,19 +50,41 @@ class StaticFile:
     media_type: str
 
 
-def install(app: QuartTrio) -> None:
-    """Serve index.html at `/` and the other files under `/console/`."""
+class OutsideApi(PathConverter):
+    """Any path but those of the API, whose unknown ones are the API's to answer."""
+
+    regex = r"(?!api(?:/|$))[^/].*?"
+
+
+def install(app: QuartTrio, override: Path) -> None:
+    """Serve index.html at `/`, the other files under `/console/`, and those of the override folder.
+
+    A path that names no file, opened as a page, is a place inside the console: it gets the console.
+    """
     known = _files()
+    app.url_map.converters["outside_api"] = OutsideApi
 
     @app.get("/")
     async def console() -> Response:
-        return _serve(known["index.html"])
+        return await _overriding("index.html") or _serve(known["index.html"])
 
-    @app.get("/console/<path:name>")
-    async def console_file(name: str) -> Response:
-        if name not in known or name == "index.html":
-            raise NoSuch("no such file")
-        return _serve(known[name])
+    @app.get("/<outside_api:path>")
+    async def file(path: str) -> Response:
+        found = await _overriding(path)
+        if found is not None:
+            return found
+        name = path.removeprefix("console/")
+        if name != path and name in known and name != "index.html":
+            return _serve(known[name])
+        if "." not in path and "text/html" in request.headers.get("Accept", ""):
+            return await console()
+        raise NoSuch("no such file")
+
+    async def _overriding(path: str) -> Response | None:
+        if any(segment in {"", ".", ".."} for segment in path.split("/")):
+            return None
+        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
+        return await send_file(request_ctx.request, override, path, headers)
 
 
 @cache

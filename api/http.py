@@ -4,6 +4,7 @@ import contextlib
 import errno
 import logging
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +22,7 @@ from motorpool.api.listening import BoundStream, Door, encrypt
 from motorpool.api.settings import HttpSettings
 from motorpool.runtime import Actor, ChildSpec, Kind, System
 
-__all__ = ["HTTP", "HttpServer", "MadeApp", "http_spec"]
+__all__ = ["HTTP", "HttpServer", "MadeApp", "http_spec", "tls_context"]
 
 HTTP: Kind[None, None] = Kind("http")
 
@@ -76,7 +77,7 @@ class HttpServer(Actor[None]):
         doors = [Door(bound.dup(), places=places, stall_seconds=stall) for bound in self._sockets]
         config = hypercorn_config(self._settings)
         context = WorkerContext(None)
-        tls = config.create_ssl_context()
+        tls = tls_context(self._settings)
         listeners: list[trio.abc.Listener[Any]] = [
             door if tls is None else encrypt(door, tls) for door in doors
         ]
@@ -136,10 +137,34 @@ def hypercorn_config(settings: HttpSettings) -> Config:
     config.include_server_header = False
     config.accesslog = None
     config.errorlog = logging.getLogger("hypercorn.error")
+    # What bounds a client that stops reading (listening.py) sees sockets, not the streams inside HTTP/2.
+    config.alpn_protocols = ["http/1.1"]
     if settings.tls_certificate is not None and settings.tls_key is not None:
         config.certfile = str(settings.tls_certificate)
         config.keyfile = str(settings.tls_key)
     return config
+
+
+def tls_context(settings: HttpSettings) -> ssl.SSLContext | None:
+    """Read certificate and key; None where none are set. Raises OSError whose text says what is wrong."""
+    for name, path in (("tls_certificate", settings.tls_certificate), ("tls_key", settings.tls_key)):
+        try:
+            content = path.read_bytes() if path is not None else b""
+        except OSError as error:
+            raise OSError(error.errno, f"[http] {name}: {path} cannot be read: {error.strerror}") from None
+        if b"ENCRYPTED" in content:
+            # OpenSSL would ask the terminal for its password, and wait.
+            raise OSError(errno.EINVAL, f"[http] {name}: {path} is encrypted; the key must be plain")
+    try:
+        return hypercorn_config(settings).create_ssl_context()
+    except ssl.SSLError as error:
+        files = f"{settings.tls_certificate} and {settings.tls_key}"
+        wrong = (
+            "the key is not that of the certificate"
+            if error.reason == "KEY_VALUES_MISMATCH"
+            else f"they are no certificate and key in PEM ({error.reason or error})"
+        )
+        raise OSError(errno.EINVAL, f"[http] tls_certificate and tls_key: {files}: {wrong}") from None
 
 
 def http_spec(

@@ -46,5 +46,5 @@ def open_log(settings: LogSettings, stream: TextIO | None = None) -> None:
     output.setFormatter(JsonLines() if settings.format == "json" else TextLines())
     logging.basicConfig(level=settings.level.upper(), handlers=[output], force=True)
     # Statement texts and per-request lines of the libraries are not ours to repeat.
-    for name in ("hypercorn.error", "hypercorn.access", "httpx", "asyncio"):
+    for name in ("hypercorn.error", "hypercorn.access", "httpx", "httpcore", "asyncio"):
         logging.getLogger(name).setLevel(logging.WARNING)

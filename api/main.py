@@ -12,8 +12,10 @@ from pathlib import Path
 
 import trio
 
+from motorpool.api.backup import back_up, restore
 from motorpool.api.configuration import SettingsError, describe, load
 from motorpool.api.log import open_log
+from motorpool.api.reboot import start_again
 from motorpool.api.serve import StartFailed, edit_user, last_line, serve
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
@@ -64,6 +66,17 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     role.add_argument("--administrator", action="store_true", default=None, help="make an administrator")
     role.add_argument("--no-administrator", action="store_false", dest="administrator", help="take it away")
     verb.set_defaults(run=_edit_user)
+    verb = verbs.add_parser("backup", help="write all that a server knows to one file, while it runs or not")
+    _add_config(verb)
+    verb.add_argument("file", type=Path)
+    verb.add_argument("--demo", action="store_true", help="of the demonstration's data")
+    verb.set_defaults(run=_back_up)
+    verb = verbs.add_parser("restore", help="put a backup in the place of what is there")
+    _add_config(verb)
+    verb.add_argument("file", type=Path)
+    verb.add_argument("--demo", action="store_true", help="of the demonstration's data")
+    verb.add_argument("--force", action="store_true", help="even where there is something")
+    verb.set_defaults(run=_restore)
     return parser
 
 
@@ -90,14 +103,14 @@ def _serve(words: argparse.Namespace) -> int:
     settings = _settings(words)
     open_log(settings.log)
     try:
-        trio.run(partial(serve, settings, demo=words.demo, record=words.record))
+        again = trio.run(partial(serve, settings, demo=words.demo, record=words.record))
     except BaseExceptionGroup as group:
         expected, mistakes = group.split(StartFailed)
         if mistakes is not None:
             # Nobody foresaw it, so the log gets all of it; the last line is still one.
             logging.getLogger(__name__).critical("the server failed", exc_info=mistakes)
         return _fail(last_line(mistakes or expected or group), 1)
-    return 0
+    return start_again() if again else 0
 
 
 def _print_settings(words: argparse.Namespace) -> int:
@@ -117,6 +130,16 @@ def _edit_user(words: argparse.Namespace) -> int:
         password = asked
     done = trio.run(partial(edit_user, settings, words.email, password, words.administrator))
     print(done)
+    return 0
+
+
+def _back_up(words: argparse.Namespace) -> int:
+    print(trio.run(back_up, _settings(words), words.file))
+    return 0
+
+
+def _restore(words: argparse.Namespace) -> int:
+    print(trio.run(partial(restore, _settings(words), words.file, force=words.force)))
     return 0
 
 

@@ -10,8 +10,10 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import trio
@@ -20,15 +22,18 @@ from motorpool.actors.tree import FleetSettings, fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.demo import fleet_program_spec, keep_credentials, simulate_command
 from motorpool.api.house import House
-from motorpool.api.http import MadeApp, http_spec
+from motorpool.api.http import MadeApp, http_spec, tls_context
 from motorpool.api.listening import bind
+from motorpool.api.outgoing import make_outgoing
+from motorpool.api.password_resets import password_resets_spec
 from motorpool.api.passwords import Attempts, Passwords
+from motorpool.api.reboot import start_again
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
-from motorpool.runtime import Clock, System, SystemClock, open_system
-from motorpool.storage import server, tokens, users
+from motorpool.runtime import ChildSpec, Clock, System, SystemClock, open_system
+from motorpool.storage import dumps, server, tokens, users
 from motorpool.storage.database import Database, DatabaseSettings, open_database
-from motorpool.storage.errors import StorageError
+from motorpool.storage.errors import AlreadyRunning, StorageError
 from motorpool.storage.records import User
 
 __all__ = ["StartFailed", "edit_user", "last_line", "serve"]
@@ -46,20 +51,32 @@ class StartFailed(Exception):
     """The server cannot start or go on; the text is the process's last line."""
 
 
-async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> None:
-    """Run the server until SIGTERM or SIGINT. Raises StartFailed."""
-    stopping, up = trio.Event(), trio.Event()
+async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:
+    """Run the server until SIGTERM, SIGINT or a reboot; whether to start again. Raises StartFailed."""
+    life = Life()
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()
-        await nursery.start(_watch_signals, stopping, up, running)
+        await nursery.start(_watch_signals, life, running)
+        nursery.start_soon(_watch_reboot, life)
         with running:
-            await _run(settings, stopping, up, demo=demo, record=record)
+            await _run(settings, life, demo=demo, record=record)
         nursery.cancel_scope.cancel()
+    return life.again
 
 
-async def _run(
-    settings: Settings, stopping: trio.Event, up: trio.Event, *, demo: bool, record: Path | None
-) -> None:
+class Life:
+    """How far this run of the server is."""
+
+    def __init__(self) -> None:
+        self.up = trio.Event()
+        self.stopping = trio.Event()
+        self.reboot = trio.Event()
+        """Somebody asked for a new start over HTTP."""
+        self.again = False
+        """After the stop the program starts again."""
+
+
+async def _run(settings: Settings, life: Life, *, demo: bool, record: Path | None) -> None:
     _log.info("motorpool %s starts", program_version())
     raise_file_limit()
     clock = SystemClock()
@@ -75,6 +92,8 @@ async def _run(
             token_key = await tokens.signing_key(database, TOKEN_KEY, partial(secrets.token_bytes, 32))
             row = await server.fetch(database)
 
+            outgoing = make_outgoing(settings, clock)
+
             def make_app(system: System) -> MadeApp:
                 house = House(
                     system=system,
@@ -84,25 +103,35 @@ async def _run(
                     attempts=Attempts(settings.login, clock.monotonic),
                     token_key=token_key,
                     server=row,
+                    reboot=life.reboot,
+                    outgoing=outgoing,
                 )
                 return MadeApp(app=create_app(house), closing=house.closing)
 
-            services = [http_spec(make_app, sockets, settings.http)]
+            services: list[ChildSpec[Any]] = [
+                password_resets_spec(database, outgoing.mail, token_key, settings),
+                http_spec(make_app, sockets, settings.http),
+            ]
             address = _address(sockets)
             if demo:
                 command = simulate_command(address, settings.port.offset, settings.data / "login.json")
                 services.append(fleet_program_spec(command, os.environ))
             try:
-                tree = fleet_tree(database, fleet_settings(settings, record), services=tuple(services))
+                tree = fleet_tree(
+                    database,
+                    fleet_settings(settings, record),
+                    outgoing=outgoing,
+                    services=tuple(services),
+                )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
             async with open_system(tree, clock=clock):
                 # What lives as long as the server need not be looked at by every full collection.
                 gc.collect()
                 gc.freeze()
-                up.set()
+                life.up.set()
                 _announce(settings, address, login.email if login else "", login.password if login else "")
-                await stopping.wait()
+                await life.stopping.wait()
                 _log.info("stopping")
     except (StorageError, OSError) as error:
         raise StartFailed(last_line(error)) from error
@@ -118,28 +147,35 @@ async def _run(
 
 
 async def _watch_signals(
-    stopping: trio.Event,
-    up: trio.Event,
-    running: trio.CancelScope,
-    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    life: Life, running: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     """The first signal stops in order; a second one, or one during the start, cuts short."""
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for _ in signals:
-            if not stopping.is_set():
-                _cut_off_after(STOP_SECONDS)
-            if stopping.is_set() or not up.is_set():
+            life.again = False
+            if not life.stopping.is_set():
+                _cut_off_after(STOP_SECONDS, life)
+            if life.stopping.is_set() or not life.up.is_set():
                 running.cancel()
-            stopping.set()
+            life.stopping.set()
 
 
-def _cut_off_after(seconds: float) -> None:
-    """A last resort in a thread of its own: whatever hangs, the process ends."""
+async def _watch_reboot(life: Life) -> None:
+    await life.reboot.wait()
+    if not life.stopping.is_set():
+        _log.info("asked to start again")
+        life.again = True
+        _cut_off_after(STOP_SECONDS, life)
+        life.stopping.set()
+
+
+def _cut_off_after(seconds: float, life: Life) -> None:
+    """A last resort in a thread of its own: whatever hangs, the process ends, or begins anew."""
 
     def cut_off() -> None:
         _log.critical("the stop took longer than %g s and was cut off", seconds)
-        os._exit(1)
+        os._exit(start_again() if life.again else 1)
 
     timer = threading.Timer(seconds, cut_off)
     timer.daemon = True
@@ -180,6 +216,7 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
         linger_seconds=settings.video.linger_seconds,
         unrequested_media=settings.video.unrequested,
         position_retention_days=settings.positions.retention_days,
+        outbox_days=settings.outbox.give_up_days,
         record=record,
     )
 
@@ -197,28 +234,39 @@ async def _create_first(database: Database, passwords: Passwords, email: str, pa
 
 
 async def edit_user(settings: Settings, email: str, password: str | None, administrator: bool | None) -> str:
-    """Make or change a user from the shell; the result says what was done. Raises StartFailed."""
-    clock = SystemClock()
+    """Make or change a user from the shell, while a server works on the data or not; says what was done.
+
+    Raises StartFailed.
+    """
     try:
-        async with _database(settings, clock) as database:
-            hashed = await Passwords(settings.login).hash(password) if password else None
-            async with database.transaction() as transaction:
-                found = await users.by_email(transaction, email)
-                if found is None:
-                    if hashed is None:
-                        raise StartFailed(f"there is no user {email}; --password makes one")
-                    user = User(name=email, email=email.strip(), administrator=bool(administrator))
-                    made = await users.TABLE.insert(transaction, user)
-                    await users.set_password(transaction, made.id, hashed)
-                    return f"user {made.email} made" + (", administrator" if made.administrator else "")
-                if administrator is not None:
-                    changed = msgspec.structs.replace(found, administrator=administrator)
-                    await users.TABLE.update(transaction, changed)
-                if hashed is not None:
-                    await users.set_password(transaction, found.id, hashed)
-                return f"user {found.email} changed"
+        try:
+            return await _edit_user(settings, email, password, administrator)
+        except AlreadyRunning:
+            beside = replace(settings, database=dumps.running_url(settings.data))
+            return await _edit_user(beside, email, password, administrator)
     except StorageError as error:
         raise StartFailed(last_line(error)) from error
+
+
+async def _edit_user(settings: Settings, email: str, password: str | None, administrator: bool | None) -> str:
+    clock = SystemClock()
+    async with _database(settings, clock) as database:
+        hashed = await Passwords(settings.login).hash(password) if password else None
+        async with database.transaction() as transaction:
+            found = await users.by_email(transaction, email)
+            if found is None:
+                if hashed is None:
+                    raise StartFailed(f"there is no user {email}; --password makes one")
+                user = User(name=email, email=email.strip(), administrator=bool(administrator))
+                made = await users.TABLE.insert(transaction, user)
+                await users.set_password(transaction, made.id, hashed)
+                return f"user {made.email} made" + (", administrator" if made.administrator else "")
+            if administrator is not None:
+                changed = msgspec.structs.replace(found, administrator=administrator)
+                await users.TABLE.update(transaction, changed)
+            if hashed is not None:
+                await users.change_password(transaction, found.id, hashed, clock.now())
+            return f"user {found.email} changed"
 
 
 def raise_file_limit() -> None:
@@ -246,6 +294,8 @@ def last_line(error: BaseException) -> str:
 
 def _bind(settings: Settings) -> tuple[socket.socket, ...]:
     try:
+        # Only looked at: a wrong file is told before anything is started.
+        tls_context(settings.http)
         return bind(*settings.address)
     except OSError as error:
         raise StartFailed(last_line(error)) from None

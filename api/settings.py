@@ -6,14 +6,23 @@ stand at the top of the file. Inner layers never see these classes: they are han
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
+
+from motorpool.actors.outgoing.addresses import DEFAULT_FORMAT
+from motorpool.actors.outgoing.geocoders import PROVIDERS
+from motorpool.actors.outgoing.sms import SmsGateway
+from motorpool.actors.outgoing.smtp import Security
 
 __all__ = [
     "AdminSettings",
     "DeviceSettings",
+    "GeocoderSettings",
     "HttpSettings",
     "LogSettings",
     "LoginSettings",
+    "MailSettings",
+    "OpenIdSettings",
+    "OutboxSettings",
     "PortSettings",
     "PositionSettings",
     "PostgresSettings",
@@ -21,12 +30,15 @@ __all__ = [
     "RegisterSettings",
     "Setting",
     "Settings",
+    "ShareSettings",
+    "SmsSettings",
     "UserSettings",
     "VideoSettings",
     "WebhookSettings",
 ]
 
 T = TypeVar("T")
+SECURITIES: tuple[str, ...] = get_args(Security)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +51,7 @@ class Setting:
     most: float | None = None
     choices: tuple[str, ...] = ()
     form: str = ""
-    """A further check of the text: "address", "networks" or "database"."""
+    """A further check of the text: "address", "url", "service", "mailbox", "networks" or "database"."""
     secret: bool = False
     """The value is never printed, not even in an error."""
 
@@ -89,7 +101,10 @@ class PublicSettings:
         None, "Host that devices are told to send media to; unset: the address they reached us at."
     )
     url: str | None = setting(
-        None, "Address of the console as users type it (behind a proxy): `https://fleet.example.org`."
+        None,
+        "Address of the console as users type it: `https://fleet.example.org`. Links in mails and the OpenID"
+        " provider lead there.",
+        form="url",
     )
 
 
@@ -207,6 +222,132 @@ class UserSettings:
     expiration_days: float = setting(
         0.0, "A self-registered user expires after this; 0 is never.", unit="days", least=0
     )
+    reset_minutes: float = setting(
+        60.0, "A mailed link sets a new password for so long.", unit="min", least=1, most=10080
+    )
+    resets_per_account: int = setting(
+        3, "Such mails that one account gets within that time.", unit="mails", least=1
+    )
+    resets_per_address: int = setting(
+        20, "Such mails that one address may ask for within that time before 429.", unit="mails", least=1
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareSettings:
+    """What the guests of a shared device or group may do besides looking."""
+
+    commands: bool = setting(False, "Guests may send commands where who shared may.")
+    reports: bool = setting(False, "Guests see history and reports where who shared does.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenIdSettings:
+    """Logging in through an OpenID Connect provider; its redirect address is /api/session/openid/callback."""
+
+    issuer: str | None = setting(
+        None, "The provider's issuer address; the rest is read from its discovery document.", form="url"
+    )
+    client_id: str | None = setting(None, "What the provider knows this server by.")
+    client_secret: str | None = setting(None, "The secret that belongs to it.", secret=True)
+    force: bool = setting(False, "Switches passwords off: everybody logs in through the provider.")
+    allow_registration: bool = setting(
+        False, "Who is unknown becomes a user at his first login, although registration is closed."
+    )
+    scopes: tuple[str, ...] = setting(("openid", "profile", "email"), "What is asked of the provider.")
+    groups_claim: str = setting("groups", "The claim that holds a user's groups.")
+    admin_group: str | None = setting(None, "Who is in this group is an administrator.")
+    allow_group: str | None = setting(None, "Only who is in this group, or in `admin_group`, may log in.")
+    require_verified: bool = setting(
+        False, "Refuses who comes without `email_verified`; for providers where people type any address."
+    )
+
+    @property
+    def enabled(self) -> bool:
+        """A provider is configured."""
+        return self.issuer is not None and self.client_id is not None
+
+    @property
+    def forced(self) -> bool:
+        """And it is the only way."""
+        return self.enabled and self.force
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailSettings:
+    """The mail server that takes what the server sends."""
+
+    host: str | None = setting(None, "Host of the mail server; with `address` mail is sent.")
+    port: int = setting(
+        0, "Its port; 0: 465 with `tls`, 587 with `starttls`, 25 with `none`.", least=0, most=65535
+    )
+    security: str = setting(
+        "starttls",
+        "How the connection is secured; certificates are checked, also against SSL_CERT_FILE.",
+        choices=SECURITIES,
+    )
+    username: str | None = setting(None, "Whom the server logs in as; unset: without login.")
+    password: str | None = setting(None, "The password that belongs to it.", secret=True)
+    address: str | None = setting(None, "Sender of the mails: `fleet@example.org`.", form="mailbox")
+    name: str = setting("Motorpool", "Name shown beside the sender's address.")
+    seconds: float = setting(30.0, "Handing in one mail takes at most so long.", unit="s", least=1, most=300)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmsSettings:
+    """The gateway that takes text messages, one HTTP request for each."""
+
+    url: str | None = setting(
+        None,
+        "Address of the request; with it text messages are sent. It may hold {phone}, {message}, {id}.",
+        form="service",
+        secret=True,
+    )
+    method: str = setting("POST", "Method of the request.", choices=("POST", "PUT", "GET"))
+    headers: tuple[str, ...] = setting((), "Further header lines: `X-Api-Key: 123`.", secret=True)
+    authorization: str | None = setting(None, "Value of the Authorization header.", secret=True)
+    template: str = setting(
+        SmsGateway.template,
+        "Body of the request, but for GET: JSON, or a form such as `to={phone}&text={message}`.",
+    )
+    seconds: float = setting(10.0, "The gateway answers within this.", unit="s", least=1, most=60)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeocoderSettings:
+    """Who knows the addresses of places."""
+
+    type: str | None = setting(
+        None, "Kind of the geocoder; with it addresses are looked up.", choices=tuple(sorted(PROVIDERS))
+    )
+    url: str | None = setting(
+        None, "Address of a geocoder of your own; unset: the public one of that kind.", form="service"
+    )
+    key: str | None = setting(None, "The key it gave you.", secret=True)
+    language: str | None = setting(None, "Language of addresses: `de`; unset: the geocoder's choice.")
+    format: str = setting(
+        DEFAULT_FORMAT,
+        "Form of an address: %h house, %r road, %t settlement, %u suburb, %d district, %s state, %c country,"
+        " %p postcode, %f as the geocoder writes it.",
+    )
+    cache_size: int = setting(
+        10_000, "Addresses that are remembered.", unit="places", least=1, most=1_000_000
+    )
+    per_second: float = setting(
+        1.0, "Questions a second at most, as the public Nominatim demands; 0 is no limit.", least=0
+    )
+    seconds: float = setting(
+        10.0, "An address is found within this, waiting in line included.", unit="s", least=1, most=60
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutboxSettings:
+    """Mails and text messages that wait to go out."""
+
+    give_up_days: float = setting(
+        3.0, "What could not be sent for so long is given up.", unit="days", least=0.01, most=30
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,6 +427,12 @@ class Settings:
     http: HttpSettings = field(default_factory=HttpSettings)
     login: LoginSettings = field(default_factory=LoginSettings)
     users: UserSettings = field(default_factory=UserSettings)
+    share: ShareSettings = field(default_factory=ShareSettings)
+    openid: OpenIdSettings = field(default_factory=OpenIdSettings)
+    mail: MailSettings = field(default_factory=MailSettings)
+    sms: SmsSettings = field(default_factory=SmsSettings)
+    geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
+    outbox: OutboxSettings = field(default_factory=OutboxSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
     positions: PositionSettings = field(default_factory=PositionSettings)
     log: LogSettings = field(default_factory=LogSettings)
@@ -296,3 +443,16 @@ class Settings:
         """Host and port of `bind`."""
         host, _, port = self.bind.rpartition(":")
         return host.strip("[]"), int(port)
+
+    @property
+    def public_url(self) -> str:
+        """Where users find the server, without a slash at the end.
+
+        Never what a request says in its Host header: its sender could have mails point anywhere.
+        """
+        if self.public.url:
+            return self.public.url.rstrip("/")
+        host, port = self.address
+        host = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)  # noqa: S104 - compared, not bound
+        scheme = "https" if self.http.tls_certificate else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

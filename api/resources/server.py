@@ -78,6 +78,11 @@ async def _present(call: Call) -> Server:
             space = [found.free, found.total]
     return Server(
         **stored,
+        open_id_enabled=call.house.openid is not None,
+        open_id_force=call.house.settings.openid.forced,
+        email_enabled=call.house.outgoing.mail.enabled,
+        text_enabled=call.house.outgoing.sms.enabled,
+        geocoder_enabled=call.house.outgoing.geocoder is not None,
         new_server=call.visitor is None and not await users.any_exist(call.house.database),
         storage_space=space,
     )

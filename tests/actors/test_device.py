@@ -25,9 +25,11 @@ from motorpool.actors.uplink import (
     Disconnected,
     GetCommandTypes,
     Heard,
+    LatestForgotten,
     MediaUploaded,
     PositionReported,
     SendCommand,
+    SetAccumulators,
 )
 from motorpool.codecs.devices.jt808 import Jt808
 from motorpool.codecs.reports import CommandResult, MediaAddress, MediaFile, PositionReport
@@ -680,3 +682,53 @@ class TestMedia:
             await running.device(row).ask(GetCommandTypes())
             assert running.appended == []
         assert "a file of 2 bytes was not kept" in caplog.text
+
+
+class TestCorrections:
+    async def test_values_set_by_hand_are_stored_at_the_latest_place_and_counted_on(
+        self, make_device, house, time
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            await running.device(row).tell(said(fix(NOW - MINUTE, attributes={"hours": 5}), connection))
+            position = await running.device(row).ask(SetAccumulators(1000.0, None))
+            # A degree of latitude further: 111 km.
+            await running.device(row).tell(said(fix(NOW, latitude=2.0), connection))
+            await time.settle()
+            first, again, onward = running.positions
+            assert again is position
+            assert again.attributes == {**first.attributes, "totalDistance": 1000.0}
+            assert (again.fix_time, again.latitude, again.server_time) == (NOW - MINUTE, 1.0, NOW)
+            assert 112_000 < onward.attributes["totalDistance"] < 112_500
+
+    async def test_without_a_position_there_is_nothing_to_set(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            assert await running.device(row).ask(SetAccumulators(1.0, 2.0)) is None
+            assert running.appended == []
+
+    async def test_after_a_deletion_the_newest_that_remains_is_counted_on_from(
+        self, database, make_device, house, time
+    ):
+        row = await make_device()
+        kept = Position(
+            id=5,
+            device_id=row.id,
+            server_time=NOW - MINUTE,
+            device_time=NOW - MINUTE,
+            fix_time=NOW - MINUTE,
+            latitude=1.0,
+            longitude=2.0,
+            attributes={"totalDistance": 7000.0},
+        )
+        await positions.store(database, [positions.pack_row(kept)], [5])
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            # A jump to nowhere, which somebody deletes afterwards.
+            await running.device(row).tell(said(fix(NOW, latitude=50.0), connection))
+            await running.device(row).tell(LatestForgotten())
+            await time.settle()
+            await running.device(row).tell(said(fix(NOW, latitude=1.0), connection))
+            await time.settle()
+            assert running.positions[-1].attributes["totalDistance"] == 7000.0

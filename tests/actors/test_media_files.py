@@ -3,8 +3,10 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from motorpool.actors.media_files import save_media
+from motorpool.actors.media_files import folder_name, save_image, save_media
 from motorpool.codecs.reports import MediaFile
 
 NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)
@@ -39,3 +41,40 @@ async def test_a_full_disk_leaves_no_half_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         await save_media(tmp_path, "1", MediaFile("image", "jpg", b"x"), NOON)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("unique_id", "expected"),
+    [
+        ("13912345678", "13912345678"),
+        ("Van 7 (ü)", "Van 7 (ü)"),
+        ("a/b", "a%2Fb"),
+        ("a_b", "a_b"),
+        ("a%2Fb", "a%252Fb"),
+        ("..", "%2E."),
+        (".x", "%2Ex"),
+        ("a\\b\0", "a%5Cb%00"),
+    ],
+)
+def test_an_identity_reads_like_its_folder(unique_id, expected):
+    assert folder_name(unique_id) == expected
+
+
+@given(one=st.text(max_size=140), other=st.text(max_size=140))
+def test_no_two_identities_share_a_folder_and_each_is_one_plain_name(one, other):
+    name = folder_name(one)
+    assert (name == folder_name(other)) == (one == other)
+    assert name not in {"", ".", ".."}
+    assert not set(name) & set("/\\\0")
+    assert not name.startswith(".")
+    assert len(name.encode("utf-8", "surrogatepass")) <= 255
+
+
+async def test_a_devices_own_picture_is_the_last_one_given(tmp_path):
+    await save_media(tmp_path, "1", MediaFile("image", "jpg", b"photo"), NOON)
+    assert await save_image(tmp_path, "1", "jpg", b"one") == "device.jpg"
+    assert await save_image(tmp_path, "1", "png", b"two") == "device.png"
+    kept = sorted(path.name for path in (tmp_path / "1").iterdir())
+    assert len(kept) == 2
+    assert kept[1] == "device.png"
+    assert (tmp_path / "1" / "device.png").read_bytes() == b"two"

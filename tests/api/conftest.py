@@ -17,6 +17,8 @@ from motorpool.api.app import create_app
 from motorpool.api.house import House
 from motorpool.api.http import MadeApp, http_spec
 from motorpool.api.listening import bind
+from motorpool.api.outgoing import make_outgoing
+from motorpool.api.password_resets import password_resets_spec
 from motorpool.api.passwords import Attempts, Passwords
 from motorpool.api.settings import LoginSettings, Settings
 from motorpool.runtime import System, open_system
@@ -140,13 +142,17 @@ class Served:
 @asynccontextmanager
 async def start(database: Database, *, listen: bool = False, **settings: Any) -> AsyncIterator[Served]:
     """Run a server on the database; with `listen` on a real socket too."""
-    chosen = Settings(login=CHEAP_LOGIN, **settings)
+    chosen = Settings(**{"login": CHEAP_LOGIN, **settings})
     clock = TestClock(NOON)
     key = await tokens.signing_key(database, "session tokens", lambda: bytes(32))
     row = await server.fetch(database)
     houses: list[House] = []
+    apps: list[Any] = []
 
     def make_app(system: System) -> MadeApp:
+        if houses:
+            # The socket and the test client are served by one application.
+            return MadeApp(app=apps[0], closing=houses[0].closing)
         house = House(
             system=system,
             database=database,
@@ -155,17 +161,20 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
             attempts=Attempts(chosen.login, clock.monotonic),
             token_key=key,
             server=row,
+            outgoing=outgoing,
         )
         houses.append(house)
-        return MadeApp(app=create_app(house), closing=house.closing)
+        apps.append(create_app(house))
+        return MadeApp(app=apps[0], closing=house.closing)
 
+    outgoing = make_outgoing(chosen, clock)
     sockets = bind("127.0.0.1", 0) if listen else ()
-    services = (http_spec(make_app, sockets, chosen.http),) if listen else ()
+    resets = password_resets_spec(database, outgoing.mail, key, chosen)
+    services = (resets, *((http_spec(make_app, sockets, chosen.http),) if listen else ()))
     try:
-        tree = fleet_tree(database, FleetSettings(protocols=()), services=services)
+        tree = fleet_tree(database, FleetSettings(protocols=()), outgoing=outgoing, services=services)
         async with open_system(tree, clock=clock) as system:
             app = make_app(system).app
-            # Both applications, the socket's and the test client's, share what login remembers.
             served = Served(houses[0], app, clock, sockets[0].getsockname()[1] if sockets else 0)
             first = served.client()
             made = await first.post(

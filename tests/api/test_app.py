@@ -68,7 +68,7 @@ async def test_while_the_database_is_away_calls_are_503_with_retry_after_and_hea
     async def away(*_: object) -> None:
         raise StorageUnavailable("the server is restarting")
 
-    monkeypatch.setattr(type(served.house.database), "fetch_row", away)
+    monkeypatch.setattr(type(served.house.database), "fetch", away)
     monkeypatch.setattr(type(served.house.database), "check", away)
     answer = await served.admin.get("/devices")
     assert answer.status == 503

@@ -96,6 +96,14 @@ def test_the_environment_wins_over_the_file(tmp_path):
         ("http = 5", "http is no setting"),
         ("[admin]\nemail = 'a@b'", "MOTORPOOL_ADMIN_EMAIL and MOTORPOOL_ADMIN_PASSWORD need each other"),
         ("[http]\ntls_key = 'k'", "[http] tls_certificate and [http] tls_key need each other"),
+        (
+            "[public]\nurl = 'fleet.example.org'",
+            "[public] url: 'fleet.example.org' is no address such as https",
+        ),
+        ("[public]\nurl = 'http://[::1'", "[public] url: 'http://[::1' is no address such as https"),
+        ("[openid]\nissuer = 'https://x/?a=1'\nclient_id = 'm'", "[openid] issuer: 'https://x/?a=1' is no"),
+        ("[openid]\nclient_id = 'm'", "[openid] issuer and [openid] client_id need each other"),
+        ("[openid]\nforce = true", "[openid] force needs [openid] issuer and [openid] client_id"),
         ("[[", "not valid TOML"),
     ],
 )

@@ -8,9 +8,9 @@ from motorpool.api.console_files import install
 
 
 @pytest.fixture
-def client():
+def client(tmp_path):
     app = QuartTrio(__name__, static_folder=None)
-    install(app)
+    install(app, tmp_path / "override")
     return app.test_client()
 
 

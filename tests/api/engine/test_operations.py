@@ -1,5 +1,6 @@
 from quart import Response
 
+from motorpool.api.engine.openapi import describe
 from motorpool.api.engine.operations import Operations
 
 
@@ -20,3 +21,19 @@ def test_a_declaration_says_how_it_is_routed_and_described():
     assert (declared.name, declared.summary, declared.tag) == ("get_thing", "Fetch a thing", "things")
     assert declared.answers[200].shape == list[int]
     assert not declared.public
+
+
+def test_a_path_may_end_in_all_that_follows_and_a_body_may_be_plain_bytes():
+    operations = Operations("things")
+
+    @operations.operation("POST", "/things/file/{path:path}", raw=("image/png", "*/*"))
+    async def put_thing(call) -> Response:
+        """Keep a thing."""
+
+    (declared,) = operations
+    assert declared.rule == "/api/things/file/<path:path>"
+    assert declared.plain_path == "/things/file/{path}"
+    assert declared.path_parameters == (("path", str),)
+    described = describe(operations, version="1")["paths"]["/things/file/{path}"]["post"]
+    assert described["requestBody"] == {"required": True, "content": {"image/png": {}, "*/*": {}}}
+    assert {"400", "401", "404", "413"} <= set(described["responses"])

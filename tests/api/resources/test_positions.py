@@ -1,5 +1,9 @@
+import json
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
+
+import trio
+import trio_websocket
 
 from motorpool.api.settings import PositionSettings
 
@@ -149,3 +153,49 @@ async def test_the_readonly_delete_no_positions(served):
     span = f"/positions?deviceId={number}&from=2026-05-01T12:01:00Z&to=2026-05-01T13:00:00Z"
     assert (await ann.delete(span)).status == 400
     assert (await served.admin.delete(f"/positions?deviceId={number}")).status == 400
+
+
+async def test_open_sockets_learn_which_position_is_the_latest_again(starting):
+    async with starting(listen=True) as served:
+        number = await served.device(served.admin, "1")
+        driven = await drive(served, number, 3)
+        headers = [("Cookie", f"JSESSIONID={served.cookie(served.admin)}")]
+        url = f"ws://127.0.0.1:{served.port}/api/socket"
+        with trio.fail_after(20):
+            async with trio_websocket.open_websocket_url(url, extra_headers=headers) as socket:
+                (first,) = json.loads(await socket.get_message())["positions"]
+                assert first["id"] == driven[2].id
+                assert (await served.admin.delete(f"/positions/{driven[2].id}")).status == 204
+                told = {}
+                while not {"positions", "devices"} <= set(told):
+                    told |= json.loads(await socket.get_message())
+        assert [position["id"] for position in told["positions"]] == [driven[1].id]
+        assert [device["positionId"] for device in told["devices"]] == [driven[1].id]
+
+
+async def test_when_all_are_deleted_there_is_no_latest_and_what_comes_next_is(served):
+    number = await served.device(served.admin, "1")
+    await drive(served, number)
+    span = f"/positions?deviceId={number}&from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
+    assert (await served.admin.delete(span)).status == 204
+    assert ids(await served.admin.get("/positions")) == []
+    assert (await served.admin.get(f"/devices/{number}")).json()["positionId"] == 0
+    # An earlier place than those that are gone is the latest now.
+    (early,) = await served.report(served.position(number, NOON - timedelta(hours=5)))
+    assert ids(await served.admin.get("/positions")) == [early.id]
+
+
+async def test_a_delete_is_noted_and_one_without_a_span_or_of_nothing_is_refused(served):
+    number = await served.device(served.admin, "1")
+    driven = await drive(served, number)
+    assert (await served.admin.delete("/positions/999999")).status == 404
+    for query in ("", f"?deviceId={number}&from=2026-05-01T00:00:00Z", "?from=x&to=y&deviceId=1"):
+        assert (await served.admin.delete(f"/positions{query}")).status == 400
+    assert (await served.client().delete(f"/positions/{driven[0].id}")).status == 401
+    assert (await served.admin.delete(f"/positions/{driven[0].id}")).status == 204
+    audit = (await served.admin.get("/audit?from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z")).json()
+    assert (audit[-1]["actionType"], audit[-1]["objectType"], audit[-1]["objectId"]) == (
+        "remove",
+        "position",
+        driven[0].id,
+    )

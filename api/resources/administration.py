@@ -1,0 +1,71 @@
+"""What administrators look into and set off: what is in memory, and a new start (open-details 19.4)."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import trio
+from quart import Response
+
+from motorpool.actors.directory import DIRECTORY, GetSizes
+from motorpool.api.answers import as_text
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.house import House
+from motorpool.api.json import format_time
+from motorpool.api.version import program_version
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("server")
+
+TEXT = {200: Content(media_type="text/plain")}
+
+
+@OPERATIONS.operation("GET", "/server/cache", answers=TEXT, refusals=(400,))
+async def get_cache(call: Call) -> Response:
+    """What the server has in memory, for people; for administrators."""
+    call.caller.require_administrator()
+    sizes = await call.house.system.ref(DIRECTORY).ask(GetSizes())
+    resident = await trio.to_thread.run_sync(_resident_bytes)
+    lines = [
+        f"motorpool {program_version()}, running since {format_time(call.house.started)}",
+        f"memory: {resident / 1e6:.0f} MB",
+        f"database: {call.house.database!r}",
+        f"rows of devices: {len(call.house.devices)}",
+        *(f"{name}: {size}" for name, size in sizes.items()),
+        *_actors(call.house),
+    ]
+    return as_text("\n".join(lines) + "\n")
+
+
+def _actors(house: House) -> Iterator[str]:
+    yield ""
+    yield f"{'actors':24}{'alive':>8}{'waiting':>9}{'handled':>12}{'restarts':>10}{'given up':>10}"
+    for kind in house.system.totals():
+        yield (
+            f"{kind.kind:24}{kind.alive:>8}{kind.depth:>9}{kind.handled:>12}"
+            f"{kind.restarts:>10}{kind.given_up:>10}"
+        )
+    yield ""
+    yield f"{'topics':24}{'readers':>8}{'published':>12}{'lost':>9}{'dropped':>9}"
+    for topic in house.system.topics():
+        yield f"{topic.name:24}{topic.subscriptions:>8}{topic.published:>12}{topic.lost:>9}{topic.dropped:>9}"
+
+
+def _resident_bytes() -> int:
+    with suppress(OSError):
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
+    return 0
+
+
+@OPERATIONS.operation("POST", "/server/reboot", answers=TEXT, refusals=(400,))
+async def reboot_server(call: Call) -> Response:
+    """Stop in order and start again; for administrators."""
+    call.caller.require_administrator()
+    await note(call, call.house.database, "reboot", "server", call.house.server.id)
+    # The stop lets requests under way end: this answer goes out first.
+    call.house.reboot.set()
+    return as_text("the server starts again")

@@ -1,0 +1,24 @@
+"""Events by their id (open-details 12)."""
+
+from quart import Response
+
+from motorpool.api.access import may_see_device
+from motorpool.api.answers import as_json
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Operations
+from motorpool.api.errors import NoSuch
+from motorpool.storage import events
+from motorpool.storage.records import Event
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("events")
+
+
+@OPERATIONS.operation("GET", "/events/{id}", answer=Event)
+async def get_event(call: Call) -> Response:
+    """Fetch an event."""
+    found = await events.TABLE.fetch(call.house.database, call.id)
+    if found is None or not await may_see_device(call, found.device_id):
+        raise NoSuch("no such event")
+    return as_json(found)

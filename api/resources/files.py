@@ -1,0 +1,109 @@
+"""Files that an administrator puts in front of the console's (open-details 19.5)."""
+
+import errno
+import os
+import secrets
+from functools import partial
+from pathlib import Path
+
+import trio
+from quart import Response
+
+from motorpool.api.answers import as_text
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.errors import BadRequest, TooLarge, Unavailable
+
+__all__ = ["OPERATIONS", "OVERRIDE"]
+
+OPERATIONS = Operations("server")
+
+OVERRIDE = "override"
+"""Folder below the data folder; api/console_files.py serves it."""
+PARTS = "uploads"
+"""Folder below the data folder where a file grows until it is whole."""
+
+PATH_BYTES = 1000
+NAME_BYTES = 200
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/server/file/{path:path}",
+    raw=("application/octet-stream", "*/*"),
+    answers={200: Content(media_type="text/plain", text="Kept")},
+)
+async def save_file(call: Call) -> Response:
+    """Keep a file that is served at this path in place of the console's; for administrators."""
+    call.caller.require_administrator()
+    path = check_path(call.path["path"])
+    data = call.house.settings.data
+    part = data / PARTS / f"{secrets.token_hex(8)}.part"
+    try:
+        try:
+            await _receive(call, part)
+            with trio.CancelScope(shield=True):
+                await note(call, call.house.database, "upload", "file", attributes={"path": path})
+                await trio.to_thread.run_sync(_put, data / OVERRIDE, path, part)
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(partial(part.unlink, missing_ok=True))
+    except OSError as error:
+        raise Unavailable(f"the file cannot be kept: {error.strerror or error}") from error
+    return as_text("")
+
+
+def check_path(path: str) -> str:
+    """Return the path where it is plain; BadRequest otherwise."""
+    segments = path.split("/")
+    for segment in segments:
+        if segment in {"", ".", ".."}:
+            raise BadRequest("path: must not hold empty or dotted segments")
+        if "\\" in segment or not segment.isprintable():
+            raise BadRequest("path: must not hold backslashes or control characters")
+        if len(segment.encode(errors="replace")) > NAME_BYTES:
+            raise BadRequest("path: has a name that is too long")
+    if len(path.encode(errors="replace")) > PATH_BYTES:
+        raise BadRequest("path: is too long")
+    if segments[0].lower() == "api":
+        raise BadRequest("path: nothing below api/ is ever served from a file")
+    return path
+
+
+async def _receive(call: Call, part: Path) -> None:
+    """Write the body to a file as it comes; 413 past the limit, 400 where it takes too long."""
+    settings = call.house.settings.http
+    await trio.to_thread.run_sync(partial(part.parent.mkdir, parents=True, exist_ok=True))
+    size = 0
+    with trio.move_on_after(settings.body_seconds) as patience:
+        async with await trio.open_file(part, "xb") as file:
+            async for piece in call.request.body:
+                size += len(piece)
+                if size > settings.body_bytes:
+                    raise TooLarge("the body is too large", Connection="close")
+                await file.write(piece)
+            await file.flush()
+            await trio.to_thread.run_sync(os.fsync, file.fileno())
+    if patience.cancelled_caught:
+        raise BadRequest("the body did not arrive in time", Connection="close")
+
+
+def _put(root: Path, path: str, part: Path) -> None:
+    """Move the file to its place, through no link on the way; in a thread."""
+    place = root
+    root.mkdir(parents=True, exist_ok=True)
+    for segment in path.split("/")[:-1]:
+        place /= segment
+        if place.is_symlink():
+            raise BadRequest("path: leads through a link")
+        try:
+            place.mkdir(exist_ok=True)
+        except FileExistsError:
+            raise BadRequest(f"path: {segment} is a file already") from None
+    try:
+        part.replace(root / path)
+    except OSError as error:
+        if error.errno in {errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST}:
+            raise BadRequest("path: is a folder already") from None
+        raise

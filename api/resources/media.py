@@ -1,0 +1,94 @@
+"""Files of devices, and a device's own picture (decisions 14, open-details 7.2 and 19.5)."""
+
+from quart import Response
+
+from motorpool.actors.media_files import folder_name, save_image
+from motorpool.api.access import may_see_device, require_device
+from motorpool.api.answers import as_text
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.sending import media_type, send_file
+from motorpool.storage import devices
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("devices")
+
+IMAGE_BYTES = 500_000
+IMAGES = {
+    "image/jpeg": ("jpg", (b"\xff\xd8\xff",)),
+    "image/png": ("png", (b"\x89PNG\r\n\x1a\n",)),
+    "image/gif": ("gif", (b"GIF87a", b"GIF89a")),
+    "image/webp": ("webp", (b"RIFF",)),
+}
+"""Ending and first bytes."""
+
+HEADERS = {
+    # Names are used once; but a device's own picture may be replaced at any time.
+    "Cache-Control": "private, no-cache",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+}
+
+
+@OPERATIONS.operation(
+    "GET",
+    "/media/{uniqueId:text}/{file:text}",
+    answers={
+        200: Content(media_type="*/*", text="The file"),
+        206: Content(media_type="*/*", text="The part of it that was asked for"),
+        304: Content(media_type="", text="It is what the client has"),
+        416: Content(media_type="", text="The file has no such part"),
+    },
+)
+async def get_media(call: Call) -> Response:
+    """A file of a device: what it uploaded, or its picture."""
+    unique_id, name = call.path["uniqueId"], call.path["file"]
+    # What begins with a dot is being written.
+    if "\0" in unique_id + name or name.startswith("."):
+        raise NoSuch("no such file")
+    found = await devices.ids_by_unique_ids(call.house.database, (unique_id,))
+    if not found or not await may_see_device(call, found[0]):
+        raise NoSuch("no such file")
+    headers = dict(HEADERS)
+    kind = media_type(name)
+    if not kind.startswith(("image/", "video/", "audio/")) or kind == "image/svg+xml":
+        headers["Content-Disposition"] = "attachment"
+    home = call.house.settings.data / "media" / folder_name(unique_id)
+    response = await send_file(call.request, home, name, headers)
+    if response is None:
+        raise NoSuch("no such file")
+    return response
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/devices/{id}/image",
+    raw=tuple(IMAGES),
+    answers={200: Content(media_type="text/plain", text="The file's name, for attributes.deviceImage")},
+)
+async def save_device_image(call: Call) -> Response:
+    """Keep a picture of a device: JPEG, PNG, GIF or WebP of at most 500,000 bytes."""
+    call.caller.require_device_writes()
+    await require_device(call, call.id)
+    kind = (call.request.mimetype or "").lower()
+    if kind not in IMAGES:
+        raise BadRequest("the picture must be JPEG, PNG, GIF or WebP, by its Content-Type")
+    if (call.request.content_length or 0) > IMAGE_BYTES:
+        raise BadRequest(f"the picture is larger than {IMAGE_BYTES} bytes")
+    content = await call.raw_body()
+    if len(content) > IMAGE_BYTES:
+        raise BadRequest(f"the picture is larger than {IMAGE_BYTES} bytes")
+    extension, beginnings = IMAGES[kind]
+    if not content.startswith(beginnings) or (extension == "webp" and content[8:12] != b"WEBP"):
+        raise BadRequest(f"the picture is not {kind}")
+    device = await devices.TABLE.fetch(call.house.database, call.id)
+    if device is None:
+        raise NoSuch("no such device")
+    await note(call, call.house.database, "upload", "device", call.id)
+    try:
+        name = await save_image(call.house.settings.data / "media", device.unique_id, extension, content)
+    except OSError as error:
+        raise Unavailable(f"the picture cannot be kept: {error.strerror}") from error
+    return as_text(name)

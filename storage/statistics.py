@@ -1,0 +1,88 @@
+"""What the server did each day: one row a day, and who was counted in it."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+
+from motorpool.storage.queries import Queries, Row
+from motorpool.storage.records import Statistics
+
+__all__ = ["COUNTS", "between", "counts_of", "forget_before", "save"]
+
+COUNTS = (
+    "requests",
+    "messages_received",
+    "messages_stored",
+    "mail_sent",
+    "sms_sent",
+    "geocoder_requests",
+    "geolocation_requests",
+)
+"""The columns that are mere sums."""
+
+_COLUMNS = f"id, capture_time, active_users, active_devices, {', '.join(COUNTS)}, protocols, attributes"
+_SAVE = f"""
+    with found as (
+        select (select count(*) from statistics_users where day = $1) as users,
+            (select count(distinct device_id) from statistics_devices where day = $1) as devices,
+            (select jsonb_object_agg(protocol, devices) from (select protocol, count(*) as devices
+                from statistics_devices where day = $1 group by protocol) as of_protocol) as protocols
+    )
+    insert into statistics (day, capture_time, active_users, active_devices, protocols, {", ".join(COUNTS)})
+    select $1, $2, users, devices, protocols, {", ".join(f"${n}" for n in range(3, 3 + len(COUNTS)))}
+    from found
+    on conflict (day) do update set capture_time = excluded.capture_time,
+        active_users = excluded.active_users, active_devices = excluded.active_devices,
+        protocols = excluded.protocols, {", ".join(f"{name} = excluded.{name}" for name in COUNTS)}
+"""  # noqa: S608 - names of our own
+
+
+async def save(
+    q: Queries,
+    day: date,
+    captured: datetime,
+    counts: Mapping[str, int],
+    users: Iterable[int],
+    devices: Iterable[tuple[int, str]],
+) -> None:
+    """Replace a day's sums and add to its users and devices (with their protocols); in one transaction."""
+    seen = list(devices)
+    async with q.transaction() as transaction:
+        await transaction.execute(
+            "insert into statistics_users select $1, unnest($2::bigint[]) on conflict do nothing",
+            day,
+            list(users),
+        )
+        await transaction.execute(
+            "insert into statistics_devices select $1, given.* from unnest($2::bigint[], $3::text[]) as given"
+            " on conflict do nothing",
+            day,
+            [device_id for device_id, _ in seen],
+            [protocol for _, protocol in seen],
+        )
+        await transaction.execute(_SAVE, day, captured, *(counts[name] for name in COUNTS))
+
+
+async def counts_of(q: Queries, day: date) -> dict[str, int]:
+    """Return the sums that are saved of a day; zeros where there are none."""
+    row = await q.fetch_row(f"select {', '.join(COUNTS)} from statistics where day = $1", day)  # noqa: S608 - names of our own
+    return {name: row[name] if row is not None else 0 for name in COUNTS}
+
+
+async def forget_before(q: Queries, day: date) -> None:
+    """Forget who was counted in earlier days; their sums stay."""
+    await q.execute("delete from statistics_users where day < $1", day)
+    await q.execute("delete from statistics_devices where day < $1", day)
+
+
+async def between(q: Queries, start: datetime, end: datetime) -> list[Statistics]:
+    """Return the days last captured in a span, both ends included, in order."""
+    rows = await q.fetch(
+        f"select {_COLUMNS} from statistics where capture_time between $1 and $2 order by capture_time",  # noqa: S608 - names of our own
+        start,
+        end,
+    )
+    return [_made(row) for row in rows]
+
+
+def _made(row: Row) -> Statistics:
+    return Statistics(**dict(row.items()))

@@ -1,0 +1,47 @@
+from datetime import timedelta
+
+from motorpool.storage import audit
+from motorpool.storage.records import AuditAction
+
+SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-03T00:00:00Z"
+
+
+async def test_what_was_done_is_told_in_order_with_who_and_from_where(served):
+    number = await served.device(served.admin, "1")
+    answer = await served.admin.get(f"/audit?{SPAN}")
+    assert answer.status == 200
+    created = answer.json()[-1]
+    assert created == {
+        "id": created["id"],
+        "actionTime": created["actionTime"],
+        "address": "127.0.0.1",
+        "userId": served.admin_id,
+        "userEmail": "admin@example.org",
+        "actionType": "create",
+        "objectType": "device",
+        "objectId": number,
+        "attributes": {},
+    }
+    assert created["actionTime"].startswith("2026-05-01T12:00:0")
+    times = [action["actionTime"] for action in answer.json()]
+    assert times == sorted(times)
+
+
+async def test_a_long_log_comes_whole_though_many_acts_have_one_time(served, database):
+    start = served.clock.now() + timedelta(hours=1)
+    for number in range(2300):
+        action = AuditAction(
+            action_time=start + timedelta(seconds=number // 700), action_type="edit", object_id=number
+        )
+        await audit.note(database, action)
+    answer = await served.admin.get(f"/audit?from={(start.isoformat()[:19])}Z&to=2026-05-03T00:00:00Z")
+    told = [action["objectId"] for action in answer.json() if action["actionType"] == "edit"]
+    assert told == list(range(2300))
+
+
+async def test_the_log_is_for_administrators_and_needs_a_span(served):
+    ann = await served.user("ann")
+    assert (await ann.get(f"/audit?{SPAN}")).status == 401
+    assert (await served.client().get(f"/audit?{SPAN}")).status == 401
+    for query in ("", "?from=2026-05-01T00:00:00Z", "?to=2026-05-01T00:00:00Z", "?from=x&to=y"):
+        assert (await served.admin.get(f"/audit{query}")).status == 400
