@@ -1,4 +1,4 @@
-"""What the server is measured beside: a bare echo server, and the ffmpeg program (decisions 34)."""
+"""What the server is measured beside: bare servers, and the ffmpeg program (decisions 34)."""
 
 import contextlib
 import os
@@ -15,14 +15,30 @@ from motorpool.bench.options import BenchError
 @contextlib.contextmanager
 def run_echo() -> Iterator[tuple[int, int]]:
     """Start the echo server in a process of its own; gives its port and process id."""
+    with _run("echo") as told:
+        yield told
+
+
+@contextlib.contextmanager
+def run_bare(body: bytes) -> Iterator[tuple[int, int]]:
+    """Start a bare Quart-Trio server that answers everything with these bytes; gives port and process id."""
+    with tempfile.NamedTemporaryFile(prefix="motorpool-bench-") as file:
+        file.write(body)
+        file.flush()
+        with _run("bare", file.name) as told:
+            yield told
+
+
+@contextlib.contextmanager
+def _run(name: str, *arguments: str) -> Iterator[tuple[int, int]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "motorpool.bench.load.echo"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", f"motorpool.bench.load.{name}", *arguments], stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
-            raise BenchError("the echo server did not start")
+            raise BenchError(f"the {name} server did not start")
         yield int(line), process.pid
     finally:
         process.kill()

@@ -71,6 +71,34 @@ class ReaderLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Where the segments are kept until they are checked."""
 
 
+class RequestLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What `bench.load.requests` shall do; the line on its standard input."""
+
+    host: str
+    port: int
+    messages: tuple[str, ...]
+    """Whole HTTP/1.1 requests as text, sent in turn; each is answered with a Content-Length."""
+    rate: float
+    """Requests a second, sent when they are due whether or not others were answered."""
+    seconds: float
+    warm_seconds: float = 1.0
+
+
+class RequestResult(msgspec.Struct, frozen=True, kw_only=True, tag="requests"):
+    """What came of a RequestLoad, counted from when each request was due."""
+
+    seconds: float
+    answers: int
+    failures: int
+    """Answers with a status other than 200, and requests that were never answered."""
+    body_bytes: int
+    """Of the last answer."""
+    p50_ms: float
+    p99_ms: float
+    worst_ms: float
+    cpu_share: float
+
+
 class Streaming(msgspec.Struct, frozen=True, tag="streaming"):
     """How many cameras are filming now."""
 
@@ -110,4 +138,5 @@ class ReaderResult(msgspec.Struct, frozen=True, kw_only=True, tag="readers"):
     cpu_share: float
 
 
-Told = Mark | TerminalResult | Streaming | CameraResult | ReaderResult
+Told = Mark | TerminalResult | RequestResult | Streaming | CameraResult | ReaderResult
+Load = TerminalLoad | RequestLoad | CameraLoad | ReaderLoad

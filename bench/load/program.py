@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from motorpool.bench.load.plan import CameraLoad, ReaderLoad, TerminalLoad, Told
+from motorpool.bench.load.plan import Load, Told
 
 T = TypeVar("T", bound=Told)
 
@@ -80,7 +80,7 @@ class LoadProgram:
 
 
 @contextlib.contextmanager
-def run_program(name: str, load: TerminalLoad | CameraLoad | ReaderLoad) -> Iterator[LoadProgram]:
+def run_program(name: str, load: Load) -> Iterator[LoadProgram]:
     """Start `motorpool.bench.load.<name>`; it is killed at the end of the block.
 
     Raises:

@@ -1,0 +1,219 @@
+"""What a request costs beside a bare route that returns the same bytes, and how long it takes under load."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import msgspec
+
+from motorpool.bench import machine
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult, TerminalLoad, TerminalResult
+from motorpool.bench.load.program import LoadFailed, run_program
+from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.references import run_bare
+from motorpool.bench.server import Server, run_server
+
+NAME = "api"
+TITLE = "HTTP calls: server CPU beside a bare Quart-Trio route, latency while positions come in, long lists"
+STEPS = 6
+ROUNDS = 2
+"""Ours and the bare route in turn, so that a machine that slows down slows both."""
+DEVICES = 100_000
+"""In the list whose memory is measured."""
+POSITIONS_RATE = 2000.0
+BESIDE_RATE = 50.0
+PATIENCE_SECONDS = 120.0
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One call that is compared."""
+
+    title: str
+    method: str
+    path: str
+    rate: float
+    most: float
+    """Times the CPU of the bare route."""
+    body: bytes = b""
+
+
+def run(options: Options, report: Report, step: Step) -> None:
+    """Compare three calls, then watch one of them beside ingest, then list a hundred thousand devices."""
+    seconds = options.span(5.0)
+    with run_server() as server, server.client() as client:
+        step(f"{options.terminals} devices report")
+        _report_positions(server, options.terminals)
+        token = client.post("/session/token").raise_for_status().text
+        for case in _cases(client):
+            step(case.title)
+            _compare(report, server, token, case, seconds)
+        step(f"GET /devices/{{id}} while {POSITIONS_RATE:,.0f} positions a second come in")
+        _beside_ingest(report, server, token, client, options.terminals, options.span(10.0))
+    step(f"a list of {DEVICES:,} devices")
+    with run_server() as server:
+        _long_list(report, server, options.span(10.0))
+
+
+def _cases(client: httpx.Client) -> tuple[Case, ...]:
+    device = client.get("/devices").raise_for_status().json()[0]
+    body = msgspec.json.encode(device)
+    path = f"/api/devices/{device['id']}"
+    return (
+        Case("GET /devices/{id}", "GET", path, 200.0, 1.6),
+        Case("GET /positions", "GET", "/api/positions", 25.0, 4.0),
+        Case("PUT /devices/{id}", "PUT", path, 100.0, 3.0, body),
+    )
+
+
+def _report_positions(server: Server, terminals: int) -> None:
+    """Let every terminal log in and report, so that there are devices with a latest position."""
+    load = _terminals(server, terminals, "saturate", 1.0)
+    try:
+        with run_program("terminals", load) as program:
+            program.hear(TerminalResult, PATIENCE_SECONDS)
+    except LoadFailed as error:
+        raise BenchError(f"the terminals: {error}") from error
+
+
+def _terminals(server: Server, count: int, mode: str, seconds: float) -> TerminalLoad:
+    first = (datetime.now(UTC) - timedelta(days=1)).replace(microsecond=0)
+    return TerminalLoad(
+        host=server.host,
+        port=server.jt808_port,
+        phones=tuple(f"135{number:08d}" for number in range(1, count + 1)),
+        mode=mode,
+        seconds=seconds,
+        rate=POSITIONS_RATE,
+        first_epoch=first.timestamp(),
+    )
+
+
+def _compare(report: Report, server: Server, token: str, case: Case, seconds: float) -> None:
+    message = _message(case, token)
+    address = httpx.URL(server.url)
+    ours_cpu, bare_cpu, ours_count, bare_count = 0.0, 0.0, 0, 0
+    body = httpx.request(
+        case.method,
+        f"{server.url}{case.path}",
+        headers={"Authorization": f"Bearer {token}"},
+        content=case.body or None,
+        timeout=60.0,
+    ).raise_for_status()
+    result = None
+    with run_bare(body.content) as (port, pid):
+        for _ in range(ROUNDS):
+            bare, used = _measure(port, message, case.rate, seconds, lambda: machine.cpu_seconds(pid))
+            bare_cpu, bare_count = bare_cpu + used, bare_count + bare.answers
+            result, used = _measure(address.port or 80, message, case.rate, seconds, server.cpu_seconds)
+            ours_cpu, ours_count = ours_cpu + used, ours_count + result.answers
+    assert result is not None
+    report.add(
+        NAME,
+        f"{case.title} server CPU",
+        ours_cpu / max(1, ours_count) * 1e6,
+        "µs",
+        reference="bare route",
+        beside=bare_cpu / max(1, bare_count) * 1e6,
+        goals=(Goal(case.most, of_ratio=True),),
+    )
+    report.add(NAME, f"{case.title} p99", result.p99_ms, "ms")
+    if result.failures:
+        report.note(f"{case.title}: {result.failures} requests failed")
+
+
+def _message(case: Case, token: str) -> str:
+    lines = [
+        f"{case.method} {case.path} HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: Bearer {token}",
+        "Accept: application/json",
+    ]
+    if case.body:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(case.body)}"]
+    return "\r\n".join(lines) + "\r\n\r\n" + case.body.decode()
+
+
+def _measure(
+    port: int, message: str, rate: float, seconds: float, cpu: Callable[[], float]
+) -> tuple[RequestResult, float]:
+    load = RequestLoad(host="127.0.0.1", port=port, messages=(message,), rate=rate, seconds=seconds)
+    try:
+        with run_program("requests", load) as program:
+            program.hear(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+            before = cpu()
+            program.hear(Mark, seconds + PATIENCE_SECONDS, lambda mark: mark.name == "end")
+            used = cpu() - before
+            return program.hear(RequestResult, PATIENCE_SECONDS), used
+    except LoadFailed as error:
+        raise BenchError(f"the requests: {error}") from error
+
+
+def _beside_ingest(
+    report: Report, server: Server, token: str, client: httpx.Client, terminals: int, seconds: float
+) -> None:
+    devices = client.get("/devices").raise_for_status().json()
+    messages = tuple(
+        _message(Case("", "GET", f"/api/devices/{device['id']}", BESIDE_RATE, 0), token) for device in devices
+    )
+    requests = RequestLoad(
+        host=server.host,
+        port=httpx.URL(server.url).port or 80,
+        messages=messages,
+        rate=BESIDE_RATE,
+        seconds=seconds,
+    )
+    # The terminals outlast the requests, whatever the start of either takes.
+    load = _terminals(server, terminals, "paced", seconds + 4.0)
+    try:
+        with run_program("terminals", load) as ingest:
+            ingest.hear(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+            with run_program("requests", requests) as program:
+                result = program.hear(RequestResult, seconds + PATIENCE_SECONDS)
+            stored = ingest.hear(TerminalResult, seconds + PATIENCE_SECONDS)
+    except LoadFailed as error:
+        raise BenchError(f"beside ingest: {error}") from error
+    name = "GET /devices/{id} beside ingest"
+    report.add(NAME, f"{name}, positions", stored.answers / stored.seconds, "messages/s")
+    report.add(NAME, f"{name}, p50", result.p50_ms, "ms")
+    report.add(NAME, f"{name}, p99", result.p99_ms, "ms", goals=(Goal(100),))
+    if result.failures:
+        report.note(f"{name}: {result.failures} requests failed")
+
+
+def _long_list(report: Report, server: Server, seconds: float) -> None:
+    """List many devices while another asks for one of them."""
+    server.run_sql(
+        f"with made as (insert into devices (name, unique_id, attributes)"  # noqa: S608 - a number of our own
+        f" select 'Vehicle ' || n, 'long-' || n, '{{\"speedLimit\": 43.2}}'"
+        f" from generate_series(1, {DEVICES}) n returning id)"
+        f" insert into user_device select (select id from users order by id limit 1), id from made"
+    )
+    with server.client() as client:
+        token = client.post("/session/token").raise_for_status().text
+        first = client.get("/devices", params={"limit": 1}).raise_for_status().json()[0]["id"]
+        # What a first call loads once, and keeps, is not the list's.
+        client.get(f"/devices/{first}").raise_for_status()
+        address = httpx.URL(server.url)
+        message = _message(Case("", "GET", f"/api/devices/{first}", 10.0, 0), token)
+        load = RequestLoad(
+            host="127.0.0.1", port=address.port or 80, messages=(message,), rate=10.0, seconds=seconds
+        )
+        before = most = server.resident_bytes()
+        try:
+            with run_program("requests", load) as program:
+                program.hear(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+                end = time.monotonic() + seconds
+                while time.monotonic() < end:
+                    listed = 0
+                    with client.stream("GET", "/devices") as answer:
+                        for piece in answer.iter_bytes():
+                            listed += piece.count(b'"uniqueId"')
+                            most = max(most, server.resident_bytes())
+                result = program.hear(RequestResult, PATIENCE_SECONDS)
+        except LoadFailed as error:
+            raise BenchError(f"beside the list: {error}") from error
+    report.add(NAME, "long list, devices", float(listed), "devices")
+    report.add(NAME, "long list, memory grown by", (most - before) / 1e6, "MB", goals=(Goal(50),))
+    report.add(NAME, "GET beside the long list, p99", result.p99_ms, "ms", goals=(Goal(100),))
