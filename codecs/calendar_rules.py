@@ -1,0 +1,204 @@
+"""Recurrence rules of iCalendar (RFC 5545 3.3.10), HOURLY to YEARLY: read, and asked about a day."""
+
+import calendar
+import re
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from functools import cached_property
+
+__all__ = ["Rule", "read_rule"]
+
+MOST_TIMES = 1440
+FREQUENCIES = ("HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One RRULE, in local clock time."""
+
+    frequency: str
+    interval: int = 1
+    count: int = 0
+    """0 is no limit."""
+    until: str = ""
+    """As written; a date counts to its end."""
+    months: tuple[int, ...] = ()
+    weeks: tuple[int, ...] = ()
+    year_days: tuple[int, ...] = ()
+    month_days: tuple[int, ...] = ()
+    week_days: tuple[tuple[int, int], ...] = ()
+    """Which of its kind in month or year (0 is each), and the weekday (0 is Monday)."""
+    hours: tuple[int, ...] = ()
+    minutes: tuple[int, ...] = ()
+    seconds: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
+    week_start: int = 0
+
+    def completed(self, start: datetime) -> "Rule":
+        """With the parts that the start says."""
+        rule = self
+        if not (rule.year_days or rule.month_days or rule.week_days):
+            day = (start.day,)
+            if rule.weeks or rule.frequency == "WEEKLY":
+                rule = replace(rule, week_days=((0, start.weekday()),))
+            elif rule.frequency == "YEARLY":
+                rule = replace(rule, months=rule.months or (start.month,), month_days=day)
+            elif rule.frequency == "MONTHLY":
+                rule = replace(rule, month_days=day)
+        return replace(
+            rule,
+            hours=rule.hours or (() if rule.frequency == "HOURLY" else (start.hour,)),
+            minutes=rule.minutes or (start.minute,),
+            seconds=rule.seconds or (start.second,),
+        )
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether a completed rule is a plain rhythm of hours, days or weeks."""
+        cut = (
+            self.months or self.weeks or self.year_days or self.month_days or self.positions or self.hours[1:]
+        )
+        if cut or len(self.times) > 1:
+            return False
+        if self.frequency == "WEEKLY":
+            return len(self.week_days) == 1
+        return not self.week_days and (
+            self.frequency == "DAILY" or (self.frequency == "HOURLY" and not self.hours)
+        )
+
+    @cached_property
+    def times(self) -> tuple[time, ...]:
+        """The times of a matching day; HOURLY those of its first hour."""
+        return tuple(
+            time(hour, minute, second)
+            for hour in (self.hours if self.frequency != "HOURLY" else (0,))
+            for minute in self.minutes
+            for second in self.seconds
+        )
+
+    def matches(self, day: date) -> bool:
+        """Whether a day is one of the rule's, its period and the positions left aside."""
+        if self.months and day.month not in self.months:
+            return False
+        if self.month_days:
+            length = calendar.monthrange(day.year, day.month)[1]
+            if day.day not in self.month_days and day.day - length - 1 not in self.month_days:
+                return False
+        if self.week_days and not any(self._is_weekday(day, which, kind) for which, kind in self.week_days):
+            return False
+        if self.year_days:
+            of_year = day.timetuple().tm_yday
+            if not {of_year, of_year - _year_length(day.year) - 1} & set(self.year_days):
+                return False
+        return not self.weeks or bool(self._week_numbers(day) & set(self.weeks))
+
+    def _is_weekday(self, day: date, which: int, kind: int) -> bool:
+        if day.weekday() != kind:
+            return False
+        if which == 0:
+            return True
+        if self.frequency == "MONTHLY" or self.months:
+            place, length = day.day, calendar.monthrange(day.year, day.month)[1]
+        else:
+            place, length = day.timetuple().tm_yday, _year_length(day.year)
+        return which in {(place - 1) // 7 + 1, -((length - place) // 7) - 1}
+
+    def _week_numbers(self, day: date) -> set[int]:
+        """A week is of the year that has its fourth day; counted from either end."""
+        fourth = day.toordinal() - (day.weekday() - self.week_start) % 7 + 3
+        middle = date.fromordinal(fourth)
+        place = middle.timetuple().tm_yday
+        return {(place - 1) // 7 + 1, -((_year_length(middle.year) - place) // 7) - 1}
+
+
+def _year_length(year: int) -> int:
+    return 366 if calendar.isleap(year) else 365
+
+
+_PART = re.compile(r"([A-Z-]+)=([^=;]+)")
+_BYDAY = re.compile(r"([+-]?\d{1,2})?(MO|TU|WE|TH|FR|SA|SU)", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+
+
+def read_rule(text: str) -> Rule:
+    """Read an RRULE's value; ValueError says what is wrong with it."""
+    parts: dict[str, str] = {}
+    for written in text.upper().rstrip(";").split(";"):
+        found = _PART.fullmatch(written.strip())
+        if found is None:
+            raise ValueError(f"{written[:40]!r} is not NAME=value")
+        if found[1] in parts:
+            raise ValueError(f"{found[1]} is there twice")
+        parts[found[1]] = found[2]
+    frequency = parts.pop("FREQ", "")
+    if frequency in {"SECONDLY", "MINUTELY"}:
+        raise ValueError(f"FREQ={frequency} is finer than HOURLY")
+    if frequency not in FREQUENCIES:
+        raise ValueError(f"FREQ={frequency[:20]} is none of {', '.join(FREQUENCIES)}")
+    if "COUNT" in parts and "UNTIL" in parts:
+        raise ValueError("COUNT and UNTIL exclude each other")
+    week_start = parts.pop("WKST", "MO")
+    if week_start not in WEEKDAYS:
+        raise ValueError(f"WKST={week_start[:20]} is no weekday")
+    rule = Rule(
+        frequency=frequency,
+        interval=_number(parts, "INTERVAL", 1),
+        count=_number(parts, "COUNT", 0),
+        until=parts.pop("UNTIL", ""),
+        months=_numbers(parts, "BYMONTH", 1, 12),
+        weeks=_numbers(parts, "BYWEEKNO", 1, 53, signed=True),
+        year_days=_numbers(parts, "BYYEARDAY", 1, 366, signed=True),
+        month_days=_numbers(parts, "BYMONTHDAY", 1, 31, signed=True),
+        week_days=_week_days(parts),
+        hours=_numbers(parts, "BYHOUR", 0, 23),
+        minutes=_numbers(parts, "BYMINUTE", 0, 59),
+        seconds=tuple(min(59, second) for second in _numbers(parts, "BYSECOND", 0, 60)),
+        positions=_numbers(parts, "BYSETPOS", 1, 366, signed=True),
+        week_start=WEEKDAYS.index(week_start),
+    )
+    if unknown := next(iter(parts), ""):
+        raise ValueError(f"{unknown[:40]} is not known")
+    if max(1, len(rule.hours)) * max(1, len(rule.minutes)) * max(1, len(rule.seconds)) > MOST_TIMES:
+        raise ValueError(f"more than {MOST_TIMES} times a day")
+    if rule.weeks and frequency != "YEARLY":
+        raise ValueError("BYWEEKNO goes with FREQ=YEARLY only")
+    if any(which for which, _ in rule.week_days) and (frequency not in {"MONTHLY", "YEARLY"} or rule.weeks):
+        raise ValueError("BYDAY with numbers goes with FREQ=MONTHLY or YEARLY without BYWEEKNO only")
+    return rule
+
+
+def _number(parts: dict[str, str], name: str, default: int) -> int:
+    text = parts.pop(name, None)
+    if text is None:
+        return default
+    if not _WHOLE.fullmatch(text) or int(text) < 1:
+        raise ValueError(f"{name}={text[:20]} is no number from 1 on")
+    return int(text)
+
+
+def _numbers(
+    parts: dict[str, str], name: str, low: int, high: int, *, signed: bool = False
+) -> tuple[int, ...]:
+    text = parts.pop(name, None)
+    if text is None:
+        return ()
+    found = set()
+    for word in text.split(","):
+        number = int(word) if _WHOLE.fullmatch(word) else high + 1
+        if not low <= (abs(number) if signed else number) <= high:
+            raise ValueError(f"{name}={word[:20]} is not from {low} to {high}")
+        found.add(number)
+    return tuple(sorted(found))
+
+
+def _week_days(parts: dict[str, str]) -> tuple[tuple[int, int], ...]:
+    text = parts.pop("BYDAY", None)
+    found = set()
+    for word in text.split(",") if text is not None else ():
+        read = _BYDAY.fullmatch(word)
+        which = int(read[1] or 0) if read else 0
+        if read is None or abs(which) > 53 or (read[1] and not which):
+            raise ValueError(f"BYDAY={word[:20]} is no weekday")
+        found.add((which, WEEKDAYS.index(read[2])))
+    return tuple(sorted(found))

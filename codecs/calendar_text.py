@@ -1,0 +1,183 @@
+"""iCalendar text as components and lines (RFC 5545 3.1, 3.4), each with the place where it stands.
+
+The lexer and the readers of values are icalendar's. Not so the tree: `from_ical` would take a text without
+line breaks for the path of a file, and keep every VTIMEZONE for all calendars to come.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from icalendar.parser import Contentline
+from icalendar.prop import vDDDTypes, vDuration, vUTCOffset
+
+from motorpool.codecs.errors import CodecError
+
+__all__ = ["CalendarError", "Component", "Line", "read_components"]
+
+MOST_BYTES = 1 << 20
+MOST_EVENTS = 5000
+DEEPEST = 8
+
+
+class CalendarError(CodecError):
+    """A calendar cannot be read, or not be kept; the text is one line that says where and why."""
+
+    def __init__(self, text: str, *, line: int = 0, name: str = "") -> None:
+        where = [f"line {line}"] if line else []
+        super().__init__(": ".join([*where, *([name] if name else []), text]))
+        self.line = line
+        """Counted from 1 in the text as sent; 0 where no one line is to blame."""
+        self.name = name
+        """The property or component."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A property as it stands."""
+
+    number: int
+    name: str
+    text: str
+
+    def error(self, text: str) -> CalendarError:
+        """What is wrong with it."""
+        return CalendarError(" ".join(text.split())[:200], line=self.number, name=self.name)
+
+    def read(self) -> "tuple[dict[str, Any], str]":
+        """Parameters by name in capitals, and the value."""
+        try:
+            _, params, value = Contentline(self.text).parts()  # type: ignore[no-untyped-call]  # icalendar's
+        except ValueError:
+            raise self.error("its parameters cannot be read") from None
+        return {name.upper(): value for name, value in params.items()}, value.strip()
+
+    def parameter(self, params: dict[str, Any], name: str) -> str:
+        """A parameter that is there once, or "" without it."""
+        value = params.get(name, "")
+        if not isinstance(value, str):
+            raise self.error(f"{name} is given more than once")
+        return value
+
+    def moment(self, text: str) -> date | datetime:
+        """Read a date or a date-time; the latter aware only with a `Z`."""
+        if not _MOMENT.fullmatch(text):
+            raise self.error(f"{text[:40]!r} is no date or date-time (20260131 or 20260131T080000)")
+        try:
+            text = text[:13] + "59" + text[15:] if text[13:15] == "60" else text  # a leap second
+            found = vDDDTypes.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
+        except ValueError:
+            raise self.error(f"{text[:40]!r} is not in the calendar") from None
+        assert isinstance(found, date)
+        if not 1 < found.year < 9990:
+            raise self.error(f"{text[:40]!r} is out of range")
+        return found
+
+    def duration(self, text: str) -> timedelta:
+        """Read a duration, which is not negative."""
+        try:
+            if _DURATION.fullmatch(text):
+                found = vDuration.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
+                if timedelta(0) <= found <= timedelta(days=3660):
+                    return timedelta(days=found.days, seconds=found.seconds)
+        except ValueError:
+            pass
+        raise self.error(f"{text[:40]!r} is no duration of up to ten years (PT1H30M)")
+
+    def offset(self, text: str) -> timedelta:
+        """Read an offset from UTC."""
+        try:
+            found = vUTCOffset.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
+        except ValueError:
+            raise self.error(f"{text[:40]!r} is no offset (+0100)") from None
+        assert isinstance(found, timedelta)
+        return found
+
+
+_MOMENT = re.compile(r"\d{8}(T\d{6}Z?)?", re.ASCII)
+_DURATION = re.compile(r"\+?P(?=[\dT])(\d+W|(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?)", re.ASCII)
+_LINE = re.compile(r"([A-Za-z0-9-]+)[;:]", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Component:
+    """What stands between BEGIN and END."""
+
+    name: str
+    line: int
+    lines: list[Line] = field(default_factory=list)
+    inner: "list[Component]" = field(default_factory=list)
+
+    def all(self, name: str) -> list[Line]:
+        """Its properties of this name."""
+        return [line for line in self.lines if line.name == name]
+
+    def one(self, name: str) -> Line | None:
+        """Its only property of this name; CalendarError where there are more."""
+        found = self.all(name)
+        if len(found) > 1:
+            raise found[1].error("is there twice")
+        return found[0] if found else None
+
+
+def read_components(data: bytes) -> list[Component]:
+    """Read the outermost components; CalendarError says which line is wrong.
+
+    At most 1 MiB, 5000 events and eight levels.
+    """
+    if len(data) > MOST_BYTES:
+        raise CalendarError(f"the calendar is longer than {MOST_BYTES} bytes")
+    top = Component("", 0)
+    open_ones = [top]
+    events = 0
+    for line in _lines(data):
+        if line.name not in {"BEGIN", "END"}:
+            if len(open_ones) == 1:
+                raise line.error("is outside of any component: BEGIN:VCALENDAR comes first")
+            open_ones[-1].lines.append(line)
+            continue
+        name = line.text.partition(":")[2].strip().upper()
+        if line.name == "BEGIN":
+            events += name == "VEVENT"
+            if events > MOST_EVENTS:
+                raise line.error(f"more than {MOST_EVENTS} events")
+            if len(open_ones) > DEEPEST:
+                raise line.error(f"nested deeper than {DEEPEST} levels")
+            begun = Component(name, line.number)
+            open_ones[-1].inner.append(begun)
+            open_ones.append(begun)
+        elif len(open_ones) == 1 or open_ones[-1].name != name:
+            raise line.error(f"{name[:40]} ends, but has not begun or holds what has not ended")
+        else:
+            open_ones.pop()
+    if len(open_ones) > 1:
+        raise CalendarError("never ends", line=open_ones[-1].line, name=open_ones[-1].name[:40])
+    return top.inner
+
+
+def _lines(data: bytes) -> Iterator[Line]:
+    """Unfolded lines; a fold may split a character, so they are joined as bytes."""
+    number, parts = 0, [b""]
+    for place, piece in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        raw = piece.removesuffix(b"\r")
+        if raw[:1] in {b" ", b"\t"} and number:
+            parts.append(raw[1:])
+            continue
+        if number:
+            yield _line(number, b"".join(parts))
+        number, parts = (place, [raw]) if raw.strip() else (0, [])
+    if number:
+        yield _line(number, b"".join(parts))
+
+
+def _line(number: int, raw: bytes) -> Line:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise CalendarError("is not UTF-8", line=number) from None
+    found = _LINE.match(text)
+    if found is None:
+        raise CalendarError(f"{text[:40]!r} is not NAME:value", line=number)
+    return Line(number, found[1].upper(), text)
