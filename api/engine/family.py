@@ -99,7 +99,7 @@ class Conduct(Generic[R]):
         raise NotImplementedError
 
     async def written(self, call: Call, number: int, new: R | None, old: R | None) -> None:
-        """Tell whom it concerns, after the commit; `new` is None of what was removed, `old` of what is new."""
+        """Tell whom it concerns, after the commit; a removed record has no `new`, a new one no `old`."""
         del call, number, new, old
 
     async def show(self, call: Call, records: Sequence[R]) -> list[R]:

@@ -12,6 +12,10 @@ OPEN = {
     ("get", "/health"),
     ("post", "/users"),
     ("post", "/users/totp"),
+    ("get", "/session/openid/auth"),
+    ("get", "/session/openid/callback"),
+    ("post", "/password/reset"),
+    ("post", "/password/update"),
 }
 """What the specification and open-details 2.1 name as open, as far as it is served by now."""
 
@@ -117,6 +121,12 @@ SERVED = {
     "get /session/{id}",
     "post /session/token",
     "post /session/token/revoke",
+    "get /session/openid/auth",
+    "get /session/openid/callback",
+    "post /password/reset",
+    "post /password/update",
+    "post /share/device",
+    "post /share/group",
     "get /permissions",
     "post /permissions",
     "delete /permissions",
@@ -135,6 +145,15 @@ SERVED = {
     "get /server/timezones",
     "get /server/gc",
     "get /server/actors",
+    "get /server/cache",
+    "post /server/reboot",
+    "post /server/file/{path}",
+    "get /statistics",
+    "get /audit",
+    "get /events/{id}",
+    "get /media/{uniqueId}/{file}",
+    "post /devices/{id}/image",
+    "put /devices/{id}/accumulators",
     "get /health",
 }
 """Written by hand from the specification's list and the pages."""

@@ -1,0 +1,29 @@
+"""What can happen to a device: the types of events (open-details 12)."""
+
+__all__ = ["EVENT_TYPES"]
+
+EVENT_TYPES = (
+    "commandResult",
+    "deviceOnline",
+    "deviceUnknown",
+    "deviceOffline",
+    "deviceInactive",
+    "queuedCommandSent",
+    "deviceMoving",
+    "deviceStopped",
+    "deviceOverspeed",
+    "deviceFuelDrop",
+    "deviceFuelIncrease",
+    "geofenceEnter",
+    "geofenceExit",
+    "geofenceCrossed",
+    "proximityEnter",
+    "proximityExit",
+    "unaccompaniedMotion",
+    "alarm",
+    "ignitionOn",
+    "ignitionOff",
+    "maintenance",
+    "driverChanged",
+    "media",
+)

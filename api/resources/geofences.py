@@ -1,0 +1,58 @@
+"""Geofences: places with a border that can be understood (open-details 14)."""
+
+import trio
+
+from motorpool.actors.rules.area import AreaError, read_area
+from motorpool.api.engine.family import USUAL, Family, serve_family
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.plain import Plain
+from motorpool.api.errors import BadRequest
+from motorpool.storage import families, links
+from motorpool.storage.records import Geofence
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("geofences")
+
+NUMBERS = ("polylineDistance", "floor", "ceiling", "speedLimit")
+"""Attributes that are reckoned with: metres, but knots for the last."""
+SHORT = 2000
+"""Longer areas are read in a thread, so that other requests go on."""
+
+
+class GeofenceConduct(Plain[Geofence]):
+    """What the peer stores and then stumbles over is refused here."""
+
+    async def check(self, sent: Geofence) -> Geofence:
+        """Refuse an area that is none, and texts where numbers are reckoned with."""
+        try:
+            if len(sent.area) <= SHORT:
+                read_area(sent.area)
+            else:
+                await trio.to_thread.run_sync(read_area, sent.area)
+        except AreaError as error:
+            raise BadRequest(f"area: {error}") from None
+        for name in NUMBERS:
+            value = sent.attributes.get(name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise BadRequest(f"attributes.{name}: not a number")
+        return sent
+
+
+GEOFENCES = Family(
+    name="geofence",
+    path="geofences",
+    shape=Geofence,
+    table=families.GEOFENCES,
+    conduct=GeofenceConduct(
+        families.GEOFENCES,
+        links.USER_GEOFENCE,
+        device_link=links.DEVICE_GEOFENCE,
+        group_link=links.GROUP_GEOFENCE,
+        references={"calendar_id": families.CALENDARS},
+        needed=("name", "area"),
+        verbatim=("area",),
+    ),
+    parameters=USUAL | {"device_id", "group_id"},
+)
+serve_family(GEOFENCES, OPERATIONS)

@@ -1,0 +1,119 @@
+"""Notifications: which events are told to whom, and by what (open-details 13.1)."""
+
+from typing import Any
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.rules.event_types import EVENT_TYPES
+from motorpool.api.answers import as_json
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.family import USUAL, Family, serve_family
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.plain import Plain
+from motorpool.api.errors import BadRequest
+from motorpool.api.json import parse
+from motorpool.storage import commands, families, links
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import Notification
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("notifications")
+
+SWITCHES = ("web", "mail", "sms")
+NOTIFICATORS = (*SWITCHES, "command", "firebase", "traccar", "telegram", "pushover", "whatsapp")
+"""All that may be listed, whether or not this server sends by it."""
+
+
+class NotificationType(msgspec.Struct):
+    """A type of event that people can be told of."""
+
+    type: str
+
+
+@OPERATIONS.operation("GET", "/notifications/types", answer=list[NotificationType])
+async def list_notification_types(call: Call) -> Response:
+    """The types of events that notifications can be made for."""
+    del call
+    return as_json([NotificationType(name) for name in EVENT_TYPES])
+
+
+class SentNotification(Notification, frozen=True):
+    """A notification as a client wrote it, which may have said one thing in two ways."""
+
+    listed: bool = False
+    """The body has `notificators`."""
+
+
+class NotificationConduct(Plain[Notification]):
+    """Keeps the list `notificators` and the switches `web`, `mail` and `sms` in step.
+
+    The specification knows the switches only, the Traccar web client writes the list only and sends the
+    switches back as it got them. Both work, because what a client changed counts:
+
+    - a body without `notificators` means the switches: the list is made of them;
+    - a body with it means the list, but a switch that differs from what is stored (all off for a new
+      notification) was turned on or off on purpose, and the list follows it.
+    """
+
+    async def read(self, call: Call, shape: type[Notification]) -> Notification:
+        """Note whether the list was sent at all; null is as good as nothing."""
+        sent = await super().read(call, shape)
+        body = parse(await call.raw_body(), depth=call.house.settings.http.json_depth)
+        listed = isinstance(body, dict) and body.get("notificators") is not None
+        return SentNotification(**_fields(sent), listed=listed)
+
+    async def check(self, sent: Notification) -> Notification:
+        """Refuse types and notificators that nobody knows."""
+        if sent.type not in EVENT_TYPES:
+            raise BadRequest("type: not one of GET /notifications/types")
+        for name in _names(sent.notificators):
+            if name not in NOTIFICATORS:
+                raise BadRequest(f"notificators: {name[:40]} is not one of {', '.join(NOTIFICATORS)}")
+        return sent
+
+    async def prepare(
+        self, call: Call, transaction: Queries, new: Notification, old: Notification | None
+    ) -> Notification:
+        """Check the references and bring list and switches in step."""
+        await self.check_references(call, transaction, new, old)
+        listed = isinstance(new, SentNotification) and new.listed
+        names = _names(new.notificators) if listed else ()
+        stored = _names(old.notificators) if old is not None else ()
+        for switch in SWITCHES:
+            on = bool(getattr(new, switch))
+            turned = on != (switch in stored) or not listed
+            if turned and on != (switch in names):
+                names = (*names, switch) if on else tuple(name for name in names if name != switch)
+        if "command" in names and not new.command_id:
+            raise BadRequest("commandId: needed for the notificator command")
+        fields = {**_fields(new), "notificators": ",".join(names)}
+        return Notification(**{**fields, **{switch: switch in names for switch in SWITCHES}})
+
+
+def _names(notificators: str) -> tuple[str, ...]:
+    """Read a comma list; a name counts once."""
+    return tuple(dict.fromkeys(name for part in notificators.split(",") if (name := part.strip())))
+
+
+def _fields(record: Notification) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in Notification.__struct_fields__}
+
+
+NOTIFICATIONS = Family(
+    name="notification",
+    path="notifications",
+    shape=Notification,
+    table=families.NOTIFICATIONS,
+    conduct=NotificationConduct(
+        families.NOTIFICATIONS,
+        links.USER_NOTIFICATION,
+        device_link=links.DEVICE_NOTIFICATION,
+        group_link=links.GROUP_NOTIFICATION,
+        references={"calendar_id": families.CALENDARS, "command_id": commands.TABLE},
+        needed=("type",),
+    ),
+    parameters=USUAL | {"device_id", "group_id"},
+)
+serve_family(NOTIFICATIONS, OPERATIONS)
