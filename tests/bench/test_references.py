@@ -4,11 +4,12 @@ import shutil
 import socket
 from pathlib import Path
 
+import httpx
 import pytest
 
 from motorpool.bench import footage, machine, references
 from motorpool.bench.options import BenchError
-from motorpool.bench.references import ffmpeg_cpu_seconds, run_echo
+from motorpool.bench.references import ffmpeg_cpu_seconds, run_bare, run_echo
 
 
 def test_the_echo_server_sends_back_what_comes_and_ends_with_its_block() -> None:
@@ -22,6 +23,14 @@ def test_the_echo_server_sends_back_what_comes_and_ends_with_its_block() -> None
         assert machine.cpu_seconds(pid) >= 0
     with pytest.raises(ProcessLookupError):
         machine.cpu_seconds(pid)
+
+
+def test_the_bare_route_answers_everything_with_the_given_bytes() -> None:
+    with run_bare(b'[{"id": 1}]') as (port, _):
+        for method in ("GET", "PUT"):
+            answer = httpx.request(method, f"http://127.0.0.1:{port}/api/devices/7", timeout=10)
+            assert (answer.status_code, answer.content) == (200, b'[{"id": 1}]')
+            assert answer.headers["Content-Type"] == "application/json"
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg program here")

@@ -4,11 +4,11 @@ import pytest
 
 from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
-from motorpool.bench.scenarios import names, scenario
+from motorpool.bench.scenarios import api, names, scenario
 
 
 def test_every_scenario_has_a_title_for_the_list() -> None:
-    assert names() == ["codecs", "ingest", "live", "mailbox", "play"]
+    assert names() == ["api", "codecs", "ingest", "live", "mailbox", "play"]
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 
 
@@ -60,3 +60,17 @@ def test_live_accounts_for_every_frame_that_its_readers_saw() -> None:
     assert figures["segments that do not decode"].value == 0
     assert figures["streams that were never read"].value == 0
     assert figures["EXTINF sum less PTS span, worst"].value < 1
+
+
+def test_api_compares_calls_with_a_bare_route_and_lists_every_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "DEVICES", 3000)
+    monkeypatch.setattr(api, "ROUNDS", 1)
+    report = Report({})
+    scenario("api").run(Options(seconds=0.4, terminals=20), report, lambda _: None)
+    figures = {figure.metric: figure for figure in report.figures}
+    for call in ("GET /devices/{id}", "GET /positions", "PUT /devices/{id}"):
+        assert figures[f"{call} server CPU"].reference == "bare route"
+        assert figures[f"{call} server CPU"].ratio is not None
+    assert figures["GET /devices/{id} beside ingest, positions"].value > 0
+    assert figures["long list, devices"].value == 3000
+    assert not [note for note in report.notes if "failed" in note]

@@ -1,0 +1,66 @@
+"""An open loop: what a slow server makes wait counts from when it was due."""
+
+import trio
+
+from motorpool.bench.load.plan import RequestLoad
+from motorpool.bench.load.requests import Requests
+
+MESSAGE = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def run_against(answer, *, rate=50.0, seconds=0.6):
+    """Run a load against a server that answers each request with what `answer(number)` gives."""
+    numbers = iter(range(10_000))
+
+    async def serve(stream):
+        while await stream.receive_some():
+            await stream.send_all(await answer(next(numbers)))
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(trio.serve_tcp, serve, 0)
+        port = listeners[0].socket.getsockname()[1]
+        load = RequestLoad(
+            host="127.0.0.1", port=port, messages=(MESSAGE,), rate=rate, seconds=seconds, warm_seconds=0.211
+        )
+        result = await Requests(load).run()
+        nursery.cancel_scope.cancel()
+    return result
+
+
+def response(status, body):
+    return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def test_every_request_of_the_span_is_answered_and_timed():
+    async def answer(_):
+        return response(200, b"hello")
+
+    result = await run_against(answer)
+    assert (result.answers, result.failures, result.body_bytes) == (30, 0, 5)
+    assert 0 < result.p50_ms <= result.p99_ms <= result.worst_ms
+
+
+async def test_other_answers_and_broken_connections_are_failures():
+    async def answer(number):
+        return response(500 if number % 2 else 200, b"")
+
+    result = await run_against(answer)
+    assert result.answers + result.failures == 30
+    assert result.failures == 15
+
+    async def junk(_):
+        return b"HTTP/1.1 200 OK\r\nno length here\r\n\r\n"
+
+    assert (await run_against(junk)).failures == 30
+
+
+async def test_what_waits_while_the_server_sleeps_counts_as_waiting():
+    async def answer(number):
+        if number == 0:
+            await trio.sleep(0.5)
+        return response(200, b"")
+
+    result = await run_against(answer)
+    assert result.failures == 0
+    # Others are not held up by the one: they have connections of their own.
+    assert result.p50_ms < 250
