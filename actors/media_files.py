@@ -4,14 +4,16 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import trio
 
 from motorpool.codecs.reports import MediaFile
 
-__all__ = ["folder_name", "save_image", "save_media"]
+__all__ = ["folder_name", "move_folder", "remove_folder", "save_image", "save_media"]
 
 IMAGE = "device"
 """Name of a device's own picture, before its ending."""
@@ -57,6 +59,28 @@ async def save_image(folder: Path, unique_id: str, extension: str, content: byte
 
     await trio.to_thread.run_sync(write)
     return name
+
+
+async def move_folder(folder: Path, unique_id: str, to: str) -> None:
+    """Give a device's files to its new identity; they are another's no longer.
+
+    Raises:
+        OSError: they stay where they are.
+    """
+    old, new = folder / folder_name(unique_id), folder / folder_name(to)
+
+    def move() -> None:
+        if old.exists():
+            shutil.rmtree(new, ignore_errors=True)
+            old.rename(new)
+
+    await trio.to_thread.run_sync(move)
+
+
+async def remove_folder(folder: Path, unique_id: str) -> None:
+    """Remove a device's files; what the disk refuses stays."""
+    home = folder / folder_name(unique_id)
+    await trio.to_thread.run_sync(partial(shutil.rmtree, home, ignore_errors=True))
 
 
 def _write(home: Path, name: str, content: bytes) -> None:

@@ -1,11 +1,13 @@
 """Devices: rows from the table, what moves about them from the directory (open-details 7.1)."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from motorpool.actors.directory import DIRECTORY, GetLive
+from motorpool.actors.media_files import move_folder, remove_folder
 from motorpool.api.access import may_see_device, tell_changed, tell_edited
 from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
@@ -22,6 +24,8 @@ from motorpool.storage.tables import ListQuery, Table
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("devices")
+
+_log = logging.getLogger(__name__)
 
 LONGEST = 128
 
@@ -80,6 +84,19 @@ class DeviceConduct(Linked[Device]):
             await tell_edited(call.house, number)
         else:
             await tell_changed(call.house, device_ids=(number,))
+        if old is not None and (new is None or new.unique_id != old.unique_id):
+            await self._take_files_along(call, old, new)
+
+    async def _take_files_along(self, call: Call, old: Device, new: Device | None) -> None:
+        """Files go with their device (decisions 25): nobody who comes to have its identity sees them."""
+        media = call.house.settings.data / "media"
+        if new is None:
+            await remove_folder(media, old.unique_id)
+            return
+        try:
+            await move_folder(media, old.unique_id, new.unique_id)
+        except OSError as error:
+            _log.warning("the files of device %d stay under %r: %s", new.id, old.unique_id, error)
 
     async def show(self, call: Call, records: Sequence[Device]) -> list[Device]:
         """Add status, last update and latest position."""

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.media_files import folder_name, save_image, save_media
+from motorpool.actors.media_files import (
+    folder_name,
+    move_folder,
+    remove_folder,
+    save_image,
+    save_media,
+)
 from motorpool.codecs.reports import MediaFile
 
 NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)
@@ -78,3 +84,16 @@ async def test_a_devices_own_picture_is_the_last_one_given(tmp_path):
     assert len(kept) == 2
     assert kept[1] == "device.png"
     assert (tmp_path / "1" / "device.png").read_bytes() == b"two"
+
+
+async def test_a_folder_moves_with_its_device_and_leaves_nothing_of_what_was_there(tmp_path):
+    photo = MediaFile("image", "jpg", b"x")
+    mine = await save_media(tmp_path, "old", photo, NOON)
+    await save_media(tmp_path, "new", photo, NOON)
+    await move_folder(tmp_path, "old", "new")
+    await move_folder(tmp_path, "nothing", "nowhere")
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    assert [path.name for path in (tmp_path / "new").iterdir()] == [mine]
+    await remove_folder(tmp_path, "new")
+    await remove_folder(tmp_path, "nothing")
+    assert list(tmp_path.iterdir()) == []

@@ -153,3 +153,18 @@ async def test_a_disk_that_takes_no_more_is_503(served, van, monkeypatch):
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     answer = await post(served.admin, van, JPEG)
     assert (answer.status, answer.text) == (503, "the picture cannot be kept: No space left on device")
+
+
+async def test_files_go_with_their_device(served, van, tmp_path):
+    await post(served.admin, van, JPEG)
+    device = (await served.admin.get(f"/devices/{van}")).json()
+    renamed = await served.admin.put(f"/devices/{van}", json={**device, "uniqueId": "van 2"})
+    assert renamed.status == 200
+    assert (await served.admin.get("/media/van%202/device.jpg")).body == JPEG
+    other = await served.device(served.admin, "van 1")
+    assert (await served.admin.get("/media/van%201/device.jpg")).status == 404
+    await post(served.admin, other, PNG, "image/png")
+    assert (await served.admin.delete(f"/devices/{van}")).status == 204
+    assert [path.name for path in (tmp_path / "media").iterdir()] == ["van 1"]
+    await served.device(served.admin, "van 2")
+    assert (await served.admin.get("/media/van%202/device.jpg")).status == 404
