@@ -1,5 +1,6 @@
 import pytest
 
+from motorpool.api.access import tell_changed
 from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.family import ListParameters
@@ -33,6 +34,7 @@ async def test_a_list_by_device_or_group_needs_access_to_it_and_keeps_to_ones_ow
     with pytest.raises(BadRequest, match="groupId"):
         await family.scope(call, ListParameters(group_id=1))
     await links.add(database, links.USER_DEVICE, ann.id, number)
+    await tell_changed(served.house, device_ids=(number,))
     query = await family.scope(call, ListParameters(device_id=number))
     assert await commands.TABLE.ids(database, query) == [saved[1]]
     admin = await as_user(served, served.admin_id)
