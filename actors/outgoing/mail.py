@@ -69,6 +69,8 @@ class Mail:
         self._slots = trio.Semaphore(at_once)
         # Apart: users may name servers that answer nobody.
         self._own_slots = trio.Semaphore(at_once)
+        # As many as have slots: one that was given up ends in a moment, and counts until then.
+        self._threads = trio.CapacityLimiter(2 * at_once)
 
     @property
     def enabled(self) -> bool:
@@ -105,7 +107,7 @@ class Mail:
             with trio.fail_after(account.seconds):
                 async with self._own_slots if own else self._slots:
                     addresses = await self._http.guard.resolve(host, port, trusted=account.trusted)
-                    await submit(account, addresses, envelope, self._http.tls)
+                    await submit(account, addresses, envelope, self._http.tls, self._threads)
         except trio.TooSlowError:
             raise Unreachable(f"{host} did not take the mail within {account.seconds:g} s") from None
         MAIL_SENT.value += 1

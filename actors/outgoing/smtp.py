@@ -1,12 +1,12 @@
-"""One mail over one connection: the client's side of SMTP (RFC 5321, 3207, 4954, 6531).
+"""One mail over one connection, by the standard library's smtplib in a thread of its own."""
 
-Spoken in Trio, so that a deadline ends it wherever it stands: a server may answer a byte a minute.
-"""
-
-import base64
+import io
+import smtplib
 import socket
 import ssl
+import threading
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,9 +18,8 @@ __all__ = ["Envelope", "SmtpAccount", "submit"]
 
 Security = Literal["none", "starttls", "tls"]
 PORTS: dict[Security, int] = {"none": 25, "starttls": 587, "tls": 465}
-LONGEST_LINE = 2048
-MOST_LINES = 100
-"""Of one reply."""
+MOST_SAID = 256 * 1024
+"""Bytes of a server's replies; smtplib would collect them for ever."""
 TOO_LARGE = 552
 BUSY = 421
 
@@ -64,198 +63,150 @@ class Envelope:
 
 
 async def submit(
-    account: SmtpAccount, addresses: Sequence[str], envelope: Envelope, tls: ssl.SSLContext
+    account: SmtpAccount,
+    addresses: Sequence[str],
+    envelope: Envelope,
+    tls: ssl.SSLContext,
+    threads: trio.CapacityLimiter,
 ) -> None:
     """Hand a mail in at the first address that can be connected to.
 
-    No deadline of its own; cancelled, the connection is closed, and the mail may or may not go out.
+    No deadline of its own; cancelled, the connection is shut down, which ends the thread wherever it
+    stands, and the mail may or may not go out.
 
     Raises:
         Unreachable: no connection, no TLS, no login, or the server has no time: nobody's mail would go.
         Refused: this mail was not taken.
     """
-    host, port = account.service
-    stream = await _connect(host, port, addresses, account.seconds)
-    conversation = _Conversation(host, stream)
+    if any(smtplib.quoteaddr(each) != f"<{each}>" for each in (envelope.sender, envelope.recipient)):
+        # Smtplib would send the mail to whoever it finds in there.
+        raise Refused("there is no such mail address", permanent=True)
+    connection = await _connect(account, addresses)
+    copying = threading.Lock()
     try:
-        await conversation.open(account, tls)
-        await conversation.hand_in(envelope)
-        await conversation.close()
-    except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
-        raise Unreachable(f"{host} broke off: {innermost(error)}") from None
+        await trio.to_thread.run_sync(
+            _hand_in, account, envelope, connection, copying, tls, abandon_on_cancel=True, limiter=threads
+        )
     finally:
-        await trio.aclose_forcefully(conversation.stream)
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+        with copying:
+            connection.close()
 
 
-async def _connect(host: str, port: int, addresses: Sequence[str], seconds: float) -> trio.SocketStream:
+async def _connect(account: SmtpAccount, addresses: Sequence[str]) -> socket.socket:
+    host, port = account.service
     failure: OutgoingError = Unreachable(f"{host} has no address")
     for address in addresses:
         try:
-            with trio.fail_after(seconds / len(addresses)):
-                return await trio.open_tcp_stream(address, port)
+            with trio.fail_after(account.seconds / len(addresses)):
+                stream = await trio.open_tcp_stream(address, port)
         except trio.TooSlowError:
             failure = Unreachable(f"{host} port {port} does not answer")
         except OSError as error:
             failure = Unreachable(f"{host} port {port} cannot be connected to: {innermost(error)}")
+        else:
+            connection = socket.socket(fileno=stream.socket.detach())
+            connection.setblocking(True)
+            return connection
     raise failure
 
 
-@dataclass(frozen=True)
-class _Reply:
-    code: int
-    lines: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        return one_line(f"{self.code} {' '.join(self.lines)}")
-
-
-class _Conversation:
-    """Commands and replies."""
-
-    def __init__(self, host: str, stream: trio.SocketStream) -> None:
-        self.stream: trio.SocketStream | trio.SSLStream[trio.SocketStream] = stream
-        self._host = host
-        self._plain = stream
-        self._received = bytearray()
-        self._extensions: dict[str, str] = {}
-
-    async def open(self, account: SmtpAccount, tls: ssl.SSLContext) -> None:
-        """Greet, secure the connection and log in, as the account wants it."""
-        if account.security == "tls":
-            await self._secure(tls)
-        self._expect(await self._reply(), 220, "does not greet")
-        await self._greet()
-        if account.security == "starttls":
-            if "STARTTLS" not in self._extensions:
-                raise Unreachable(f"{self._host} offers no STARTTLS")
-            self._expect(await self._command("STARTTLS"), 220, "refuses STARTTLS")
-            if self._received:
-                # Said before TLS began, to be taken for the server's own word after.
-                raise Unreachable(f"{self._host} speaks out of turn")
-            await self._secure(tls)
-            await self._greet()
-        if account.username:
-            await self._log_in(account.username, account.password)
-
-    async def hand_in(self, envelope: Envelope) -> None:
-        """Transfer one mail."""
-        options = ""
-        if envelope.international:
-            if "SMTPUTF8" not in self._extensions:
-                raise Refused(f"{self._host} takes only ASCII mail addresses", permanent=True)
-            options = " SMTPUTF8"
-        if "SIZE" in self._extensions:
-            options += f" SIZE={len(envelope.content)}"
-        reply = await self._command(f"MAIL FROM:<{envelope.sender}>{options}")
-        if reply.code == TOO_LARGE:
-            raise Refused(f"{self._host} does not take the mail: {reply.text}", permanent=True)
-        self._expect(reply, 250, f"does not take mail from {envelope.sender}")
-        reply = await self._command(f"RCPT TO:<{envelope.recipient}>")
-        self._accept(reply, (250, 251), "does not take the recipient")
-        self._accept(await self._command("DATA"), (354,), "does not take the mail")
-        content = envelope.content if envelope.content.endswith(b"\r\n") else envelope.content + b"\r\n"
-        stuffed = content.replace(b"\r\n.", b"\r\n..")
-        if stuffed.startswith(b"."):
-            stuffed = b"." + stuffed
-        await self.stream.send_all(stuffed + b".\r\n")
-        self._accept(await self._reply(), (250,), "does not take the mail")
-
-    async def close(self) -> None:
-        """Take leave; the server has the mail, so that nothing may go wrong any more."""
-        try:
-            with trio.move_on_after(1):
-                await self._command("QUIT")
-        except (OSError, trio.BrokenResourceError, OutgoingError):
+def _hand_in(
+    account: SmtpAccount,
+    envelope: Envelope,
+    connection: socket.socket,
+    copying: threading.Lock,
+    tls: ssl.SSLContext,
+) -> None:
+    try:
+        with copying:
+            # For smtplib to close when it likes; the other stays good for a shutdown.
+            copy = connection.dup()
+        with copy, closing(_Smtp(account, copy, tls)) as smtp:
+            if account.security == "starttls":
+                smtp.starttls(context=tls)
+            smtp.ehlo_or_helo_if_needed()
+            if account.username:
+                smtp.login(_Utf8(account.username), _Utf8(account.password))
+            if envelope.international and not smtp.has_extn("smtputf8"):
+                raise Refused(f"{account.host} takes only ASCII mail addresses", permanent=True)
+            options = ["SMTPUTF8"] if envelope.international else []
+            smtp.sendmail(envelope.sender, [envelope.recipient], envelope.content, options)
+            with suppress(OSError):
+                # Its answer is not waited for: the server has the mail, and nothing may go wrong any more.
+                smtp.putcmd("quit")
             return
-
-    async def _secure(self, tls: ssl.SSLContext) -> None:
-        self.stream = trio.SSLStream(
-            self._plain, tls, server_hostname=self._host.rstrip("."), https_compatible=True
-        )
-        try:
-            await self.stream.do_handshake()
-        except trio.BrokenResourceError as error:
-            raise Unreachable(f"{self._host} cannot be trusted by TLS: {innermost(error)}") from None
-
-    async def _greet(self) -> None:
-        reply = await self._command(f"EHLO {self._own_name()}")
-        if reply.code == 250:
-            words = [line.upper().partition(" ") for line in reply.lines[1:]]
-            self._extensions = {word: rest for word, _, rest in words}
-            return
-        self._extensions = {}
-        self._expect(await self._command(f"HELO {self._own_name()}"), 250, "does not greet")
-
-    def _own_name(self) -> str:
-        name = socket.gethostname()
-        if "." in name and name.isascii():
-            return name
-        address = str(self._plain.socket.getsockname()[0])
-        return f"[IPv6:{address}]" if ":" in address else f"[{address}]"
-
-    async def _log_in(self, username: str, password: str) -> None:
-        offered = self._extensions.get("AUTH", "").split()
-        if "PLAIN" in offered:
-            secret = _base64(f"\0{username}\0{password}")
-            reply = await self._command(f"AUTH PLAIN {secret}")
-        elif "LOGIN" in offered:
-            reply = await self._command("AUTH LOGIN")
-            for answer in (username, password):
-                if reply.code == 334:
-                    reply = await self._command(_base64(answer))
-        else:
-            raise Unreachable(f"{self._host} offers neither AUTH PLAIN nor LOGIN")
-        if reply.code != 235:
-            # Not its text: some repeat what was said, and that was the password.
-            raise Unreachable(f"{self._host} refuses the login ({reply.code})")
-
-    async def _command(self, line: str) -> _Reply:
-        if "\r" in line or "\n" in line:
-            raise Refused("an address or a name holds a line break", permanent=True)
-        try:
-            await self.stream.send_all(line.encode() + b"\r\n")
-        except trio.BrokenResourceError:
-            # It may have said why before it closed.
-            return await self._reply()
-        return await self._reply()
-
-    async def _reply(self) -> _Reply:
-        lines: list[str] = []
-        while True:
-            line = await self._line()
-            if len(line) < 3 or not line[:3].isdigit() or line[3:4] not in {"", " ", "-"}:
-                raise Unreachable(f"{self._host} does not speak SMTP")
-            lines.append(line[4:])
-            if line[3:4] != "-":
-                return _Reply(int(line[:3]), tuple(lines))
-            if len(lines) == MOST_LINES:
-                raise Unreachable(f"{self._host} never ends a reply")
-
-    async def _line(self) -> str:
-        while (end := self._received.find(b"\n")) < 0:
-            if len(self._received) > LONGEST_LINE:
-                raise Unreachable(f"{self._host} does not speak SMTP")
-            piece = await self.stream.receive_some(4096)
-            if not piece:
-                raise Unreachable(f"{self._host} closed the connection")
-            self._received += piece
-        line = bytes(self._received[:end])
-        del self._received[: end + 1]
-        return line.rstrip(b"\r").decode("utf-8", "replace")
-
-    def _expect(self, reply: _Reply, code: int, complaint: str) -> None:
-        """What must go well for any mail."""
-        if reply.code != code:
-            raise Unreachable(f"{self._host} {complaint}: {reply.text}")
-
-    def _accept(self, reply: _Reply, codes: tuple[int, ...], complaint: str) -> None:
-        """What depends on this mail."""
-        if reply.code == BUSY:
-            raise Unreachable(f"{self._host} has no time: {reply.text}")
-        if reply.code not in codes:
-            raise Refused(f"{self._host} {complaint}: {reply.text}", permanent=reply.code >= 500)
+    except (OSError, ValueError) as error:
+        failure = _explain(account.host, error)
+    # Out here, so that what the server said to a password does not come along as context.
+    raise failure
 
 
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+class _Smtp(smtplib.SMTP):
+    """Speaks over a connection that stands already; TLS is the name's, whatever the address."""
+
+    def __init__(self, account: SmtpAccount, connection: socket.socket, tls: ssl.SSLContext) -> None:
+        self._connection = connection
+        self._tls = tls if account.security == "tls" else None
+        host, port = account.service
+        own_name, address = socket.gethostname(), str(connection.getsockname()[0])
+        if "." not in own_name or not own_name.isascii():
+            own_name = f"[IPv6:{address}]" if ":" in address else f"[{address}]"
+        super().__init__(host.rstrip("."), port, own_name)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        if self._tls is None:
+            return self._connection
+        return self._tls.wrap_socket(self._connection, server_hostname=host)
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.file is None and self.sock is not None:
+            self.file = _Replies(self.sock.makefile("rb", buffering=0))
+        return super().getreply()
+
+    def auth_plain(self, challenge: object = None) -> str:
+        return _Utf8(super().auth_plain())
+
+
+class _Replies(io.BufferedReader):
+    """What a server says; smtplib would collect it for ever."""
+
+    left = MOST_SAID
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.left -= len(line := super().readline(size))
+        if self.left < 0:
+            raise OSError("it talks without end")
+        return line
+
+
+class _Utf8(str):
+    """What smtplib would encode as ASCII; credentials need not be (RFC 4616)."""
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return super().encode("utf-8", errors)
+
+
+def _explain(host: str, error: Exception) -> OutgoingError:
+    """Whether this mail is refused, or nobody's would go."""
+    code, said = getattr(error, "smtp_code", 0), getattr(error, "smtp_error", b"")
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        ((code, said),) = error.recipients.values()
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        # Not its text: some repeat what was said, and that was the password.
+        return Unreachable(f"{host} refuses the login ({code})")
+    if isinstance(error, ssl.SSLError):
+        return Unreachable(f"{host} cannot be trusted by TLS: {innermost(error)}")
+    if isinstance(error, ValueError) or type(error) is smtplib.SMTPException:
+        # Not its text either.
+        return Unreachable(f"{host} has no way to log in that is known here")
+    if not code:
+        return Unreachable(f"{host} takes no mail: {innermost(error)}")
+    if code < 200:
+        return Unreachable(f"{host} does not speak SMTP")
+    text = one_line(f"{code} {said.decode('utf-8', 'replace') if isinstance(said, bytes) else said}")
+    this_one = isinstance(error, smtplib.SMTPRecipientsRefused | smtplib.SMTPDataError) or code == TOO_LARGE
+    if this_one and code != BUSY:
+        return Refused(f"{host} does not take the mail: {text}", permanent=code >= 500)
+    return Unreachable(f"{host} takes no mail: {text}")
