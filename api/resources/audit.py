@@ -9,7 +9,7 @@ from quart import Response
 from motorpool.api.answers import as_json_array
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
-from motorpool.api.errors import Unauthorized
+from motorpool.api.rights import READ_AUDIT
 from motorpool.storage import audit
 from motorpool.storage.records import AuditAction
 
@@ -30,7 +30,6 @@ class AuditQuery(msgspec.Struct, rename={"start": "from", "end": "to"}):
 @OPERATIONS.operation("GET", "/audit", query=AuditQuery, answer=list[AuditAction])
 async def list_audit(call: Call) -> Response:
     """What was done in a span of time, in order; for administrators."""
-    if not call.caller.administrator:
-        raise Unauthorized("only an administrator may read the audit log")
+    READ_AUDIT.require(call.caller)
     query = call.query(AuditQuery)
     return await as_json_array(audit.stream_between(call.house.database, query.start, query.end))

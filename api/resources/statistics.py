@@ -10,6 +10,7 @@ from motorpool.actors.statistics import STATISTICS, SaveNow
 from motorpool.api.answers import as_json
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
+from motorpool.api.rights import ADMINISTER
 from motorpool.storage import statistics
 from motorpool.storage.records import Statistics
 
@@ -31,7 +32,7 @@ class StatisticsQuery(msgspec.Struct, rename={"start": "from", "end": "to"}):
 @OPERATIONS.operation("GET", "/statistics", query=StatisticsQuery, answer=list[Statistics])
 async def list_statistics(call: Call) -> Response:
     """The days last captured in a span of time, today as it stands; for administrators."""
-    call.caller.require_administrator()
+    ADMINISTER.require(call.caller)
     query = call.query(StatisticsQuery)
     await call.house.system.ref(STATISTICS).ask(SaveNow())
     return as_json(await statistics.between(call.house.database, query.start, query.end))
