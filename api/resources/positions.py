@@ -1,7 +1,6 @@
 """Positions: the latest, by span, by id; and their deletion (open-details 9.2, decisions 17)."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -13,6 +12,7 @@ from motorpool.api.answers import as_json, as_json_array, nothing
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.engine.spans import Instant, Span
 from motorpool.api.errors import BadRequest, NoSuch
 from motorpool.api.rights import DELETE_POSITIONS, SEE_HISTORY
 from motorpool.storage import positions
@@ -24,8 +24,6 @@ OPERATIONS = Operations("positions")
 
 BATCH = 1000
 
-Instant = Annotated[datetime, msgspec.Meta(tz=True)]
-
 
 class PositionQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "from", "end": "to"}):
     """Without parameters: the latest of all one's devices."""
@@ -36,12 +34,10 @@ class PositionQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "f
     id: Annotated[tuple[int, ...], msgspec.Meta(description="These positions, in this order.")] = ()
 
 
-class SpanQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "from", "end": "to"}):
+class SpanQuery(Span, rename="camel", kw_only=True):
     """A device and a span of fix times, both ends included."""
 
     device_id: int
-    start: Instant
-    end: Instant
 
 
 @OPERATIONS.operation("GET", "/positions", query=PositionQuery, answer=list[Position], refusals=(404,))

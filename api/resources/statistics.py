@@ -1,6 +1,5 @@
 """What the server did each day, for administrators (open-details 19.2)."""
 
-from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -10,6 +9,7 @@ from motorpool.actors.statistics import STATISTICS, SaveNow
 from motorpool.api.answers import as_json
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.spans import Span
 from motorpool.api.rights import ADMINISTER
 from motorpool.storage import statistics
 from motorpool.storage.records import Statistics
@@ -18,14 +18,10 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("statistics")
 
-Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
-
-class StatisticsQuery(msgspec.Struct, rename={"start": "from", "end": "to"}):
+class StatisticsQuery(Span):
     """A span of time, both ends included."""
 
-    start: Instant
-    end: Instant
     refresh: Annotated[bool, msgspec.Meta(description="Taken for old clients; no effect.")] = False
 
 
