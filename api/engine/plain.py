@@ -51,7 +51,7 @@ class Plain(Linked[R]):
         self._texts = {name for name, kind in hints.items() if kind in {str, str | None}}
 
     def longest(self, name: str) -> int | None:
-        """As texts are trimmed, so they are bounded."""
+        """What is trimmed is bounded, as it was sent."""
         if name not in self._texts or name in self._verbatim:
             return None
         return LONGEST_NAME if name in NAMES else LONGEST_TEXT
@@ -75,7 +75,7 @@ class Plain(Linked[R]):
                 raise BadRequest(f"{item.encode_name}: needed")
             longest = self.longest(item.name)
             if longest is not None:
-                if len(trimmed) > longest:
+                if len(text) > longest:
                     raise BadRequest(f"{item.encode_name}: longer than {longest} characters")
                 changed[item.name] = trimmed
         return msgspec.structs.replace(sent, **changed)

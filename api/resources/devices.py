@@ -60,17 +60,17 @@ class DeviceConduct(Linked[Device]):
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
         """Check names, limit and references."""
+        for field, text in (("name", new.name), ("uniqueId", new.unique_id)):
+            if not text.strip():
+                raise BadRequest(f"{field}: needed")
+            if len(text) > LONGEST:
+                raise BadRequest(f"{field}: longer than {LONGEST} characters")
         new = msgspec.structs.replace(
             new,
             name=new.name.strip(),
             unique_id=new.unique_id.strip(),
             phone=new.phone.strip() if new.phone else new.phone,
         )
-        for field, text in (("name", new.name), ("uniqueId", new.unique_id)):
-            if not text:
-                raise BadRequest(f"{field}: needed")
-            if len(text) > LONGEST:
-                raise BadRequest(f"{field}: longer than {LONGEST} characters")
         await self.check_references(call, transaction, new, old)
         if old is None and not call.caller.administrator:
             limit = call.caller.user.device_limit

@@ -90,11 +90,11 @@ class UserConduct(Conduct[User]):
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits and who changes what."""
+        if len(new.email) > LONGEST_EMAIL:
+            raise BadRequest(f"email: longer than {LONGEST_EMAIL} characters")
         new = msgspec.structs.replace(new, email=new.email.strip(), login=(new.login or "").strip() or None)
         if not new.email:
             raise BadRequest("email: needed")
-        if len(new.email) > LONGEST_EMAIL:
-            raise BadRequest(f"email: longer than {LONGEST_EMAIL} characters")
         _check_totp_key(new.totp_key)
         if old is None:
             return await _prepare_new(call, transaction, new)
