@@ -86,6 +86,7 @@ BODIES: Mapping[str, Any] = {
     "sendCommand": {"deviceId": 7, "type": "engineStop", "attributes": {}},
     "sendAnnouncement": {"subject": "Tonight", "body": "The server is down from 2 to 3."},
     "shareDevice": {"deviceId": 7, "expiration": "2030-01-01T00:00:00Z"},
+    "shareGroup": {"groupId": 4, "expiration": "2030-01-01T00:00:00Z"},
     "setAccumulators": {"deviceId": 7, "totalDistance": 120345.6, "hours": 3600000},
 }
 """Of bodies and forms, by operation."""

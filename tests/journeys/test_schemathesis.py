@@ -162,7 +162,7 @@ def posted(client, path, body):
     return answer.json()["id"]
 
 
-@pytest.mark.timeout(60 + 30 * EXAMPLES)
+@pytest.mark.timeout(240 + 30 * EXAMPLES)
 def test_whatever_comes_is_answered_as_the_document_says(crawled, tmp_path):
     with crawled.client() as client:
         own, made = fill(crawled, client)
