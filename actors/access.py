@@ -147,23 +147,27 @@ class Access(Actor[AccessMessage]):
             return frozenset()
         self._visible.clear()
         try:
-            if not self._loaded:
+            if self._loaded:
+                await self._reload_named(changed)
+            else:
                 await self._load()
-            # Devices of a group that is gone have lost it, and so have the groups below.
-            group_ids = {*changed.group_ids}.union(
-                *(self._children.get(group_id, ()) for group_id in changed.group_ids)
-            )
-            device_ids = {*changed.device_ids}.union(
-                *(self._members.get(group_id, ()) for group_id in changed.group_ids)
-            )
-            await self._reload_groups(group_ids)
-            await self._reload_devices(device_ids)
-            await self._reload_users(changed.user_ids)
         except StorageError as error:
             self.context.log.warning("links not read again, forgotten: %s", error)
             self._loaded = False
             return frozenset()
         return frozenset(each for each in changed.device_ids if each not in self._group_of)
+
+    async def _reload_named(self, changed: Reload) -> None:
+        # Devices of a group that is gone have lost it, and so have the groups below.
+        group_ids = {*changed.group_ids}.union(
+            *(self._children.get(group_id, ()) for group_id in changed.group_ids)
+        )
+        device_ids = {*changed.device_ids}.union(
+            *(self._members.get(group_id, ()) for group_id in changed.group_ids)
+        )
+        await self._reload_groups(group_ids)
+        await self._reload_devices(device_ids)
+        await self._reload_users(changed.user_ids)
 
     async def _reload_groups(self, group_ids: Iterable[int]) -> None:
         wanted = tuple(group_ids)
