@@ -13,7 +13,7 @@ import msgspec
 from motorpool.api.errors import BadRequest
 from motorpool.api.masking import hide_secrets
 
-__all__ = ["decode", "encode", "format_time", "parse_time", "read_fields"]
+__all__ = ["camel", "decode", "encode", "format_time", "parse_time", "read_fields"]
 
 T = TypeVar("T")
 
@@ -58,6 +58,11 @@ def parse_time(text: str) -> datetime:
         return datetime.fromisoformat(f"{day}T{minute}{second or ':00'}.{micro}{zone}").astimezone(UTC)
     except OverflowError:
         raise ValueError("out of the calendar's range") from None
+
+
+def camel(name: str) -> str:
+    """The name that JSON has for a field: `deviceId` of `device_id`."""
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
 
 
 def encode(value: object) -> bytes:

@@ -23,7 +23,7 @@ from motorpool.api.rights import CHANGE
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
-__all__ = ["USUAL", "Conduct", "Family", "ListParameters", "serve_family"]
+__all__ = ["USUAL", "Conduct", "Family", "ListParameters", "id_of", "serve_family"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -226,7 +226,7 @@ class _Served(Generic[R]):
         async with call.house.database.transaction() as transaction:
             new = await self._conduct.prepare(call, transaction, self._blank(sent), None)
             stored = await self._conduct.insert(call, transaction, new)
-            number = self._id(stored)
+            number = id_of(stored)
             await note(call, transaction, "create", self._family.name, number)
         await self._conduct.written(call, number, stored, None)
         return as_json((await self._conduct.show(call, [stored]))[0])
@@ -234,7 +234,7 @@ class _Served(Generic[R]):
     async def update(self, call: Call) -> Response:
         self._change.require(call.caller)
         sent = await self._conduct.read(call, self._family.shape)
-        if self._id(sent) not in {0, call.id}:
+        if id_of(sent) not in {0, call.id}:
             raise BadRequest("id: is not the one of the path")
         if not await self._may_write(call):
             raise NoSuch(f"no such {self._family.name}")
@@ -293,7 +293,9 @@ class _Served(Generic[R]):
             )
         return found
 
-    def _id(self, record: R) -> int:
-        number = getattr(record, "id")  # noqa: B009 - every record has one, the bound cannot say so
-        assert isinstance(number, int)
-        return number
+
+def id_of(record: msgspec.Struct) -> int:
+    """The id that every record has."""
+    number = getattr(record, "id")  # noqa: B009 - the bound of the type cannot say that it is there
+    assert isinstance(number, int)
+    return number

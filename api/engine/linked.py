@@ -8,15 +8,16 @@ import msgspec
 from motorpool.api.access import may_see_device
 from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.family import Conduct, ListParameters
+from motorpool.api.engine.family import Conduct, ListParameters, id_of
 from motorpool.api.errors import BadRequest
+from motorpool.api.json import camel
 from motorpool.storage import groups, links
 from motorpool.storage.conditions import Condition, both, either
 from motorpool.storage.links import Pair
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
-__all__ = ["Linked", "id_of", "may_see", "may_see_user"]
+__all__ = ["Linked", "may_see", "may_see_user"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -92,7 +93,7 @@ class Linked(Conduct[R]):
             wanted = getattr(new, name)
             changed = wanted and (old is None or getattr(old, name) != wanted)
             if changed and not await may_see(call, table, wanted, queries):
-                raise BadRequest(f"{_camel(name)}: no access to it, or no such")
+                raise BadRequest(f"{camel(name)}: no access to it, or no such")
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
         """Check the references."""
@@ -134,15 +135,3 @@ async def may_see_user(call: Call, queries: Queries, user_id: int) -> bool:
     if caller.administrator or caller.id == user_id:
         return True
     return caller.manager and await links.exists(queries, links.USER_USER, caller.id, user_id)
-
-
-def id_of(record: msgspec.Struct) -> int:
-    """The id that every record has, which the bound of the type cannot say."""
-    number = getattr(record, "id")  # noqa: B009 - see above
-    assert isinstance(number, int)
-    return number
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

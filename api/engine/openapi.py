@@ -1,6 +1,5 @@
 """The OpenAPI 3.1 document, from the declared operations."""
 
-import re
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
@@ -10,6 +9,7 @@ from motorpool.api.engine.descriptions import PARAMETERS, REFUSALS
 from motorpool.api.engine.examples import BODIES
 from motorpool.api.engine.operations import Content, Operation
 from motorpool.api.engine.schemas import Json, Schemas
+from motorpool.api.json import camel
 
 __all__ = ["describe"]
 
@@ -84,7 +84,7 @@ def describe(operations: Iterable[Operation], *, version: str, server: str = "/a
 
 
 def _operation(operation: Operation, schemas: Schemas) -> Json:
-    name = _camel(operation.name)
+    name = camel(operation.name)
     described: Json = {"operationId": name, "summary": operation.summary}
     if operation.description:
         described["description"] = operation.description
@@ -219,8 +219,3 @@ def _query_parameter(field: msgspec.inspect.Field, schemas: Schemas) -> Json:
     if schema.get("type") == "array":
         described["explode"] = True
     return described
-
-
-def _camel(name: str) -> str:
-    """Operations of families are camel case already."""
-    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)

@@ -16,6 +16,7 @@ from motorpool.api.engine.family import USUAL, Conduct, Family, ListParameters, 
 from motorpool.api.engine.linked import may_see_user
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.errors import BadRequest
+from motorpool.api.json import camel
 from motorpool.api.rights import LIST_USERS, MANAGE_USERS, OPEN_ATTRIBUTES, RESTRICTIONS, ROLE
 from motorpool.storage import links, users
 from motorpool.storage.conditions import Condition
@@ -199,11 +200,11 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
         raise BadRequest("the user is read-only")
     for name in ROLE:
         if getattr(new, name) != getattr(old, name):
-            raise BadRequest(f"{_camel(name)}: only an administrator may change it")
+            raise BadRequest(f"{camel(name)}: only an administrator may change it")
     if own:
         for name in RESTRICTIONS:
             if getattr(new, name) != getattr(old, name):
-                raise BadRequest(f"{_camel(name)}: nobody changes it for himself")
+                raise BadRequest(f"{camel(name)}: nobody changes it for himself")
     if (old.fixed_email or call.house.server.fixed_email) and new.email.lower() != old.email.lower():
         raise BadRequest("email: only an administrator may change it")
     if new.temporary != old.temporary:
@@ -231,7 +232,7 @@ def _only_open_attributes_differ(new: User, old: UserRow) -> bool:
 def _refuse_role(new: User) -> None:
     for name in ROLE:
         if getattr(new, name):
-            raise BadRequest(f"{_camel(name)}: only an administrator may set it")
+            raise BadRequest(f"{camel(name)}: only an administrator may set it")
 
 
 def _check_expiration(caller: Caller, expires: datetime | None) -> None:
@@ -248,11 +249,6 @@ def _check_totp_key(key: str | None) -> None:
         pyotp.TOTP(key).byte_secret()
     except ValueError:
         raise BadRequest("totpKey: is not Base32") from None
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 OPERATIONS = Operations("users")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.api.errors import BadRequest
-from motorpool.api.json import decode, encode, format_time, parse_time
+from motorpool.api.json import camel, decode, encode, format_time, parse_time
 
 # hypothesis takes naive bounds and adds the zone itself.
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - as above
@@ -168,3 +168,12 @@ def test_texts_that_look_like_dates_in_attributes_stay_as_they_are():
         "a", attributes={"x": "2026-01-02T03:04:05.123456Z"}, last_seen=datetime(2026, 1, 1, tzinfo=UTC)
     )
     assert json.loads(encode(thing))["attributes"]["x"] == "2026-01-02T03:04:05.123456Z"
+
+
+def test_json_names_are_camel_case_and_those_that_are_stay_so():
+    assert [camel(name) for name in ("name", "device_id", "from_address", "listDevices")] == [
+        "name",
+        "deviceId",
+        "fromAddress",
+        "listDevices",
+    ]
