@@ -140,6 +140,8 @@ SERVED = {
     "get /commands/types",
     "get /stream/{deviceId}/{channel}/live.m3u8",
     "get /stream/{deviceId}/{channel}/{index}.ts",
+    "get /stream/{deviceId}/{channel}/playback.m3u8",
+    "get /stream/{deviceId}/{channel}/playback/{index}.ts",
     "get /server",
     "put /server",
     "get /server/timezones",
