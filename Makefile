@@ -8,7 +8,7 @@ run: install
 	$(BIN)/motorpool serve --demo
 
 test: install
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
 
 install: .venv/.installed api/console/vendor/hls.min.js
 

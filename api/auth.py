@@ -79,6 +79,8 @@ async def log_in(house: House, address: str, email: str, password: str, code: st
         if not house.codes.accept(user.id, user.totp_key, code, house.clock.now()):
             raise Unauthorized("wrong one-time code, or one that was used already")
         house.attempts.succeeded(f"code of {user.id}", address)
+    # Also where the password was remembered, so that nothing had to be tried.
+    house.attempts.forgive(email)
     return user
 
 

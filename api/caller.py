@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from motorpool.api.errors import BadRequest
 from motorpool.storage.records import ServerSettings, Session, User
 
 __all__ = ["Caller"]
@@ -59,24 +58,3 @@ class Caller:
     def fixed_email(self) -> bool:
         """Keeps his address."""
         return not self.administrator and (self.user.fixed_email or self.server.fixed_email)
-
-    def require_writes(self) -> None:
-        """Refuse the readonly with 400."""
-        if self.readonly:
-            raise BadRequest("the user is read-only")
-
-    def require_device_writes(self) -> None:
-        """Refuse who may change no devices with 400."""
-        self.require_writes()
-        if self.device_readonly:
-            raise BadRequest("the user may not change devices")
-
-    def require_administrator(self) -> None:
-        """Refuse everybody else with 400."""
-        if not self.administrator:
-            raise BadRequest("only an administrator may do this")
-
-    def require_reports(self) -> None:
-        """Refuse who may see no history with 400."""
-        if self.disable_reports:
-            raise BadRequest("the user has no access to reports and position history")

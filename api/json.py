@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from motorpool.api.errors import BadRequest
+from motorpool.api.masking import hide_secrets
 
 __all__ = ["decode", "encode", "format_time", "parse_time", "read_fields"]
 
@@ -60,7 +61,7 @@ def parse_time(text: str) -> datetime:
 
 
 def encode(value: object) -> bytes:
-    """Encode records, lists of them, or mappings of names to either."""
+    """Encode records, lists of them, or mappings of names to either; secrets in attributes are masked."""
     return msgspec.json.encode(_presentable(value))
 
 
@@ -146,7 +147,7 @@ def _presentable(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_presentable(item) for item in value]
     if isinstance(value, msgspec.Struct):
-        return _wire(type(value))(value)
+        return _wire(type(value))(hide_secrets(value))
     if isinstance(value, dict):
         return {name: _presentable(item) for name, item in value.items()}
     if isinstance(value, datetime):

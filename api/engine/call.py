@@ -11,7 +11,7 @@ import msgspec
 from quart import Request, Websocket
 
 from motorpool.api.caller import Caller
-from motorpool.api.errors import Unauthorized
+from motorpool.api.errors import BadRequest, Unauthorized
 from motorpool.api.house import House
 from motorpool.api.json import decode, read_fields
 
@@ -86,11 +86,25 @@ def _repeated(shape: type[msgspec.Struct]) -> Mapping[str, bool]:
     }
 
 
+@cache
+def _texts(shape: type[msgspec.Struct]) -> frozenset[str]:
+    """Names of the parameters that are any text."""
+    hints = typing.get_type_hints(shape)
+    return frozenset(
+        field.encode_name
+        for field in msgspec.structs.fields(shape)
+        if hints[field.name] is str or str in typing.get_args(hints[field.name])
+    )
+
+
 def _gather(sent: Mapping[str, list[str]], shape: type[msgspec.Struct]) -> dict[str, Any]:
     """Take the parameters that are declared; unknown ones are ignored, empty ones count as absent."""
     found: dict[str, Any] = {}
     for name, repeated in _repeated(shape).items():
         values = [value for value in sent.get(name, ()) if value != ""]
+        if not repeated and values and values[0].lower() == "null" and name not in _texts(shape):
+            # To msgspec this is the absence of a number; nobody means that who asks for something.
+            raise BadRequest(f"{name}: null is no value here")
         if values:
             found[name] = values if repeated else values[0]
     return found

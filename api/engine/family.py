@@ -4,6 +4,7 @@ A family says which record and table it is, which list parameters it takes and w
 OpenAPI, access, audit rows and validation follow. What a family does beyond that stands in its `Conduct`.
 """
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +14,12 @@ import msgspec
 from quart import Response
 
 from motorpool.api.answers import as_json, as_json_array, nothing
-from motorpool.api.caller import Caller
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import NOTHING, Content, Operation, Operations
+from motorpool.api.engine.operations import NOTHING, BodyRules, Content, Operation, Operations
 from motorpool.api.errors import BadRequest, NoSuch
+from motorpool.api.masking import keep_secrets
+from motorpool.api.rights import CHANGE
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
@@ -54,9 +56,13 @@ STREAMED_FROM = 500
 class Conduct(Generic[R]):
     """What a family does beyond the plain; everything here is the plain."""
 
-    def require_writes(self, caller: Caller) -> None:
-        """Refuse with 400 who may change nothing of this family."""
-        caller.require_writes()
+    needed: tuple[str, ...] = ()
+    """Fields without which nothing is stored."""
+
+    def longest(self, name: str) -> int | None:
+        """Characters that a text may have at most; None is no bound of its own."""
+        del name
+        return None
 
     async def read(self, call: Call, shape: type[R]) -> R:
         """Read the body of a create or update."""
@@ -113,7 +119,7 @@ class Family(Generic[R]):
     """One plain resource."""
 
     name: str
-    """In audit rows: "device"."""
+    """In audit rows, and in the table of rights: "device"."""
     path: str
     """Below /api: "devices"."""
     shape: type[R]
@@ -140,6 +146,13 @@ class Family(Generic[R]):
         return ListParameters(**msgspec.structs.asdict(call.query(self.query)))
 
     @property
+    def body_rules(self) -> BodyRules:
+        """What a body must and may hold."""
+        texts = [item.name for item in msgspec.structs.fields(self.shape)]
+        bounds = {name: bound for name in texts if (bound := self.conduct.longest(name)) is not None}
+        return BodyRules(needed=self.conduct.needed, longest=bounds, ignored=self.read_only)
+
+    @property
     def title(self) -> str:
         """The family's name for operation names: "Device"."""
         return self.shape.__name__
@@ -149,16 +162,18 @@ def serve_family(family: Family[Any], operations: Operations) -> None:
     """Add the five operations of a family."""
     served = _Served(family)
     one, many = family.title, f"{family.title}s"
+    thing = re.sub(r"(?<!^)([A-Z])", r" \1", one).lower()
+    article = "an" if thing[0] in "aeio" else "a"
     shape = family.shape
     path, single = f"/{family.path}", f"/{family.path}/{{id}}"
     listed: Any = list[shape]  # type: ignore[valid-type]  # a type made at run time, for msgspec
     found: dict[int, Content] = {200: Content(shape=shape)}
     declare = [
-        ("GET", path, f"list{many}", f"List {family.path}", served.enumerate, {200: Content(shape=listed)}),
-        ("POST", path, f"create{one}", f"Create a {family.name}", served.create, found),
-        ("GET", single, f"get{one}", f"Fetch a {family.name}", served.fetch, found),
-        ("PUT", single, f"update{one}", f"Replace a {family.name}", served.update, found),
-        ("DELETE", single, f"delete{one}", f"Delete a {family.name}", served.delete, {204: NOTHING}),
+        ("GET", path, f"list{many}", f"List {thing}s", served.enumerate, {200: Content(shape=listed)}),
+        ("POST", path, f"create{one}", f"Create {article} {thing}", served.create, found),
+        ("GET", single, f"get{one}", f"Fetch {article} {thing}", served.fetch, found),
+        ("PUT", single, f"update{one}", f"Replace {article} {thing}", served.update, found),
+        ("DELETE", single, f"delete{one}", f"Delete {article} {thing}", served.delete, {204: NOTHING}),
     ]
     for method, place, name, summary, serve, answers in declare:
         operations.add(
@@ -171,6 +186,7 @@ def serve_family(family: Family[Any], operations: Operations) -> None:
                 serve=serve,
                 query=family.query if serve == served.enumerate else None,
                 body=shape if method in {"POST", "PUT"} else None,
+                body_rules=family.body_rules,
                 answers=answers,
                 refusals=() if method == "GET" and place == single else (400,),
                 public=family.public_create and method == "POST",
@@ -184,6 +200,7 @@ class _Served(Generic[R]):
     def __init__(self, family: Family[R]) -> None:
         self._family = family
         self._conduct = family.conduct
+        self._change = CHANGE[family.name]
 
     async def enumerate(self, call: Call) -> Response:
         query = await self._conduct.scope(call, self._family.read_parameters(call))
@@ -204,7 +221,7 @@ class _Served(Generic[R]):
 
     async def create(self, call: Call) -> Response:
         if not self._family.public_create:
-            self._conduct.require_writes(call.caller)
+            self._change.require(call.caller)
         sent = await self._conduct.read(call, self._family.shape)
         async with call.house.database.transaction() as transaction:
             new = await self._conduct.prepare(call, transaction, self._blank(sent), None)
@@ -215,7 +232,7 @@ class _Served(Generic[R]):
         return as_json((await self._conduct.show(call, [stored]))[0])
 
     async def update(self, call: Call) -> Response:
-        self._conduct.require_writes(call.caller)
+        self._change.require(call.caller)
         sent = await self._conduct.read(call, self._family.shape)
         if self._id(sent) not in {0, call.id}:
             raise BadRequest("id: is not the one of the path")
@@ -234,7 +251,7 @@ class _Served(Generic[R]):
         return as_json((await self._conduct.show(call, [stored]))[0])
 
     async def delete(self, call: Call) -> Response:
-        self._conduct.require_writes(call.caller)
+        self._change.require(call.caller)
         if not await self._may_write(call):
             return nothing()
         async with call.house.database.transaction() as transaction:
@@ -258,12 +275,12 @@ class _Served(Generic[R]):
     def _blank(self, sent: R) -> R:
         """A new record has no id and nothing of what only the server writes."""
         defaults = {name: self._defaults[name] for name in self._family.read_only}
-        return msgspec.structs.replace(sent, id=0, **defaults)
+        return keep_secrets(msgspec.structs.replace(sent, id=0, **defaults), None)
 
     def _keep(self, sent: R, old: R) -> R:
-        """What only the server writes stays as it was."""
+        """What only the server writes stays as it was, and so do secrets that were not sent."""
         kept = {name: getattr(old, name) for name in ("id", *self._family.read_only)}
-        return msgspec.structs.replace(sent, **kept)
+        return keep_secrets(msgspec.structs.replace(sent, **kept), old)
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:

@@ -1,36 +1,57 @@
 """The OpenAPI 3.1 document, from the declared operations."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 
+from motorpool.api.engine.descriptions import PARAMETERS, REFUSALS
+from motorpool.api.engine.examples import BODIES
 from motorpool.api.engine.operations import Content, Operation
+from motorpool.api.engine.schemas import Json, Schemas
 
 __all__ = ["describe"]
 
-_REFERENCE = "#/components/schemas/{name}"
+DESCRIPTION = """\
+A server for vehicle fleets: positions, live video, commands.
 
-Json = dict[str, Any]
+Times are ISO 8601 in UTC with `Z`; bodies may hold milliseconds since 1970 in their place. Speeds are knots,
+distances metres, durations milliseconds. What is left out of a body, or null, takes its default; fields that
+nobody knows are ignored. Refusals are one line of plain text.
+
+`GET /socket` is a WebSocket: it takes the session cookie, `Authorization`, or `?token=`, and sends JSON
+objects with any of the lists `devices`, `positions` and `events` (as described here) as they change, and `{}`
+now and then to keep the line alive.
+"""
+
+RETRY_AFTER: Json = {
+    "description": "Seconds to wait.",
+    "required": True,
+    "schema": {"type": "integer", "minimum": 1},
+}
+TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
+BYTES: Json = {"type": "string", "format": "binary"}
 
 
 def describe(operations: Iterable[Operation], *, version: str, server: str = "/api") -> Json:
     """Build the document."""
     listed = list(operations)
-    shapes = [shape for operation in listed for shape in _shapes(operation)]
-    schemas, components = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
-    by_shape = {repr(shape): schema for shape, schema in zip(shapes, schemas, strict=True)}
+    schemas = Schemas(
+        content.shape
+        for operation in listed
+        for content in operation.answers.values()
+        if content.shape is not None
+    )
     paths: dict[str, Json] = {}
     for operation in listed:
-        paths.setdefault(operation.plain_path, {})[operation.method.lower()] = _operation(operation, by_shape)
+        paths.setdefault(operation.plain_path, {})[operation.method.lower()] = _operation(operation, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Motorpool",
             "version": version,
-            "description": "A server for vehicle fleets: positions, live video, commands.",
+            "description": DESCRIPTION,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": server}],
@@ -38,73 +59,93 @@ def describe(operations: Iterable[Operation], *, version: str, server: str = "/a
         "tags": [{"name": tag} for tag in dict.fromkeys(operation.tag for operation in listed)],
         "paths": paths,
         "components": {
-            "schemas": components,
+            "schemas": dict(sorted(schemas.components.items())),
+            "responses": {_refusal_name(status): _refusal(status) for status in sorted(REFUSALS)},
             "securitySchemes": {
-                "BasicAuth": {"type": "http", "scheme": "basic"},
-                "ApiKey": {"type": "http", "scheme": "bearer"},
-                "Session": {"type": "apiKey", "in": "cookie", "name": "JSESSIONID"},
+                "BasicAuth": {
+                    "type": "http",
+                    "scheme": "basic",
+                    "description": "E-mail address and password.",
+                },
+                "ApiKey": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A token of `POST /session/token` or of a share link.",
+                },
+                "Session": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "JSESSIONID",
+                    "description": "The cookie of `POST /session`.",
+                },
             },
         },
     }
 
 
-def _shapes(operation: Operation) -> list[Any]:
-    fields = (*_fields(operation.query), *_fields(operation.form))
-    contents = [content.shape for content in operation.answers.values()]
-    wanted = [*(field.type for field in fields), operation.body, *contents]
-    return [shape for shape in wanted if shape is not None]
-
-
-def _fields(shape: type[msgspec.Struct] | None) -> tuple[msgspec.structs.FieldInfo, ...]:
-    return msgspec.structs.fields(shape) if shape is not None else ()
-
-
-def _operation(operation: Operation, schemas: dict[str, Json]) -> Json:
-    described: Json = {
-        "operationId": operation.name,
-        "summary": operation.summary,
-        "tags": [operation.tag],
-        "parameters": [_path_parameter(name, kind) for name, kind in operation.path_parameters],
-        "responses": {},
-    }
-    for field in _fields(operation.query):
-        described["parameters"].append(_query_parameter(field, schemas[repr(field.type)]))
-    if not described["parameters"]:
-        del described["parameters"]
-    if operation.body is not None:
-        described["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": schemas[repr(operation.body)]}},
-        }
-    if operation.raw:
-        described["requestBody"] = {"required": True, "content": {kind: {} for kind in operation.raw}}
-    if operation.form is not None:
-        fields = _fields(operation.form)
-        described["requestBody"] = {
-            "required": any(field.required for field in fields),
-            "content": {
-                "application/x-www-form-urlencoded": {
-                    "schema": {
-                        "type": "object",
-                        "properties": {field.encode_name: schemas[repr(field.type)] for field in fields},
-                        "required": [field.encode_name for field in fields if field.required],
-                    }
-                }
-            },
-        }
+def _operation(operation: Operation, schemas: Schemas) -> Json:
+    name = _camel(operation.name)
+    described: Json = {"operationId": name, "summary": operation.summary}
+    if operation.description:
+        described["description"] = operation.description
+    described["tags"] = [operation.tag]
+    parameters = [
+        *(_path_parameter(each, kind) for each, kind in operation.path_parameters),
+        *(_query_parameter(field, schemas) for field in _fields(operation.query)),
+    ]
+    if parameters:
+        described["parameters"] = parameters
+    body = _body(operation, schemas)
+    if body is not None:
+        if name in BODIES:
+            for content in body["content"].values():
+                content["example"] = BODIES[name]
+        described["requestBody"] = body
     if operation.public:
         described["security"] = []
-    for status, content in operation.answers.items():
-        described["responses"][str(status)] = _answer(status, content, schemas)
-    for status in sorted(_refusals(operation)):
-        described["responses"].setdefault(
-            str(status),
-            {
-                "description": HTTPStatus(status).phrase,
-                "content": {"text/plain": {"schema": {"type": "string"}}},
-            },
-        )
+    described["responses"] = {
+        str(status): _answer(status, content, schemas) for status, content in operation.answers.items()
+    }
+    for status in sorted(_refusals(operation) - operation.answers.keys()):
+        reference = f"#/components/responses/{_refusal_name(status)}"
+        described["responses"][str(status)] = {"$ref": reference}
     return described
+
+
+def _body(operation: Operation, schemas: Schemas) -> Json | None:
+    if operation.body is not None:
+        schema = schemas.of_body(operation.body, operation.body_rules)
+        return {"required": True, "content": {"application/json": {"schema": schema}}}
+    if operation.raw:
+        return {"required": True, "content": {kind: {"schema": BYTES} for kind in operation.raw}}
+    if operation.form is None:
+        return None
+    fields = _fields(operation.form)
+    schema = {
+        "type": "object",
+        "properties": {
+            field.encode_name: {
+                "description": PARAMETERS.get(field.encode_name, ""),
+                **schemas.of_parameter(field),
+            }
+            for field in fields
+        },
+    }
+    needed = [field.encode_name for field in fields if field.required]
+    if needed:
+        schema["required"] = needed
+    return {
+        "required": bool(needed),
+        "content": {"application/x-www-form-urlencoded": {"schema": schema}},
+    }
+
+
+def _fields(shape: type[msgspec.Struct] | None) -> tuple[msgspec.inspect.Field, ...]:
+    if shape is None:
+        return ()
+    described = msgspec.inspect.type_info(shape)
+    assert isinstance(described, msgspec.inspect.StructType)
+    return described.fields
 
 
 def _refusals(operation: Operation) -> set[int]:
@@ -120,34 +161,66 @@ def _refusals(operation: Operation) -> set[int]:
     return found
 
 
-def _answer(status: int, content: Content, schemas: dict[str, Json]) -> Json:
-    described: Json = {"description": content.text or HTTPStatus(status).phrase}
-    if content.shape is not None:
-        described["content"] = {content.media_type: {"schema": schemas[repr(content.shape)]}}
-    elif content.media_type == "application/json":
-        described["content"] = {content.media_type: {"schema": {}}}
-    elif content.media_type:
-        described["content"] = {content.media_type: {"schema": {"type": "string"}}}
-    if content.or_text:
-        described["content"]["text/plain"] = {"schema": {"type": "string"}}
+def _refusal_name(status: int) -> str:
+    return HTTPStatus(status).name.title().replace("_", "")
+
+
+def _refusal(status: int) -> Json:
+    described: Json = {"description": REFUSALS[status], "content": TEXT}
+    if status in {429, 503}:
+        described["headers"] = {"Retry-After": RETRY_AFTER}
     return described
+
+
+def _answer(status: int, content: Content, schemas: Schemas) -> Json:
+    described: Json = {"description": content.text or HTTPStatus(status).phrase}
+    if content.headers:
+        described["headers"] = {
+            name: {"description": text, "required": True, "schema": {"type": "string"}}
+            for name, text in content.headers.items()
+        }
+    if content.or_text:
+        # First: whoever takes the first type it knows can read the other as text too.
+        described["content"] = dict(TEXT)
+    if content.shape is not None:
+        answered = {content.media_type: {"schema": schemas.of_answer(content.shape)}}
+        described["content"] = {**described.get("content", {}), **answered}
+    elif content.media_type:
+        described["content"] = {content.media_type: {"schema": _SCHEMAS.get(content.media_type, BYTES)}}
+    return described
+
+
+_SCHEMAS: Mapping[str, Json] = {
+    "application/json": {"type": "object"},
+    "application/vnd.apple.mpegurl": {"type": "string"},
+    "text/plain": {"type": "string"},
+}
+"""Of answers without a type of ours; all else are bytes."""
 
 
 def _path_parameter(name: str, kind: type) -> Json:
-    schema: Json = {"type": "string"}
+    schema: Json = {"type": "string", "minLength": 1}
     if kind is int:
         schema = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}
-    return {"name": name, "in": "path", "required": True, "schema": schema}
+    text = PARAMETERS[name]
+    return {"name": name, "in": "path", "required": True, "description": text, "schema": schema}
 
 
-def _query_parameter(field: "msgspec.structs.FieldInfo", schema: Json) -> Json:
-    # In a query a missing parameter is its default; null is no text anyone sends.
-    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
-    shown = options[0] if len(options) == 1 else dict(schema)
-    described: Json = {"name": field.encode_name, "in": "query", "required": field.required, "schema": shown}
-    text = shown.get("description") or schema.get("description")
-    if text:
-        described["description"] = re.sub(r"\s+", " ", text)
-    if shown.get("type") == "array":
+def _query_parameter(field: msgspec.inspect.Field, schemas: Schemas) -> Json:
+    schema = schemas.of_parameter(field)
+    text = schema.pop("description", None) or PARAMETERS[field.encode_name]
+    described: Json = {
+        "name": field.encode_name,
+        "in": "query",
+        "required": field.required,
+        "description": text,
+        "schema": schema,
+    }
+    if schema.get("type") == "array":
         described["explode"] = True
     return described
+
+
+def _camel(name: str) -> str:
+    """Operations of families are camel case already."""
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)

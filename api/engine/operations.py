@@ -15,9 +15,24 @@ from quart import Response
 
 from motorpool.api.engine.call import Call
 
-__all__ = ["Content", "Operation", "Operations"]
+__all__ = ["AS_TYPED", "BodyRules", "Content", "Operation", "Operations"]
 
 Serve = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyRules:
+    """What the type of a body cannot say, for the document; fields by their names in Python."""
+
+    needed: tuple[str, ...] = ()
+    """Although they have a default, and texts must not be blank."""
+    longest: Mapping[str, int] = field(default_factory=dict)
+    """Characters."""
+    ignored: tuple[str, ...] = ()
+    """A body may hold them, as clients send back what they got."""
+
+
+AS_TYPED = BodyRules()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +46,8 @@ class Content:
     """What it is, for the OpenAPI document."""
     or_text: bool = False
     """It may be plain text in place of this."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names of headers that are always there, and what they say."""
 
 
 NOTHING = Content(media_type="")
@@ -49,9 +66,12 @@ class Operation:
     name: str
     summary: str
     serve: Serve
+    description: str = ""
+    """What the summary leaves unsaid."""
     query: type[msgspec.Struct] | None = None
     form: type[msgspec.Struct] | None = None
     body: Any = None
+    body_rules: BodyRules = AS_TYPED
     raw: tuple[str, ...] = ()
     """Media types of a body of plain bytes, which `serve` reads itself. It may take long to come, so `serve`
     is cancelled when the client goes, and shields what must not end halfway."""
@@ -104,6 +124,7 @@ class Operations:
         query: type[msgspec.Struct] | None = None,
         form: type[msgspec.Struct] | None = None,
         body: object = None,
+        body_rules: BodyRules = AS_TYPED,
         raw: tuple[str, ...] = (),
         answer: object = None,
         answers: Mapping[int, Content] | None = None,
@@ -112,21 +133,25 @@ class Operations:
     ) -> Callable[[Serve], Serve]:
         """Declare the decorated function as the operation; its docstring's first line is the summary.
 
-        `answer` is the JSON type of a 200; anything else stands in `answers`.
+        `answer` is the JSON type of a 200; anything else stands in `answers`. What follows in the docstring
+        is the operation's description.
         """
 
         def declare(serve: Serve) -> Serve:
+            summary, _, description = (inspect.getdoc(serve) or "").partition("\n")
             self.add(
                 Operation(
                     method=method,
                     path=path,
                     tag=self.tag,
                     name=serve.__name__,
-                    summary=(inspect.getdoc(serve) or "").partition("\n")[0].rstrip("."),
+                    summary=summary.rstrip("."),
+                    description=description.strip(),
                     serve=serve,
                     query=query,
                     form=form,
                     body=body,
+                    body_rules=body_rules,
                     raw=raw,
                     answers=answers if answers is not None else {200: Content(shape=answer)},
                     refusals=refusals,

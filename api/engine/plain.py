@@ -1,5 +1,6 @@
 """The conduct of families that people write as they like: texts are trimmed and bounded, some are needed."""
 
+import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -44,8 +45,16 @@ class Plain(Linked[R]):
             references=references,
             user_id_expands=user_id_expands,
         )
-        self._needed = needed
+        self.needed = needed
         self._verbatim = verbatim
+        hints = typing.get_type_hints(table.record)
+        self._texts = {name for name, kind in hints.items() if kind in {str, str | None}}
+
+    def longest(self, name: str) -> int | None:
+        """What is trimmed is bounded, as it was sent."""
+        if name not in self._texts or name in self._verbatim:
+            return None
+        return LONGEST_NAME if name in NAMES else LONGEST_TEXT
 
     async def read(self, call: Call, shape: type[R]) -> R:
         """Read a body, trim its texts and check it."""
@@ -62,11 +71,11 @@ class Plain(Linked[R]):
             if not isinstance(text, str):
                 continue
             trimmed = text.strip()
-            if item.name in self._needed and not trimmed:
+            if item.name in self.needed and not trimmed:
                 raise BadRequest(f"{item.encode_name}: needed")
-            if item.name not in self._verbatim:
-                longest = LONGEST_NAME if item.name in NAMES else LONGEST_TEXT
-                if len(trimmed) > longest:
+            longest = self.longest(item.name)
+            if longest is not None:
+                if len(text) > longest:
                     raise BadRequest(f"{item.encode_name}: longer than {longest} characters")
                 changed[item.name] = trimmed
         return msgspec.structs.replace(sent, **changed)

@@ -14,6 +14,7 @@ from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NOTHING, Operations
 from motorpool.api.errors import BadRequest, Unavailable
+from motorpool.api.rights import CHANGE
 from motorpool.runtime import Lagged
 from motorpool.storage.records import Position
 
@@ -38,7 +39,7 @@ class Accumulators(msgspec.Struct, frozen=True, rename="camel"):
 @OPERATIONS.operation("PUT", "/devices/{id}/accumulators", body=Accumulators, answers={204: NOTHING})
 async def set_accumulators(call: Call) -> Response:
     """Set a device's total distance and hours: its latest position is stored again with them."""
-    call.caller.require_device_writes()
+    CHANGE["device"].require(call.caller)
     sent = await call.body(Accumulators)
     if sent.device_id not in {0, call.id}:
         raise BadRequest("deviceId: is not that of the path")

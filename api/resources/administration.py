@@ -15,6 +15,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.house import House
 from motorpool.api.json import format_time
+from motorpool.api.rights import ADMINISTER
 from motorpool.api.version import program_version
 
 __all__ = ["OPERATIONS"]
@@ -27,7 +28,7 @@ TEXT = {200: Content(media_type="text/plain")}
 @OPERATIONS.operation("GET", "/server/cache", answers=TEXT, refusals=(400,))
 async def get_cache(call: Call) -> Response:
     """What the server has in memory, for people; for administrators."""
-    call.caller.require_administrator()
+    ADMINISTER.require(call.caller)
     sizes = await call.house.system.ref(DIRECTORY).ask(GetSizes())
     resident = await trio.to_thread.run_sync(_resident_bytes)
     lines = [
@@ -64,7 +65,7 @@ def _resident_bytes() -> int:
 @OPERATIONS.operation("POST", "/server/reboot", answers=TEXT, refusals=(400,))
 async def reboot_server(call: Call) -> Response:
     """Stop in order and start again; for administrators."""
-    call.caller.require_administrator()
+    ADMINISTER.require(call.caller)
     await note(call, call.house.database, "reboot", "server", call.house.server.id)
     # The stop lets requests under way end: this answer goes out first.
     call.house.reboot.set()

@@ -1,15 +1,12 @@
 """The log of who did what, for administrators (open-details 19.3)."""
 
-from datetime import datetime
-from typing import Annotated
-
-import msgspec
 from quart import Response
 
 from motorpool.api.answers import as_json_array
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
-from motorpool.api.errors import Unauthorized
+from motorpool.api.engine.spans import Span
+from motorpool.api.rights import READ_AUDIT
 from motorpool.storage import audit
 from motorpool.storage.records import AuditAction
 
@@ -17,20 +14,10 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("audit")
 
-Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
-
-class AuditQuery(msgspec.Struct, rename={"start": "from", "end": "to"}):
-    """A span of time, both ends included."""
-
-    start: Instant
-    end: Instant
-
-
-@OPERATIONS.operation("GET", "/audit", query=AuditQuery, answer=list[AuditAction])
+@OPERATIONS.operation("GET", "/audit", query=Span, answer=list[AuditAction])
 async def list_audit(call: Call) -> Response:
     """What was done in a span of time, in order; for administrators."""
-    if not call.caller.administrator:
-        raise Unauthorized("only an administrator may read the audit log")
-    query = call.query(AuditQuery)
+    READ_AUDIT.require(call.caller)
+    query = call.query(Span)
     return await as_json_array(audit.stream_between(call.house.database, query.start, query.end))

@@ -23,6 +23,7 @@ from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.rights import CAPTURE_VIDEO
 from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
 
 __all__ = ["OPERATIONS"]
@@ -81,7 +82,7 @@ async def list_captures(call: Call) -> Response:
 @OPERATIONS.operation("POST", "/captures", query=NewCapture, answer=Capture, refusals=(400, 404))
 async def create_capture(call: Call) -> Response:
     """Begin a capture; the command that starts the device is sent after it."""
-    call.caller.require_writes()
+    CAPTURE_VIDEO.require(call.caller)
     wanted = call.query(NewCapture)
     await require_device(call, wanted.device_id)
     if wanted.channel not in CHANNELS:
@@ -122,7 +123,7 @@ async def get_capture(call: Call) -> Response:
 async def end_capture(call: Call) -> Response:
     """Complete a capture early, keeping what arrived."""
     record = await _find(call)
-    call.caller.require_writes()
+    CAPTURE_VIDEO.require(call.caller)
     if record.status == "RECORDING":
         running = call.house.system.ref(CAPTURE, record.id)
         try:

@@ -20,6 +20,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked import may_see
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.errors import BadRequest
+from motorpool.api.rights import SEND_INLINE
 from motorpool.codecs.devices import CODECS
 from motorpool.storage import access, commands, devices, groups, links
 from motorpool.storage.conditions import Condition, either
@@ -136,8 +137,7 @@ async def _command(call: Call, body: CommandBody) -> Command:
         if saved is None or not await may_see(call, commands.TABLE, body.id):
             raise BadRequest("no access to the saved command")
         return saved
-    if call.caller.limit_commands:
-        raise BadRequest("the user may send saved commands only")
+    SEND_INLINE.require(call.caller)
     if not body.type:
         raise BadRequest("type: needed")
     return Command(

@@ -11,12 +11,12 @@ from motorpool.actors.rules.computed import TYPES, convert, variables_of
 from motorpool.actors.rules.expressions import Expression, ExpressionError, compile_expression
 from motorpool.api.access import may_see_device
 from motorpool.api.answers import as_json, as_text, nothing
-from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.linked import Linked
-from motorpool.api.engine.operations import NOTHING, Content, Operations
-from motorpool.api.errors import BadRequest, Unauthorized
+from motorpool.api.engine.operations import NOTHING, BodyRules, Content, Operations
+from motorpool.api.errors import BadRequest
+from motorpool.api.rights import TEST_ATTRIBUTES
 from motorpool.storage import families, links
 from motorpool.storage.records import ComputedAttribute
 
@@ -30,9 +30,11 @@ LONGEST_NAME = 128
 class ComputedAttributeConduct(Linked[ComputedAttribute]):
     """Linked users read; administrators write."""
 
-    def require_writes(self, caller: Caller) -> None:
-        """Only administrators."""
-        caller.require_administrator()
+    needed = ("attribute", "expression")
+
+    def longest(self, name: str) -> int | None:
+        """Of the attribute's name."""
+        return LONGEST_NAME if name == "attribute" else None
 
     async def read(self, call: Call, shape: type[ComputedAttribute]) -> ComputedAttribute:
         """Check all before a transaction is begun: reading an expression may take a tenth of a second."""
@@ -82,6 +84,7 @@ class ComputedTestQuery(msgspec.Struct, rename="camel"):
     "/attributes/computed/test",
     query=ComputedTestQuery,
     body=ComputedAttribute,
+    body_rules=BodyRules(needed=("expression",)),
     answers={
         200: Content(shape=float | bool, text="The value; a text as it is", or_text=True),
         204: NOTHING,
@@ -89,8 +92,7 @@ class ComputedTestQuery(msgspec.Struct, rename="camel"):
 )
 async def test_computed_attribute(call: Call) -> Response:
     """Compute an attribute of a device's latest position and store nothing."""
-    if not call.caller.administrator:
-        raise Unauthorized("only an administrator may do this")
+    TEST_ATTRIBUTES.require(call.caller)
     query = call.query(ComputedTestQuery)
     sent = await call.body(ComputedAttribute)
     expression = await _compiled(sent)

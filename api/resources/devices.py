@@ -9,7 +9,6 @@ import msgspec
 from motorpool.actors.directory import DIRECTORY, GetLive
 from motorpool.actors.media_files import move_folder, remove_folder
 from motorpool.api.access import may_see_device, tell_changed, tell_edited
-from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.family import USUAL, Family, ListParameters, serve_family
 from motorpool.api.engine.linked import Linked
@@ -33,9 +32,11 @@ LONGEST = 128
 class DeviceConduct(Linked[Device]):
     """Devices have a limit, a unique id, and live fields that no table holds."""
 
-    def require_writes(self, caller: Caller) -> None:
-        """Neither the readonly nor the device-readonly."""
-        caller.require_device_writes()
+    needed = ("name", "unique_id")
+
+    def longest(self, name: str) -> int | None:
+        """What people and the hardware call it."""
+        return LONGEST if name in self.needed else None
 
     async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
         """Ids or unique ids asked for stand alone; other filters are ignored then (open-details 6)."""
@@ -59,17 +60,17 @@ class DeviceConduct(Linked[Device]):
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
         """Check names, limit and references."""
+        for field, text in (("name", new.name), ("uniqueId", new.unique_id)):
+            if not text.strip():
+                raise BadRequest(f"{field}: needed")
+            if len(text) > LONGEST:
+                raise BadRequest(f"{field}: longer than {LONGEST} characters")
         new = msgspec.structs.replace(
             new,
             name=new.name.strip(),
             unique_id=new.unique_id.strip(),
             phone=new.phone.strip() if new.phone else new.phone,
         )
-        for field, text in (("name", new.name), ("uniqueId", new.unique_id)):
-            if not text:
-                raise BadRequest(f"{field}: needed")
-            if len(text) > LONGEST:
-                raise BadRequest(f"{field}: longer than {LONGEST} characters")
         await self.check_references(call, transaction, new, old)
         if old is None and not call.caller.administrator:
             limit = call.caller.user.device_limit
@@ -125,9 +126,10 @@ DEVICES = Family(
     conduct=DeviceConduct(
         devices.TABLE,
         links.USER_DEVICE,
+        device_link=links.DEVICE_DEVICE,
         references={"group_id": groups.TABLE, "calendar_id": families.CALENDARS},
     ),
-    parameters=USUAL | {"id", "unique_id"},
+    parameters=USUAL | {"device_id", "id", "unique_id"},
     read_only=("status", "last_update", "position_id"),
 )
 serve_family(DEVICES, OPERATIONS)

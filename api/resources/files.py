@@ -14,6 +14,7 @@ from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.errors import BadRequest, TooLarge, Unavailable
+from motorpool.api.rights import ADMINISTER
 
 __all__ = ["OPERATIONS", "OVERRIDE"]
 
@@ -31,12 +32,15 @@ NAME_BYTES = 200
 @OPERATIONS.operation(
     "POST",
     "/server/file/{path:path}",
-    raw=("application/octet-stream", "*/*"),
+    raw=("application/octet-stream",),
     answers={200: Content(media_type="text/plain", text="Kept")},
 )
 async def save_file(call: Call) -> Response:
-    """Keep a file that is served at this path in place of the console's; for administrators."""
-    call.caller.require_administrator()
+    """Keep a file that is served at this path in place of the console's; for administrators.
+
+    Any `Content-Type` is taken: what a file is, its ending says.
+    """
+    ADMINISTER.require(call.caller)
     path = check_path(call.path["path"])
     data = call.house.settings.data
     part = data / PARTS / f"{secrets.token_hex(8)}.part"
@@ -60,8 +64,9 @@ def check_path(path: str) -> str:
     for segment in segments:
         if segment in {"", ".", ".."}:
             raise BadRequest("path: must not hold empty or dotted segments")
-        if "\\" in segment or not segment.isprintable():
-            raise BadRequest("path: must not hold backslashes or control characters")
+        # What is no UTF-8 arrives as U+FFFD.
+        if "\\" in segment or "\ufffd" in segment or not segment.isprintable():
+            raise BadRequest("path: must not hold backslashes or characters that are none")
         if len(segment.encode(errors="replace")) > NAME_BYTES:
             raise BadRequest("path: has a name that is too long")
     if len(path.encode(errors="replace")) > PATH_BYTES:

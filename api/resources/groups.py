@@ -3,8 +3,8 @@
 from motorpool.api.access import tell_changed
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.family import USUAL, Family, serve_family
-from motorpool.api.engine.linked import Linked
 from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.plain import Plain
 from motorpool.api.errors import BadRequest
 from motorpool.storage import groups, links
 from motorpool.storage.queries import Queries
@@ -15,7 +15,7 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("groups")
 
 
-class GroupConduct(Linked[Group]):
+class GroupConduct(Plain[Group]):
     """Groups nest without circles."""
 
     async def prepare(self, call: Call, transaction: Queries, new: Group, old: Group | None) -> Group:
@@ -37,7 +37,11 @@ GROUPS = Family(
     shape=Group,
     table=groups.TABLE,
     conduct=GroupConduct(
-        groups.TABLE, links.USER_GROUP, references={"group_id": groups.TABLE}, user_id_expands=True
+        groups.TABLE,
+        links.USER_GROUP,
+        references={"group_id": groups.TABLE},
+        user_id_expands=True,
+        needed=("name",),
     ),
     parameters=USUAL,
 )

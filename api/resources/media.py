@@ -9,6 +9,7 @@ from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.rights import CHANGE
 from motorpool.api.sending import media_type, send_file
 from motorpool.storage import devices
 
@@ -70,7 +71,7 @@ async def get_media(call: Call) -> Response:
 )
 async def save_device_image(call: Call) -> Response:
     """Keep a picture of a device: JPEG, PNG, GIF or WebP of at most 500,000 bytes."""
-    call.caller.require_device_writes()
+    CHANGE["device"].require(call.caller)
     await require_device(call, call.id)
     kind = (call.request.mimetype or "").lower()
     if kind not in IMAGES:

@@ -23,6 +23,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NOTHING, Operations
 from motorpool.api.errors import BadRequest
 from motorpool.api.house import House
+from motorpool.api.rights import ANNOUNCE
 from motorpool.storage import links, outbox, users
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import Event, User
@@ -113,8 +114,7 @@ async def send_announcement(call: Call) -> Response:
 
     Mails and text messages are in the outbox when this is answered.
     """
-    if not call.caller.manager:
-        raise BadRequest("only an administrator or a manager may do this")
+    ANNOUNCE.require(call.caller)
     name = str(call.path["notificator"])
     announcement = await call.body(Announcement)
     if name not in _for_all(call.house):

@@ -28,8 +28,9 @@ PATH = "/api/session/openid"
 LOGIN_LIFE = timedelta(minutes=10)
 """Somebody may take so long at the provider's page."""
 
-THERE = Content(media_type="", text="To the provider's login page")
-HOME = Content(media_type="", text="To the console, logged in; or with `openid=cancelled`")
+GO = {"Location": "Where the browser goes on."}
+THERE = Content(media_type="", text="To the provider's login page", headers=GO)
+HOME = Content(media_type="", text="To the console, logged in; or with `openid=cancelled`", headers=GO)
 
 
 class CallbackQuery(msgspec.Struct, rename="camel"):

@@ -1,7 +1,7 @@
 """Links between objects: `{ownerId, propertyId}`, owner first (open-details 5)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from quart import Response
@@ -13,6 +13,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked import may_see, may_see_user
 from motorpool.api.engine.operations import NOTHING, Operations
 from motorpool.api.errors import BadRequest
+from motorpool.api.rights import ADMINISTER, LINK
 from motorpool.storage import commands, devices, families, groups, links
 from motorpool.storage.links import PAIRS, Pair
 from motorpool.storage.tables import Table
@@ -40,17 +41,23 @@ TABLES: Mapping[str, Table[Any]] = {
 
 BY_KEYS = {tuple(key.lower() for key in keys): pair for keys, pair in PAIRS.items()}
 
+Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _KEYS = sorted({key for keys in PAIRS for key in keys})
-LinkQuery = msgspec.defstruct("LinkQuery", [(key, int | None, None) for key in _KEYS], frozen=True)
+DescribedLink = Annotated[
+    Link,
+    msgspec.Meta(min_length=2, max_length=2, extra_json_schema={"propertyNames": {"enum": _KEYS}}),
+]
+LinkQuery = msgspec.defstruct("LinkQuery", [(key, Id | None, None) for key in _KEYS], frozen=True)
 """Two of these, the owner's first; 0 stands for any."""
 
 
-@OPERATIONS.operation("GET", "/permissions", query=LinkQuery, answer=list[Link])
+@OPERATIONS.operation("GET", "/permissions", query=LinkQuery, answer=list[DescribedLink])
 async def list_permissions(call: Call) -> Response:
     """The links of two kinds of objects, given as `ownerId` and `propertyId`; for administrators."""
-    call.caller.require_administrator()
-    call.query(LinkQuery)
-    sent = {key: int(value) for key, value in call.request.args.items() if key in _KEYS}
+    ADMINISTER.require(call.caller)
+    query = call.query(LinkQuery)
+    # In the order of the request: the owner's comes first.
+    sent = {key: number for key in call.request.args if (number := getattr(query, key, None)) is not None}
     pair = _pair(sent)
     owner_id, property_id = sent.values()
     if not owner_id and not property_id:
@@ -60,28 +67,28 @@ async def list_permissions(call: Call) -> Response:
     return as_json([{first: owner, second: owned} for owner, owned in found])
 
 
-@OPERATIONS.operation("POST", "/permissions", body=Link, answers={204: NOTHING})
+@OPERATIONS.operation("POST", "/permissions", body=DescribedLink, answers={204: NOTHING})
 async def create_permission(call: Call) -> Response:
     """Link two objects; doing it again changes nothing."""
     await _apply(call, [await call.body(Link)], add=True)
     return nothing()
 
 
-@OPERATIONS.operation("DELETE", "/permissions", body=Link, answers={204: NOTHING})
+@OPERATIONS.operation("DELETE", "/permissions", body=DescribedLink, answers={204: NOTHING})
 async def delete_permission(call: Call) -> Response:
     """Unlink two objects."""
     await _apply(call, [await call.body(Link)], add=False)
     return nothing()
 
 
-@OPERATIONS.operation("POST", "/permissions/bulk", body=list[Link], answers={204: NOTHING})
+@OPERATIONS.operation("POST", "/permissions/bulk", body=list[DescribedLink], answers={204: NOTHING})
 async def create_permissions(call: Call) -> Response:
     """Link many pairs of the same kind, one after the other."""
     await _apply(call, await call.body(list[Link]), add=True)
     return nothing()
 
 
-@OPERATIONS.operation("DELETE", "/permissions/bulk", body=list[Link], answers={204: NOTHING})
+@OPERATIONS.operation("DELETE", "/permissions/bulk", body=list[DescribedLink], answers={204: NOTHING})
 async def delete_permissions(call: Call) -> Response:
     """Unlink many pairs of the same kind, one after the other."""
     await _apply(call, await call.body(list[Link]), add=False)
@@ -89,7 +96,7 @@ async def delete_permissions(call: Call) -> Response:
 
 
 async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
-    call.caller.require_writes()
+    LINK.require(call.caller)
     if not sent:
         return
     if any(tuple(link) != tuple(sent[0]) for link in sent):

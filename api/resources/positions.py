@@ -1,7 +1,6 @@
 """Positions: the latest, by span, by id; and their deletion (open-details 9.2, decisions 17)."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -13,7 +12,9 @@ from motorpool.api.answers import as_json, as_json_array, nothing
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.engine.spans import Instant, Span
 from motorpool.api.errors import BadRequest, NoSuch
+from motorpool.api.rights import DELETE_POSITIONS, SEE_HISTORY
 from motorpool.storage import positions
 from motorpool.storage.records import Position
 
@@ -22,8 +23,6 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("positions")
 
 BATCH = 1000
-
-Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class PositionQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "from", "end": "to"}):
@@ -35,12 +34,10 @@ class PositionQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "f
     id: Annotated[tuple[int, ...], msgspec.Meta(description="These positions, in this order.")] = ()
 
 
-class SpanQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "from", "end": "to"}):
+class SpanQuery(Span, rename="camel", kw_only=True):
     """A device and a span of fix times, both ends included."""
 
     device_id: int
-    start: Instant
-    end: Instant
 
 
 @OPERATIONS.operation("GET", "/positions", query=PositionQuery, answer=list[Position], refusals=(404,))
@@ -55,8 +52,8 @@ async def list_positions(call: Call) -> Response:
         return await as_json_array(_latest(call))
     if query.start is None or query.end is None:
         raise BadRequest("deviceId: needs from and to")
-    call.caller.require_reports()
-    await _require_device(call, query.device_id)
+    SEE_HISTORY.require(call.caller)
+    await require_device(call, query.device_id)
     most = call.house.settings.positions.most
     if most:
         found = await positions.between(
@@ -70,12 +67,13 @@ async def list_positions(call: Call) -> Response:
     )
 
 
-@OPERATIONS.operation("DELETE", "/positions", query=SpanQuery, answers={204: NOTHING}, refusals=(404,))
+@OPERATIONS.operation("DELETE", "/positions", query=SpanQuery, answers={204: NOTHING})
 async def delete_positions(call: Call) -> Response:
     """Delete a device's positions in a span."""
     query = call.query(SpanQuery)
-    call.caller.require_writes()
-    await _require_device(call, query.device_id)
+    DELETE_POSITIONS.require(call.caller)
+    if not await may_see_device(call, query.device_id):
+        raise BadRequest("deviceId: no access to the device")
     async with call.house.database.transaction() as transaction:
         await positions.delete_between(transaction, query.device_id, query.start, query.end)
         await note(call, transaction, "remove", "position", attributes={"deviceId": query.device_id})
@@ -86,7 +84,7 @@ async def delete_positions(call: Call) -> Response:
 @OPERATIONS.operation("DELETE", "/positions/{id}", answers={204: NOTHING}, refusals=(400,))
 async def delete_position(call: Call) -> Response:
     """Delete one position."""
-    call.caller.require_writes()
+    DELETE_POSITIONS.require(call.caller)
     found = await positions.by_ids(call.house.database, [call.id])
     if not found or not await may_see_device(call, found[0].device_id):
         raise NoSuch("no such position")
@@ -107,14 +105,10 @@ async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:
 
 
 async def _by_ids(call: Call, ids: tuple[int, ...]) -> list[Position]:
-    call.caller.require_reports()
+    SEE_HISTORY.require(call.caller)
     found = await positions.by_ids(call.house.database, list(ids))
     seen = {device_id: await may_see_device(call, device_id) for device_id in {p.device_id for p in found}}
     visible = {position.id: position for position in found if seen[position.device_id]}
     if any(number not in visible for number in ids):
         raise NoSuch("no such position")
     return [visible[number] for number in ids]
-
-
-async def _require_device(call: Call, device_id: int) -> None:
-    await require_device(call, device_id)

@@ -1,10 +1,8 @@
 """Saved commands: what is to be sent again and again (open-details 8.1)."""
 
-from motorpool.api.caller import Caller
 from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.plain import Plain
-from motorpool.api.errors import BadRequest
 from motorpool.storage import commands, links
 from motorpool.storage.records import Command
 
@@ -13,22 +11,12 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("commands")
 
 
-class SavedCommandConduct(Plain[Command]):
-    """Who is limited to saved commands makes none himself."""
-
-    def require_writes(self, caller: Caller) -> None:
-        """Neither the readonly nor those with limited commands."""
-        caller.require_writes()
-        if caller.limit_commands:
-            raise BadRequest("the user may not change saved commands")
-
-
 SAVED_COMMANDS = Family(
     name="command",
     path="commands",
     shape=Command,
     table=commands.TABLE,
-    conduct=SavedCommandConduct(
+    conduct=Plain[Command](
         commands.TABLE,
         links.USER_COMMAND,
         device_link=links.DEVICE_COMMAND,

@@ -14,8 +14,10 @@ from quart import Response
 from motorpool.api.answers import as_bytes, as_json, as_text
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest, Refusal, Unauthorized
+from motorpool.api.engine.operations import BodyRules, Content, Operations
+from motorpool.api.errors import BadRequest, Refusal
+from motorpool.api.masking import keep_secrets
+from motorpool.api.rights import ADMINISTER
 from motorpool.api.version import INTERFACE
 from motorpool.storage import server, users
 from motorpool.storage.errors import StorageError
@@ -53,16 +55,19 @@ async def get_server(call: Call) -> Response:
     return as_json(await _present(call))
 
 
-@OPERATIONS.operation("PUT", "/server", body=Server, answer=Server)
+TOLD = tuple(name for name in Server.__struct_fields__ if name not in ServerSettings.__struct_fields__)
+
+
+@OPERATIONS.operation("PUT", "/server", body=Server, body_rules=BodyRules(ignored=TOLD), answer=Server)
 async def update_server(call: Call) -> Response:
     """Replace the server's settings; for administrators."""
-    call.caller.require_administrator()
+    ADMINISTER.require(call.caller)
     sent = await call.body(Server)
     known = call.house.server
     if sent.id not in {0, known.id}:
         raise BadRequest("id: is not the server's")
     async with call.house.database.transaction() as transaction:
-        stored = await server.save(transaction, sent)
+        stored = await server.save(transaction, keep_secrets(sent, known))
         await note(call, transaction, "edit", "server", known.id)
     call.house.server = stored
     return as_json(await _present(call))
@@ -115,17 +120,16 @@ def _timezones() -> list[str]:
     return sorted(available_timezones())
 
 
-@OPERATIONS.operation("GET", "/server/gc", answers={200: Content(media_type="text/plain")})
+@OPERATIONS.operation("GET", "/server/gc", answers={200: Content(media_type="text/plain")}, refusals=(400,))
 async def collect_garbage(call: Call) -> Response:
     """Run a garbage collection; for administrators."""
-    call.caller.require_administrator()
+    ADMINISTER.require(call.caller)
     return as_text(f"{gc.collect()} objects collected")
 
 
 @OPERATIONS.operation("GET", "/server/actors", answer=list[dict[str, Any]])
 async def list_actors(call: Call) -> Response:
     """The live tree of actors: paths, mailboxes, restarts, last errors; for administrators."""
-    if not call.caller.administrator:
-        raise Unauthorized("only an administrator may see the actors")
+    ADMINISTER.require(call.caller)
     tree = call.house.system.snapshot()
     return as_bytes(msgspec.json.encode(tree), "application/json")

@@ -23,6 +23,7 @@ from motorpool.api.engine.linked import may_see_user
 from motorpool.api.engine.operations import NOTHING, Content, Operations
 from motorpool.api.errors import BadRequest, NoSuch, TooManyFailures, Unauthorized
 from motorpool.api.resources.users import User, show
+from motorpool.api.rights import ISSUE_TOKENS
 from motorpool.api.tokens import LOGINS, SESSION, issue, read
 from motorpool.storage import sessions, tokens, users
 
@@ -115,8 +116,7 @@ async def create_token(call: Call) -> Response:
 
     Guests of a share link get none: with the link their way in ends.
     """
-    if call.caller.user.temporary:
-        raise BadRequest("a temporary user issues no tokens")
+    ISSUE_TOKENS.require(call.caller)
     form = await call.form(TokenForm)
     expires = form.expiration or call.now + TOKEN_LIFE
     expires = min(expires, call.now + LONGEST_TOKEN)
@@ -153,7 +153,7 @@ async def revoke_token(call: Call) -> Response:
     return nothing()
 
 
-@OPERATIONS.operation("GET", "/session/{id}", answer=User)
+@OPERATIONS.operation("GET", "/session/{id}", answer=User, refusals=(400,))
 async def impersonate(call: Call) -> Response:
     """Open a session as another user; for administrators and his managers."""
     user = await users.TABLE.fetch(call.house.database, call.id)

@@ -14,6 +14,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked import may_see
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.errors import BadRequest, Forbidden
+from motorpool.api.rights import MAKE_GUESTS, SHARE_OBJECTS
 from motorpool.api.tokens import SHARE, issue
 from motorpool.storage import devices, groups, links, users
 from motorpool.storage.links import USER_DEVICE, USER_GROUP, Pair
@@ -81,9 +82,8 @@ async def share_group(call: Call) -> Response:
 def _check_may_share(call: Call) -> None:
     if call.house.server.attributes.get("disableShare") is True:
         raise Forbidden("sharing is switched off on this server")
-    if call.caller.user.temporary:
-        raise Forbidden("a temporary user shares nothing")
-    call.caller.require_writes()
+    SHARE_OBJECTS.require(call.caller)
+    MAKE_GUESTS.require(call.caller)
 
 
 async def _share(call: Call, pair: Pair, object_id: int, name: str, email: str, wanted: datetime) -> str:

@@ -1,6 +1,5 @@
 """What the server did each day, for administrators (open-details 19.2)."""
 
-from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -10,6 +9,8 @@ from motorpool.actors.statistics import STATISTICS, SaveNow
 from motorpool.api.answers import as_json
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.spans import Span
+from motorpool.api.rights import ADMINISTER
 from motorpool.storage import statistics
 from motorpool.storage.records import Statistics
 
@@ -17,21 +18,17 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("statistics")
 
-Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
-
-class StatisticsQuery(msgspec.Struct, rename={"start": "from", "end": "to"}):
+class StatisticsQuery(Span):
     """A span of time, both ends included."""
 
-    start: Instant
-    end: Instant
     refresh: Annotated[bool, msgspec.Meta(description="Taken for old clients; no effect.")] = False
 
 
 @OPERATIONS.operation("GET", "/statistics", query=StatisticsQuery, answer=list[Statistics])
 async def list_statistics(call: Call) -> Response:
     """The days last captured in a span of time, today as it stands; for administrators."""
-    call.caller.require_administrator()
+    ADMINISTER.require(call.caller)
     query = call.query(StatisticsQuery)
     await call.house.system.ref(STATISTICS).ask(SaveNow())
     return as_json(await statistics.between(call.house.database, query.start, query.end))

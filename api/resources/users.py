@@ -16,6 +16,7 @@ from motorpool.api.engine.family import USUAL, Conduct, Family, ListParameters, 
 from motorpool.api.engine.linked import may_see_user
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.errors import BadRequest
+from motorpool.api.rights import LIST_USERS, MANAGE_USERS, OPEN_ATTRIBUTES, RESTRICTIONS, ROLE
 from motorpool.storage import links, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
@@ -24,13 +25,7 @@ from motorpool.storage.tables import ListQuery
 
 __all__ = ["LONGEST_PASSWORD", "OPERATIONS", "User", "registered", "show"]
 
-FLAGS = ("readonly", "device_readonly", "disabled", "limit_commands", "disable_reports", "fixed_email")
-"""Restrictions: nobody lifts his own."""
-ROLE = ("administrator", "device_limit", "user_limit")
-"""What only administrators give."""
-OPEN_ATTRIBUTES = frozenset({"notificationTokens", "termsAccepted"})
-"""What even a readonly user may change of himself: push token and terms dialog of the client."""
-
+LONGEST_EMAIL = 128
 LONGEST_PASSWORD = 1024
 
 U = TypeVar("U", bound=UserRow)
@@ -51,9 +46,11 @@ def show(user: UserRow) -> User:
 class UserConduct(Conduct[User]):
     """The rules of open-details 3.2 to 3.5; every refusal is a 400."""
 
-    def require_writes(self, caller: Caller) -> None:
-        """Decide in `prepare`: a readonly user may still change a few attributes of himself."""
-        del caller
+    needed = ("email",)
+
+    def longest(self, name: str) -> int | None:
+        """Of the address."""
+        return LONGEST_EMAIL if name == "email" else None
 
     async def read(self, call: Call, shape: type[User]) -> User:
         """Read the body; from here on `password` is its hash, which takes too long for a transaction."""
@@ -69,8 +66,7 @@ class UserConduct(Conduct[User]):
     async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
         """Administrators see all, managers theirs; nobody else lists users (the specification's 400)."""
         caller = call.caller
-        if not caller.manager:
-            raise BadRequest("only administrators and managers may list users")
+        LIST_USERS.require(caller)
         manager_id: int | None = None if caller.administrator else caller.id
         if wanted.user_id is not None:
             if not caller.administrator and wanted.user_id != caller.id:
@@ -94,11 +90,11 @@ class UserConduct(Conduct[User]):
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits and who changes what."""
+        if len(new.email) > LONGEST_EMAIL:
+            raise BadRequest(f"email: longer than {LONGEST_EMAIL} characters")
         new = msgspec.structs.replace(new, email=new.email.strip(), login=(new.login or "").strip() or None)
         if not new.email:
             raise BadRequest("email: needed")
-        if len(new.email) > 128:
-            raise BadRequest("email: longer than 128 characters")
         _check_totp_key(new.totp_key)
         if old is None:
             return await _prepare_new(call, transaction, new)
@@ -128,7 +124,7 @@ class UserConduct(Conduct[User]):
 
     async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
         """Remove; his links and sessions go with him, objects stay."""
-        call.caller.require_writes()
+        MANAGE_USERS.require(call.caller)
         return await users.TABLE.delete(transaction, number)
 
     async def written(self, call: Call, number: int, new: User | None, old: User | None) -> None:
@@ -156,7 +152,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
         raise BadRequest("temporary: only an administrator may set it")
     server = call.house.server
     if creator is not None and creator.manager:
-        creator.require_writes()
+        MANAGE_USERS.require(creator)
         limit = creator.user.user_limit
         if 0 <= limit <= len(await links.properties(transaction, links.USER_USER, creator.id)):
             raise BadRequest("the manager's limit of users is reached")
@@ -168,7 +164,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if server.attributes.get("totpForce") is True and not new.totp_key:
         raise BadRequest("totpKey: needed on this server")
     _refuse_role(new)
-    if any(getattr(new, flag) for flag in FLAGS):
+    if any(getattr(new, flag) for flag in RESTRICTIONS):
         raise BadRequest("only a manager may restrict a user")
     return registered(call, new)
 
@@ -183,7 +179,7 @@ def registered(call: Call, new: U) -> U:
         new,
         device_limit=chosen.device_limit,
         expiration_time=expires,
-        **{flag: getattr(server, flag) for flag in FLAGS if hasattr(server, flag)},
+        **{flag: getattr(server, flag) for flag in RESTRICTIONS if hasattr(server, flag)},
     )
 
 
@@ -205,7 +201,7 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
         if getattr(new, name) != getattr(old, name):
             raise BadRequest(f"{_camel(name)}: only an administrator may change it")
     if own:
-        for name in FLAGS:
+        for name in RESTRICTIONS:
             if getattr(new, name) != getattr(old, name):
                 raise BadRequest(f"{_camel(name)}: nobody changes it for himself")
     if (old.fixed_email or call.house.server.fixed_email) and new.email.lower() != old.email.lower():

@@ -16,6 +16,7 @@ class Query(msgspec.Struct, rename="camel"):
     wanted: bool = False
     many_ids: tuple[int, ...] = ()
     text: str | None = None
+    one: int | None = None
 
 
 async def read(query: str) -> Query:
@@ -34,6 +35,7 @@ async def read(query: str) -> Query:
         ("number=", Query()),
         ("unknown=1", Query()),
         ("text=a%2Bb+c", Query(text="a+b c")),
+        ("text=null", Query(text="null")),
     ],
 )
 async def test_declared_parameters_are_read_and_others_ignored(query, expected):
@@ -47,6 +49,10 @@ async def test_declared_parameters_are_read_and_others_ignored(query, expected):
         ("number=1.5", "number"),
         ("wanted=maybe", "wanted"),
         ("manyIds=1&manyIds=b", "manyIds"),
+        ("number=null", "number"),
+        ("one=null", "one"),
+        ("one=NULL&one=5", "one"),
+        ("manyIds=null", "manyIds"),
     ],
 )
 async def test_a_wrong_parameter_is_named(query, named):

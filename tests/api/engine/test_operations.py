@@ -35,5 +35,6 @@ def test_a_path_may_end_in_all_that_follows_and_a_body_may_be_plain_bytes():
     assert declared.plain_path == "/things/file/{path}"
     assert declared.path_parameters == (("path", str),)
     described = describe(operations, version="1")["paths"]["/things/file/{path}"]["post"]
-    assert described["requestBody"] == {"required": True, "content": {"image/png": {}, "*/*": {}}}
+    content = {"schema": {"type": "string", "format": "binary"}}
+    assert described["requestBody"] == {"required": True, "content": {"image/png": content, "*/*": content}}
     assert {"400", "401", "404", "413"} <= set(described["responses"])

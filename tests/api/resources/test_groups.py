@@ -33,3 +33,10 @@ async def test_deleting_a_group_leaves_its_devices_without_one(served):
     number = await served.device(served.admin, "1", groupId=group)
     assert (await served.admin.delete(f"/groups/{group}")).status == 204
     assert (await served.admin.get(f"/devices/{number}")).json()["groupId"] == 0
+
+
+async def test_a_group_needs_a_name(served):
+    for name in ("", "  ", None):
+        refused = await served.admin.post("/groups", json={"name": name})
+        assert (refused.status, refused.text) == (400, "name: needed")
+    assert (await served.admin.post("/groups", json={"name": " North "})).json()["name"] == "North"

@@ -1,3 +1,6 @@
+import pytest
+
+
 async def test_linking_twice_and_unlinking_what_is_not_linked_are_harmless(served):
     ann = await served.user("ann")
     number = await served.device(served.admin, "1")
@@ -92,3 +95,21 @@ async def test_links_are_audited_with_their_owner(served, database):
     row = await database.fetch_row("select * from audit where action_type = 'link'")
     assert (row["object_type"], row["object_id"]) == ("device", number)
     assert row["attributes"] == {"ownerType": "user", "ownerId": ann.id}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "userId=1",
+        "deviceId=0&userId=1",
+        "userId=&deviceId=1",
+        "userId=null&deviceId=1",
+        "userId=1&deviceId=-1",
+        "userId=1&deviceId=9223372036854775808",
+        "userId=0&deviceId=0",
+        "userId=1&deviceId=1&groupId=1",
+    ],
+)
+async def test_links_are_asked_for_by_a_pair_of_ids_with_the_owners_first(served, query):
+    assert (await served.admin.get(f"/permissions?{query}")).status == 400

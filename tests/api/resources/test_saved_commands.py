@@ -15,7 +15,7 @@ async def test_who_is_limited_to_saved_commands_makes_and_changes_none(served):
         await ann.put(one, json=command),
         await ann.delete(one),
     ):
-        assert (refused.status, refused.text) == (400, "the user may not change saved commands")
+        assert (refused.status, refused.text) == (400, "the user may only send saved commands")
     assert (await ann.get(one)).json() == command
     assert (await ann.get("/commands")).json() == [command]
 

@@ -66,7 +66,7 @@ async def test_timezones_are_names_of_zones(served):
 
 async def test_the_actors_are_shown_to_administrators(served):
     ann = await served.user("ann")
-    assert (await ann.get("/server/actors")).status == 401
+    assert (await ann.get("/server/actors")).status == 400
     answer = await served.admin.get("/server/actors")
     assert answer.status == 200
     assert '"path":"directory"' in answer.text.replace("system/", "")

@@ -1,0 +1,267 @@
+"""What fields and parameters mean, in the words of the OpenAPI document.
+
+Units throughout: knots, metres, milliseconds, litres, degrees, UTC.
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+
+__all__ = ["FIELDS", "PARAMETERS", "REFUSALS", "describe_field", "describe_record"]
+
+FIELDS: Mapping[str, str] = {
+    # Common to many
+    "id": (
+        "The record's own id. In the body of an update absent, 0, or the id of the "
+        "path; ignored for a new one."
+    ),
+    "name": "What people call it.",
+    "uniqueId": "An identifier from outside.",
+    "description": "Free text.",
+    "attributes": "Further values by name, as clients and the server agree on them.",
+    "groupId": "The group; 0 is none.",
+    "calendarId": "The calendar; 0 is none.",
+    "deviceId": "The device; 0 is none.",
+    "positionId": "The position; 0 is none.",
+    "geofenceId": "The geofence; 0 is none.",
+    "maintenanceId": "The maintenance; 0 is none.",
+    "commandId": "The saved command; 0 is none.",
+    "userId": "The user; 0 is none.",
+    "type": "The kind.",
+    "textChannel": "By text message in place of the device's connection.",
+    "latitude": "Degrees, north positive.",
+    "longitude": "Degrees, east positive.",
+    # Users, and the flags they share with the server
+    "User.name": "Full name.",
+    "User.login": "A second name to log in with.",
+    "User.email": "E-mail address, unique whatever its case.",
+    "User.phone": "Telephone number for text messages.",
+    "User.readonly": "Changes nothing.",
+    "User.administrator": "May do everything.",
+    "User.latitude": "Where the map begins, in degrees; 0 is not set.",
+    "User.longitude": "Where the map begins, in degrees; 0 is not set.",
+    "User.disabled": "Cannot log in.",
+    "User.expirationTime": "From then on as if disabled; null is never.",
+    "User.deviceLimit": "Devices that the user may add; -1 is no limit.",
+    "User.userLimit": "Users that the user may have; 0 makes no manager, -1 is no limit.",
+    "User.deviceReadonly": "Changes no devices.",
+    "User.limitCommands": "Sends saved commands only.",
+    "User.disableReports": "Sees no history and no reports.",
+    "User.fixedEmail": "Keeps the e-mail address.",
+    "User.totpKey": (
+        "Base32 secret of one-time codes. Null in answers; in a body null keeps it "
+        "and an empty text removes it."
+    ),
+    "User.temporary": "Made by a share link; removed after its expiration.",
+    "User.password": "Needed for a new user; left out or empty it is kept. Null in answers.",
+    "map": "Name of the map to begin with.",
+    "zoom": "Zoom of the map to begin with; 0 is not set.",
+    "coordinateFormat": "How places are written: dd, ddm or dms.",
+    "poiLayer": "Address of a KML file with points of interest.",
+    "Server.id": "Always 1; absent or 0 in a body counts as that.",
+    "Server.registration": "Whoever comes may make a user.",
+    "Server.readonly": "Users who are no administrators change nothing; new users get the flag.",
+    "Server.deviceReadonly": "Users who are no administrators change no devices; new users get the flag.",
+    "Server.limitCommands": (
+        "Users who are no administrators send saved commands only; new users get the flag."
+    ),
+    "Server.disableReports": "Users who are no administrators see no history; new users get the flag.",
+    "Server.fixedEmail": "Users who are no administrators keep their e-mail address; new users get the flag.",
+    "Server.bingKey": "Key of a map service.",
+    "Server.mapUrl": "Address of a map of one's own.",
+    "Server.overlayUrl": "Address of map tiles laid over the map.",
+    "Server.announcement": "Shown on the login page.",
+    "Server.forceSettings": "The server's preferences win over those of users.",
+    "Server.version": "Release of this interface.",
+    "Server.openIdEnabled": "There is an OpenID Connect provider.",
+    "Server.openIdForce": "Nobody logs in by password.",
+    "Server.emailEnabled": "Mail can be sent.",
+    "Server.textEnabled": "Text messages can be sent.",
+    "Server.geocoderEnabled": "Addresses can be looked up.",
+    "Server.newServer": "There is no user yet; only the anonymous are told.",
+    "Server.storageSpace": "Free and total bytes of the data's volume; for administrators.",
+    # Devices, groups, positions, events
+    "Device.uniqueId": "What the hardware calls itself, such as its IMEI; unique.",
+    "Device.status": "online, offline or unknown.",
+    "Device.lastUpdate": "When it last sent anything.",
+    "Device.positionId": "Its latest position; 0 is none.",
+    "Device.calendarId": "Positions are kept only while the calendar has an event; 0 is no such rule.",
+    "Device.phone": "Telephone number, for commands by text message.",
+    "Device.model": "Make and model.",
+    "Device.contact": "Whom to ask.",
+    "Device.category": "Icon on maps: car, truck, bus, …",
+    "Device.disabled": "Its connections are refused.",
+    "Device.expirationTime": "From then on as if disabled; null is never.",
+    "Accumulators.deviceId": "Absent, 0, or the id of the path.",
+    "Group.groupId": "The group above; 0 is none.",
+    "Position.protocol": "What the device speaks.",
+    "Position.serverTime": "When it arrived.",
+    "Position.deviceTime": "The device's clock.",
+    "Position.fixTime": "When the place was found; history is in this order.",
+    "Position.outdated": "The place is an older one, repeated.",
+    "Position.valid": "The device trusts the place.",
+    "Position.altitude": "Metres.",
+    "Position.speed": "Knots over ground.",
+    "Position.course": "Degrees from north, clockwise.",
+    "Position.address": "Address of the place, where it was looked up.",
+    "Position.accuracy": "Metres; 0 is unknown.",
+    "Position.network": "Cell towers and wireless networks around the device.",
+    "Position.geofenceIds": "Geofences that hold the place; null for none.",
+    "Event.eventTime": "When it happened.",
+    # Commands
+    "Command.deviceId": "0 in a saved command, which is for any device.",
+    "Command.type": "One of `GET /commands/types`.",
+    "CommandBody.id": "A saved command, of which all but the device is taken; 0 or absent: this one.",
+    "CommandBody.deviceId": "The device; not needed with `groupId`.",
+    "CommandBody.type": "One of `GET /commands/types`; needed without `id`.",
+    "CommandBody.attributes": (
+        "What the type asks for, such as `channel`; `noQueue` refuses where the device is offline."
+    ),
+    "CommandType.type": "What a command may ask of a device.",
+    "QueuedCommand.id": "Its number in the queue.",
+    "QueuedCommand.type": "One of `GET /commands/types`.",
+    # What is linked to devices
+    "Driver.uniqueId": "What a vehicle's reader reports as `driverUniqueId`; unique.",
+    "Order.uniqueId": "The client's own number.",
+    "Order.fromAddress": "Where it is picked up.",
+    "Order.toAddress": "Where it is brought.",
+    "Calendar.data": "Base64 of iCalendar text; comes back as it was sent.",
+    "Geofence.area": "`CIRCLE (lat lon, metres)`, `POLYGON ((lat lon, …))` or `LINESTRING (lat lon, …)`.",
+    "Geofence.calendarId": "Entering and leaving count only while the calendar has an event; 0 is always.",
+    "Maintenance.type": "The attribute of positions that is counted: totalDistance, hours, …",
+    "Maintenance.start": "Where it is first due, in the attribute's own unit.",
+    "Maintenance.period": "How often it is due again, in the attribute's own unit; 0 is never.",
+    "ComputedAttribute.attribute": "The attribute of positions that is set.",
+    "ComputedAttribute.expression": "What computes it.",
+    "ComputedAttribute.type": "String, Number or Boolean, whatever the case; null counts as String.",
+    "ComputedAttribute.priority": (
+        "Negative ones are computed before all else; among each kind the higher first."
+    ),
+    "Notification.type": "One of `GET /notifications/types`.",
+    "Notification.always": "For all devices of the users linked to it.",
+    "Notification.web": "To the socket.",
+    "Notification.mail": "By mail.",
+    "Notification.sms": "By text message.",
+    "Notification.notificators": (
+        "Comma list of `GET /notifications/notificators`, in step with web, mail and sms."
+    ),
+    "Notification.calendarId": "Only while the calendar has an event; 0 is always.",
+    "Notification.commandId": "The saved command that the notificator `command` sends; 0 is none.",
+    "NotificationType.type": "A type of event.",
+    "NotificatorType.type": "A way that notifications go out by.",
+    "Announcement.body": "The words.",
+    "Announcement.subject": "Their heading.",
+    "Announcement.digest": "Their short form, for sockets and text messages; without it the body.",
+    "Announcement.priority": "To be sent before others.",
+    # The log and the count
+    "AuditAction.actionTime": "When it was done.",
+    "AuditAction.address": "The client's address.",
+    "AuditAction.userId": "Who did it; 0 is nobody known.",
+    "AuditAction.userEmail": "The user's e-mail address; null once the user is gone.",
+    "AuditAction.actionType": "login, create, edit, link, …",
+    "AuditAction.objectType": "What it was done to: device, user, …",
+    "AuditAction.objectId": "Its id; 0 is none.",
+    "Statistics.captureTime": "Until when the day is counted.",
+    "Statistics.activeUsers": "Users who asked for anything.",
+    "Statistics.activeDevices": "Devices of which a position was stored.",
+    "Statistics.requests": "Requests of users who were logged in.",
+    "Statistics.messagesReceived": "Messages that devices sent.",
+    "Statistics.messagesStored": "Positions stored.",
+    "Statistics.mailSent": "Mails sent.",
+    "Statistics.smsSent": "Text messages sent.",
+    "Statistics.geocoderRequests": "Addresses asked for.",
+    "Statistics.geolocationRequests": "Places asked for by cell towers.",
+    "Statistics.protocols": "Active devices of each protocol.",
+    "Accumulators.totalDistance": "Metres.",
+    "Accumulators.hours": "Milliseconds.",
+    # Video
+    "channel": "The camera, 1 to 31.",
+    "Recording.startTime": "Where it begins.",
+    "Recording.endTime": "Where it ends.",
+    "Recording.alarmFlag": "Alarm bits, as the device tells them.",
+    "Recording.type": "0 audio and video, 1 audio, 2 video.",
+    "Recording.streamType": "1 main stream, 2 sub-stream.",
+    "Recording.memoryType": "1 primary memory, 2 backup memory.",
+    "Recording.size": "Bytes.",
+    "Capture.id": "What the capture is asked for by.",
+    "Capture.fileName": "Name of the file.",
+    "Capture.url": "Where the file can be fetched; null until it is complete, and once it was removed.",
+    "Capture.startedAt": "When it was made.",
+    "Capture.completedAt": "When it ended; null while it is recording.",
+    "Capture.status": "RECORDING, COMPLETE or FAILED.",
+    "Capture.size": "Bytes written so far.",
+    "Capture.reason": "Why it has ended; null while it is recording.",
+    "Capture.live": "Of the live stream; else of a playback.",
+}
+"""By record and field, or by field alone where no record has its own words."""
+
+PARAMETERS: Mapping[str, str] = {
+    "id": "The record.",
+    "deviceId": "The device.",
+    "groupId": "The group, and all groups below it.",
+    "userId": "Users to be told; without any all that the caller may tell.",
+    "from": "From this instant on.",
+    "to": "Until this instant, which counts as well.",
+    "token": "A session or share token.",
+    "email": "E-mail address, or the user's `login`.",
+    "password": "The password.",
+    "code": "One-time code, or the provider's code.",
+    "state": "What the provider was sent with.",
+    "error": "Why the provider could not log anybody in.",
+    "expiration": "Until when the token is good.",
+    "textChannel": "By text message.",
+    "announcement": "Only those that take announcements.",
+    "notificator": "One of `GET /notifications/notificators`.",
+    "latitude": "Degrees, north positive.",
+    "longitude": "Degrees, east positive.",
+    "channel": "The camera, 1 to 31.",
+    "live": "The live stream; else what the device sends after `videoPlayback`.",
+    "minutes": "How long a live capture lasts; without it until it is deleted or the stream ends.",
+    "index": "The segment's number in the playlist.",
+    "uniqueId": "The device's unique id.",
+    "file": "The file's name.",
+    "path": "Where the file is served, below `/`.",
+    "refresh": "Taken for old clients; no effect.",
+    **{
+        f"{kind}Id": "0 is any."
+        for kind in (
+            "attribute",
+            "calendar",
+            "command",
+            "driver",
+            "geofence",
+            "linkedDevice",
+            "maintenance",
+            "managedUser",
+            "notification",
+            "order",
+        )
+    },
+}
+"""Of paths, queries and forms, where their declaration says nothing."""
+
+REFUSALS: Mapping[int, str] = {
+    400: "The input is wrong, or the caller may not do this. The text says why.",
+    401: "No credential, or one that is not good; or this needs another role.",
+    403: "Not open to the caller.",
+    404: "There is no such thing, or the caller may not see it.",
+    413: "The body is too large.",
+    429: "Too many failed logins or requests of this kind; `Retry-After` says when to come back.",
+    500: "It does not work, or is not set up here.",
+    503: "The server cannot answer now; asking again after `Retry-After` may help.",
+}
+"""Each is answered with one line of plain text for people."""
+
+_PAGES = re.compile(r"\s*\((?:open-details|decisions|specification)[^)]*\)")
+
+
+def describe_field(record: str, name: str) -> str:
+    """One line; KeyError where nobody wrote it."""
+    own = f"{record}.{name}"
+    return FIELDS[own] if own in FIELDS else FIELDS[name]
+
+
+def describe_record(shape: type) -> str:
+    """The first line of its docstring, without our own pages."""
+    first = (inspect.getdoc(shape) or "").partition("\n")[0]
+    return _PAGES.sub("", first)

@@ -1,0 +1,165 @@
+"""JSON Schema of the types that requests carry and answers hold.
+
+An answer always has every field of its record, so all are `required`. A body may leave out what has a
+default, and null stands for that default (open-details 1); so a record that goes both ways has two schemas:
+`Device` and `DeviceInput`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import inspect
+
+from motorpool.api.engine.descriptions import describe_field, describe_record
+from motorpool.api.engine.examples import EXAMPLES
+from motorpool.api.engine.operations import AS_TYPED, BodyRules
+
+__all__ = ["Json", "Schemas"]
+
+Json = dict[str, Any]
+
+_REFERENCE = "#/components/schemas/{}"
+
+
+class Schemas:
+    """Collects the schemas of records while those of operations are made."""
+
+    def __init__(self, answered: Iterable[object]) -> None:
+        """`answered`: every type of an answer; their records' bodies get a name of their own."""
+        self.components: dict[str, Json] = {}
+        for shape in answered:
+            self.of_answer(shape)
+        self._answered = frozenset(self.components)
+
+    def of_answer(self, shape: object) -> Json:
+        """The schema of what is sent out."""
+        return self._of(inspect.type_info(shape), None)
+
+    def of_body(self, shape: object, rules: BodyRules = AS_TYPED) -> Json:
+        """The schema of a JSON body."""
+        return self._of(inspect.type_info(shape), rules)
+
+    def of_parameter(self, field: inspect.Field) -> Json:
+        """The schema of a parameter or form field, which is text that is not null but left out."""
+        kind, told = _plain(field.type)
+        if isinstance(kind, inspect.UnionType):
+            kind, further = _plain(next(each for each in kind.types if not _is_null(each)))
+            told = {**further, **told}
+        schema = {**self._of(kind, AS_TYPED), **told}
+        if isinstance(field.default, bool | int | str) and field.default != "":
+            schema["default"] = field.default
+        return schema
+
+    def _of(self, kind: inspect.Type, rules: BodyRules | None) -> Json:
+        kind, told = _plain(kind)
+        return {**self._described(kind, rules), **told}
+
+    def _described(self, kind: inspect.Type, rules: BodyRules | None) -> Json:
+        match kind:
+            case inspect.AnyType() | inspect.RawType():
+                return {}
+            case inspect.NoneType():
+                return {"type": "null"}
+            case inspect.BoolType():
+                return {"type": "boolean"}
+            case inspect.IntType():
+                return {"type": "integer", "format": "int64", **_bounds(kind)}
+            case inspect.FloatType():
+                return {"type": "number", "format": "double", **_bounds(kind)}
+            case inspect.StrType():
+                lengths = {"minLength": kind.min_length, "maxLength": kind.max_length}
+                return {"type": "string", **_set(lengths)}
+            case inspect.DateTimeType():
+                return {"type": "string", "format": "date-time"}
+            case inspect.LiteralType():
+                return {"type": "string", "enum": sorted(str(value) for value in kind.values)}
+            case inspect.ListType() | inspect.VarTupleType():
+                return {"type": "array", "items": self._of(kind.item_type, rules)}
+            case inspect.DictType():
+                values = self._of(kind.value_type, rules)
+                counts = {"minProperties": kind.min_length, "maxProperties": kind.max_length}
+                return {"type": "object", "additionalProperties": values or True, **_set(counts)}
+            case inspect.UnionType():
+                return _either([self._of(each, rules) for each in kind.types])
+            case inspect.StructType():
+                return self._record(kind, rules)
+        raise TypeError(f"no JSON Schema is known for {kind}")
+
+    def _record(self, kind: inspect.StructType, rules: BodyRules | None) -> Json:
+        name = title = kind.cls.__name__
+        if rules is not None and name in self._answered:
+            name = f"{name}Input"
+        if name not in self.components:
+            self.components[name] = {}
+            schema: Json = {"type": "object", "title": name, "description": describe_record(kind.cls)}
+            sent = [field for field in kind.fields if rules is None or field.name not in rules.ignored]
+            schema["properties"] = {field.encode_name: self._field(title, field, rules) for field in sent}
+            needed = [field.encode_name for field in sent if _is_needed(field, rules)]
+            if needed:
+                schema["required"] = needed
+            if rules is None and title in EXAMPLES:
+                schema["examples"] = [EXAMPLES[title]]
+            self.components[name] = schema
+        return {"$ref": _REFERENCE.format(name)}
+
+    def _field(self, record: str, field: inspect.Field, rules: BodyRules | None) -> Json:
+        schema = self._of(field.type, rules)
+        if rules is not None:
+            if not _is_needed(field, rules):
+                schema = _either([schema, {"type": "null"}])
+            elif schema.get("type") == "string":
+                # Blanks around a text are taken off, and nothing must not be left.
+                schema["pattern"] = r"\S"
+            if field.name in rules.longest:
+                schema["maxLength"] = rules.longest[field.name]
+        schema.setdefault("description", describe_field(record, field.encode_name))
+        return schema
+
+
+def _is_needed(field: inspect.Field, rules: BodyRules | None) -> bool:
+    return rules is None or field.required or field.name in rules.needed
+
+
+def _plain(kind: inspect.Type) -> tuple[inspect.Type, Json]:
+    """Take a type out of its annotations."""
+    told: Json = {}
+    while isinstance(kind, inspect.Metadata):
+        told = {**(kind.extra_json_schema or {}), **told}
+        kind = kind.type
+    return kind, told
+
+
+def _is_null(kind: inspect.Type) -> bool:
+    return isinstance(kind, inspect.NoneType)
+
+
+def _bounds(kind: inspect.IntType | inspect.FloatType) -> Json:
+    return _set(
+        {
+            "minimum": kind.ge,
+            "exclusiveMinimum": kind.gt,
+            "maximum": kind.le,
+            "exclusiveMaximum": kind.lt,
+        }
+    )
+
+
+def _set(keywords: Json) -> Json:
+    return {name: value for name, value in keywords.items() if value is not None}
+
+
+def _either(schemas: list[Json]) -> Json:
+    """One of these; "or null" becomes a second type where there is just one other."""
+    others = [schema for schema in schemas if schema != {"type": "null"}]
+    nullable = len(others) < len(schemas)
+    if nullable and len(others) == 1:
+        (only,) = others
+        if not only:
+            return {}
+        if isinstance(only.get("type"), list):
+            return only
+        if "type" in only:
+            return {**only, "type": [only["type"], "null"]}
+    if nullable:
+        others.append({"type": "null"})
+    return {"anyOf": others} if len(others) > 1 else others[0]

@@ -1,0 +1,211 @@
+"""The document as a whole: complete against the specification's list of operations, valid, and true."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
+
+from motorpool.api.engine.descriptions import FIELDS, PARAMETERS
+from motorpool.api.engine.examples import BODIES, EXAMPLES
+from motorpool.api.engine.openapi import describe
+from motorpool.api.json import decode
+from motorpool.api.resources import OPERATIONS
+
+LATER = (
+    "/branches",
+    "/companies",
+    "/contacts",
+    "/positions/csv",
+    "/positions/gpx",
+    "/positions/kml",
+    "/reports",
+    "/scheduledcommands",
+    "/teams",
+    "/ticketcategories",
+    "/ticketpriorities",
+    "/tickets",
+    "/ticketstatuses",
+)
+"""What of the specification is not served yet; every entry must name something that is in its list."""
+
+OURS = {
+    "get /commands/types",
+    "get /server/actors",
+    "get /media/{uniqueId}/{file}",
+    "post /devices/{id}/image",
+    "put /devices/{id}/accumulators",
+}
+"""What clients call although the specification does not name it, and the tree of actors."""
+
+
+@pytest.fixture(scope="module")
+def document():
+    return describe(OPERATIONS, version="1.2.3")
+
+
+@pytest.fixture(scope="module")
+def operations(document):
+    """By name: method, path and what is said of it."""
+    return {
+        entry["operationId"]: (method, path, entry)
+        for path, entries in document["paths"].items()
+        for method, entry in entries.items()
+    }
+
+
+def is_later(path):
+    return any(path == begin or path.startswith((f"{begin}/", f"{begin}.")) for begin in LATER)
+
+
+def named_by_the_specification():
+    lines = (Path(__file__).parent / "operations.tsv").read_text().splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def test_every_operation_of_the_specification_is_described_but_those_that_come_later(document):
+    named = {
+        f"{method.lower()} {path}" for method, path in named_by_the_specification() if not is_later(path)
+    }
+    described = {f"{method} {path}" for path, entries in document["paths"].items() for method in entries}
+    assert described == named | OURS
+    assert not named & OURS
+
+
+def test_nothing_is_put_off_that_the_specification_does_not_have():
+    paths = [path for _, path in named_by_the_specification()]
+    assert len(paths) == 178
+    for begin in LATER:
+        assert any(path == begin or path.startswith((f"{begin}/", f"{begin}.")) for path in paths), begin
+
+
+def test_it_is_valid_openapi_3_1(document):
+    assert [error.message for error in OPENAPI_31_VALIDATOR.iter_errors(document)] == []
+    broken = {**document, "paths": {"devices": {}}}
+    assert list(OPENAPI_31_VALIDATOR.iter_errors(broken))
+
+
+def test_every_schema_is_valid_json_schema(document):
+    for name, schema in document["components"]["schemas"].items():
+        jsonschema_rs.meta.validate(schema)
+        assert schema["type"] == "object", name
+
+
+def test_every_field_parameter_and_operation_says_what_it_is(document, operations):
+    for name, schema in document["components"]["schemas"].items():
+        assert schema["description"], name
+        for field, described in schema["properties"].items():
+            assert described.get("description"), f"{name}.{field}"
+    for name, (_, _, entry) in operations.items():
+        assert entry["summary"], name
+        for parameter in entry.get("parameters", ()):
+            assert parameter["description"], f"{name} {parameter['name']}"
+        for content in entry.get("requestBody", {}).get("content", {}).values():
+            for field, described in content["schema"].get("properties", {}).items():
+                assert described["description"], f"{name} {field}"
+
+
+def test_no_description_or_example_is_left_of_what_is_gone(document, operations):
+    schemas = document["components"]["schemas"]
+    known = {
+        f"{name.removesuffix('Input')}.{field}" for name in schemas for field in schemas[name]["properties"]
+    }
+    fields = {each.partition(".")[2] for each in known}
+    for key in FIELDS:
+        assert key in known or ("." not in key and key in fields), key
+    parameters = {
+        each["name"] for _, _, entry in operations.values() for each in entry.get("parameters", ())
+    } | {
+        field
+        for _, _, entry in operations.values()
+        for content in entry.get("requestBody", {}).get("content", {}).values()
+        for field in content["schema"].get("properties", {})
+    }
+    assert set(PARAMETERS) <= parameters
+    assert set(BODIES) <= set(operations)
+    assert set(EXAMPLES) <= set(schemas)
+
+
+def test_answers_have_all_fields_and_bodies_need_only_what_they_must(document):
+    schemas = document["components"]["schemas"]
+    device, sent = schemas["Device"], schemas["DeviceInput"]
+    assert device["required"] == list(device["properties"])
+    assert sent["required"] == ["name", "uniqueId"]
+    assert sent["properties"]["name"]["maxLength"] == 128
+    assert sent["properties"]["groupId"]["type"] == ["integer", "null"]
+    # Live fields come out and are ignored where a client sends them back.
+    assert not {"status", "lastUpdate", "positionId"} & sent["properties"].keys()
+    assert device["properties"]["lastUpdate"] == {
+        "type": ["string", "null"],
+        "format": "date-time",
+        "description": "When it last sent anything.",
+    }
+    assert schemas["Position"]["properties"]["geofenceIds"]["type"] == ["array", "null"]
+    assert schemas["UserInput"]["required"] == ["email"]
+    assert "version" not in schemas["ServerInput"]["properties"]
+    assert schemas["Geofence"]["properties"]["attributes"]["additionalProperties"] is True
+
+
+def test_statuses_beyond_the_specifications_are_named_where_they_are_served(operations):
+    def statuses(name):
+        return set(operations[name][2]["responses"])
+
+    assert {"200", "206", "304", "404", "416"} <= statuses("getMedia")
+    assert {"200", "202", "400"} <= statuses("sendCommand")
+    assert {"303", "400"} <= statuses("beginOpenid")
+    assert {"200", "403"} <= statuses("shareDevice")
+    assert {"200", "500", "503"} <= statuses("findAddress")
+    assert {"200", "204", "401"} <= statuses("testComputedAttribute")
+    assert {"204", "400", "401", "404", "413", "429", "503"} == statuses("setAccumulators")
+    found = {status for _, _, entry in operations.values() for status in entry["responses"]}
+    assert not found & {"409", "422", "405"}
+
+
+def test_refusals_are_plain_text_and_say_when_to_come_back(document):
+    responses = document["components"]["responses"]
+    assert all(list(response["content"]) == ["text/plain"] for response in responses.values())
+    assert [name for name, response in responses.items() if "headers" in response] == [
+        "TooManyRequests",
+        "ServiceUnavailable",
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(BODIES))
+def test_examples_of_bodies_fit_their_schemas_and_are_taken(name, document, operations):
+    ((kind, content),) = operations[name][2]["requestBody"]["content"].items()
+    schema = {**content["schema"], "components": document["components"]}
+    jsonschema_rs.Draft202012Validator(schema, validate_formats=True).validate(BODIES[name])
+    if kind == "application/json":
+        snake = re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
+        (operation,) = [each for each in OPERATIONS if each.name in {name, snake}]
+        decode(json.dumps(BODIES[name]).encode(), operation.body)
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_examples_of_answers_fit_their_schemas(name, document):
+    schema = {**document["components"]["schemas"][name], "components": document["components"]}
+    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    validator.validate(EXAMPLES[name])
+    short = dict(EXAMPLES[name])
+    del short["attributes"]
+    assert not validator.is_valid(short)
+
+
+async def test_what_the_server_answers_fits_the_schemas_in_every_field(served, document):
+    device_id = await served.device(served.admin, "1", expirationTime="2030-01-01T00:00:00Z")
+    await served.report(served.position(device_id))
+    answered = {
+        "/devices": "Device",
+        "/users": "User",
+        "/server": "Server",
+        "/positions": "Position",
+        "/audit?from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z": "AuditAction",
+    }
+    for path, name in answered.items():
+        answer = (await served.admin.get(path)).json()
+        record = answer[0] if isinstance(answer, list) else answer
+        schema = {**document["components"]["schemas"][name], "additionalProperties": False}
+        schema["components"] = document["components"]
+        jsonschema_rs.Draft202012Validator(schema, validate_formats=True).validate(record)

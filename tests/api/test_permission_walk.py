@@ -1,0 +1,468 @@
+"""Role by request, over HTTP, against a matrix that was written by hand (open-details 3 to 6, decisions 30).
+
+The matrix is permission_matrix.txt beside this file; here stands only how its world is made and walked.
+"""
+
+import base64
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from motorpool.api.access import tell_changed
+from motorpool.api.json import encode
+from motorpool.api.resources import OPERATIONS
+from motorpool.api.resources.users import show
+from motorpool.storage import commands, devices, events, families, groups, links, users
+from motorpool.storage.records import (
+    Calendar,
+    Command,
+    ComputedAttribute,
+    Device,
+    Driver,
+    Event,
+    Geofence,
+    Group,
+    Maintenance,
+    Notification,
+    Order,
+)
+from motorpool.storage.tables import Table
+
+MATRIX = (Path(__file__).parent / "permission_matrix.txt").read_text("utf-8")
+
+NOON = datetime.fromisoformat("2026-05-01T12:00:00Z")
+SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
+PAST = "from=2020-05-01T00:00:00Z&to=2020-05-02T00:00:00Z"
+UNKNOWN = 4_711_000
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+EVENINGS = (
+    b"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:1\nDTSTART:20260501T180000Z\n"
+    b"DTEND:20260501T200000Z\nRRULE:FREQ=DAILY\nEND:VEVENT\nEND:VCALENDAR"
+)
+
+LINKED = ("own", "chief", "ro", "devro", "limit", "norep")
+FIELDS: dict[str, dict[str, Any]] = {
+    "own": {},
+    "via": {},
+    "none": {},
+    "boss": {"userLimit": -1},
+    "chief": {"userLimit": -1},
+    "admin": {"administrator": True},
+    "ro": {"readonly": True},
+    "devro": {"deviceReadonly": True},
+    "limit": {"limitCommands": True},
+    "norep": {"disableReports": True},
+    "dis": {"disabled": True},
+    "exp": {"expirationTime": "2026-04-01T00:00:00Z"},
+    "stranger": {},
+    "T": {},
+}
+SERVER_FLAGS = {
+    "s.ro": {"readonly": True},
+    "s.dev": {"deviceReadonly": True},
+    "s.lim": {"limitCommands": True},
+    "s.rep": {"disableReports": True},
+    "s.adm": {"readonly": True, "deviceReadonly": True, "limitCommands": True, "disableReports": True},
+}
+
+
+class Kind(NamedTuple):
+    """A family: its rows, and the key that permissions call it by."""
+
+    table: Table[Any]
+    key: str
+    example: Any
+    """Completed by a name that is used once."""
+    named: str = "name"
+    by_device: bool = True
+
+
+KINDS = {
+    "devices": Kind(devices.TABLE, "device", Device(), "unique_id", by_device=False),
+    "groups": Kind(groups.TABLE, "group", Group(), by_device=False),
+    "geofences": Kind(families.GEOFENCES, "geofence", Geofence(area="CIRCLE (52.5 13.4, 100)")),
+    "drivers": Kind(families.DRIVERS, "driver", Driver(name="Dora"), "unique_id"),
+    "maintenance": Kind(families.MAINTENANCE, "maintenance", Maintenance(type="totalDistance")),
+    "calendars": Kind(
+        families.CALENDARS, "calendar", Calendar(data=base64.b64encode(EVENINGS).decode()), by_device=False
+    ),
+    "orders": Kind(families.ORDERS, "order", Order(), "description"),
+    "notifications": Kind(
+        families.NOTIFICATIONS,
+        "notification",
+        Notification(type="alarm", web=True, notificators="web"),
+        "description",
+    ),
+    "attributes/computed": Kind(
+        families.COMPUTED_ATTRIBUTES,
+        "attribute",
+        ComputedAttribute(attribute="twice", expression="speed * 2", type="Number"),
+        "description",
+    ),
+    "commands": Kind(
+        commands.TABLE, "command", Command(type="custom", attributes={"data": "00"}), "description"
+    ),
+}
+PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
+    "userId": "users",
+    "managedUserId": "users",
+    "linkedDeviceId": "devices",
+}
+
+
+KEPT = (*(pair.table for pair in links.PAIRS.values()), *(kind.table.name for kind in KINDS.values()))
+KEPT += ("users", "server", "positions", "deleted_devices", "queued_commands")
+REMEMBERED = {"users", "devices", "groups", "user_device", "user_group", "user_user"}
+"""Tables that the house has in memory."""
+KEEP = """
+    create schema kept;
+    create table kept.changed (name text);
+    create function kept.note() returns trigger language plpgsql as $$
+    begin
+        insert into kept.changed values (tg_table_name);
+        return null;
+    end
+    $$;
+    create function kept.restore() returns text language plpgsql as $$
+    declare
+        found text[] := (select array_agg(distinct c.name) from kept.changed c);
+        name text;
+    begin
+        set local session_replication_role = replica;
+        foreach name in array coalesce(found, '{}') loop
+            execute format('delete from public.%I', name);
+            execute format('insert into public.%1$I overriding system value table kept.%1$I', name);
+        end loop;
+        delete from kept.changed;
+        return coalesce(array_to_string(found, ' '), '');
+    end
+    $$;
+"""
+KEEP_TABLE = """
+    create table kept.{0} as table public.{0};
+    create trigger kept after insert or update or delete on public.{0}
+        for each statement execute function kept.note();
+"""
+"""Remembers tables as they are, and which of them a request changed, which `kept.restore` undoes."""
+
+
+@dataclass
+class World:
+    """What the head of the matrix describes."""
+
+    served: Any
+    database: Any
+    clients: dict[str, Any] = field(default_factory=dict)
+    ids: dict[tuple[str, str], int] = field(default_factory=dict)
+    names: int = 0
+
+    async def build(self) -> None:
+        await self._people()
+        for path, kind in KINDS.items():
+            for letter in "MAOT" if path != "groups" else "MAOTPC":
+                self.ids[path, letter] = (await kind.table.insert(self.database, self.new(path, letter))).id
+                linked = {"A": ("own",), "O": ("stranger",), "P": ("via",), "C": ()}.get(letter, LINKED)
+                for role in linked:
+                    await self.link("userId", role, f"{kind.key}Id", letter)
+        await self._nest()
+        for kind in KINDS.values():
+            if kind.by_device:
+                await self.link("deviceId", "M", f"{kind.key}Id", "M")
+                await self.link("deviceId", "M", f"{kind.key}Id", "O")
+                await self.link("groupId", "M", f"{kind.key}Id", "M")
+        await self.link("deviceId", "M", "linkedDeviceId", "A")
+        await self.link("deviceId", "M", "linkedDeviceId", "O")
+        await tell_changed(self.served.house)
+        for letter in "MAO":
+            await self._travel(letter)
+        await self._share()
+        await self.database.execute(KEEP)
+        await self.database.execute("".join(KEEP_TABLE.format(name) for name in KEPT))
+
+    async def _people(self) -> None:
+        for role, fields in FIELDS.items():
+            body = {
+                "name": role,
+                "email": f"{role}@example.com",
+                "password": role,
+                "deviceLimit": -1,
+                **fields,
+            }
+            made = await self.served.admin.post("/users", json=body)
+            assert made.status == 200, made.text
+            self.ids["users", role] = made.json()["id"]
+            word = base64.b64encode(f"{role}@example.com:{role}".encode()).decode()
+            self.clients[role] = self.served.client({"Authorization": f"Basic {word}"})
+        self.clients["anon"] = self.served.client()
+        for manager in ("boss", "chief"):
+            await self.link("userId", manager, "managedUserId", "own")
+            await self.link("userId", manager, "managedUserId", "T")
+
+    async def _nest(self) -> None:
+        """Group C below P, the devices M and T in C."""
+        child = await groups.TABLE.fetch(self.database, self.ids["groups", "C"])
+        await groups.TABLE.update(
+            self.database, msgspec.structs.replace(child, group_id=self.ids["groups", "P"])
+        )
+        for letter in "MT":
+            device = await devices.TABLE.fetch(self.database, self.ids["devices", letter])
+            await devices.TABLE.update(self.database, msgspec.structs.replace(device, group_id=child.id))
+
+    async def _travel(self, letter: str) -> None:
+        """A latest position and an event; M was elsewhere before."""
+        device_id = self.ids["devices", letter]
+        if letter == "M":
+            early = self.served.position(device_id, NOON - timedelta(days=2))
+            (stored,) = await self.served.report(early)
+            self.ids["positions", "T"] = stored.id
+        (stored,) = await self.served.report(self.served.position(device_id))
+        self.ids["positions", letter] = stored.id
+        event = Event(type="alarm", event_time=NOON, device_id=device_id)
+        await events.number(self.database, [event])
+        await events.insert_many(self.database, [event])
+        self.ids["events", letter] = event.id
+
+    async def _share(self) -> None:
+        form = {"deviceId": str(self.ids["devices", "M"]), "expiration": "2026-05-03T00:00:00Z"}
+        token = await self.clients["own"].post("/share/device", form=form)
+        assert token.status == 200, token.text
+        self.clients["guest"] = self.served.client({"Authorization": f"Bearer {token.text}"})
+        self.ids["users", "guest"] = (await self.clients["guest"].get("/session")).json()["id"]
+        self.ids["users", "root"] = self.served.admin_id
+
+    async def link(self, owner_key: str, owner: str, key: str, owned: str) -> None:
+        owner_id, owned_id = self.find(PATHS[owner_key], owner), self.find(PATHS[key], owned)
+        await links.add(self.database, links.PAIRS[owner_key, key], owner_id, owned_id)
+
+    def new(self, path: str, name: str) -> Any:
+        """A record of a family; unless it is one of the world's own, under a name used once."""
+        kind = KINDS[path]
+        if name == "N":
+            self.names += 1
+            name = f"N{self.names}"
+        named = {"name": name} if hasattr(kind.example, "name") else {}
+        return msgspec.structs.replace(kind.example, **{**named, kind.named: name})
+
+    def find(self, path: str, word: str, role: str = "") -> int:
+        """The id of an object by its letter, or of a user by his role."""
+        if path == "users" and word == "self":
+            word = "own" if role == "anon" else self.who(role)
+        if word == "9":
+            return UNKNOWN
+        return self.ids[path, word] if (path, word) in self.ids else int(word)
+
+    def who(self, role: str) -> str:
+        return {"s.adm": "admin"}.get(role, "own") if role in SERVER_FLAGS else role
+
+    async def set_flags(self, **flags: bool) -> None:
+        """Change the server's settings as an administrator does, for good."""
+        usual = dict.fromkeys(("readonly", "deviceReadonly", "limitCommands", "disableReports"), False)
+        settings = {**(await self.served.admin.get("/server")).json(), **usual, **flags}
+        assert (await self.served.admin.put("/server", json=settings)).status == 200
+        await self.database.execute("delete from kept.server")
+        await self.database.execute("insert into kept.server table public.server")
+        await self.database.execute("delete from kept.changed")
+
+    async def restore(self) -> str:
+        """Undo what a request did; the names of the tables that it changed."""
+        changed = await self.database.fetch_value("select kept.restore()")
+        if REMEMBERED & set(changed.split()):
+            await tell_changed(self.served.house)
+        return str(changed)
+
+
+class Step(NamedTuple):
+    """A row of the matrix: a request, and what each role gets."""
+
+    chapter: str
+    block: str
+    request: str
+    cells: dict[str, str]
+
+
+def steps() -> Iterator[Step]:
+    roles: list[str] = []
+    chapter = block = ""
+    for line in MATRIX.splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        if line.startswith("["):
+            block = line.strip("[] ")
+        elif line.startswith("= "):
+            chapter = line[2:]
+        elif "|" not in line:
+            roles = line.split()
+        else:
+            request, _, cells = line.partition("|")
+            assert len(cells.split()) == len(roles), line
+            wanted = dict(zip(roles, cells.split(), strict=True))
+            for family in block.split():
+                yield Step(chapter, block, request.strip().replace("/*", f"/{family}"), wanted)
+
+
+STEPS = tuple(steps())
+CHAPTERS = tuple(dict.fromkeys(step.chapter for step in STEPS))
+
+
+async def ask(world: World, role: str, request: str) -> Any:
+    """Send a request of the matrix as somebody."""
+    method, _, rest = request.partition(" ")
+    path, _, words = rest.partition(" ")
+    place, _, query = path.partition("?")
+    kind, place, target = _place(world, role, place)
+    query = "&".join(_parameter(world, role, kind, each) for each in query.split("&") if each)
+    sent = await _sent(world, role, method, kind, target, words, place)
+    client = world.clients[world.who(role)]
+    return await client.call(method, f"/api{place}{'?' * bool(query)}{query}", **sent)
+
+
+def _place(world: World, role: str, place: str) -> tuple[str, str, int]:
+    """Which family a path is of, the path with ids in place of letters, and the id."""
+    kind = next((of for of in (*KINDS, "users", "positions", "events") if place[1:].startswith(of)), "")
+    for prefix, of in ((kind, kind), ("stream", "devices"), ("recordings", "devices"), ("session", "users")):
+        found = re.fullmatch(rf"/{prefix}/(\w+)(/.*)?", place)
+        if prefix and found and (found[1] in {"9", "self"} or (of, found[1]) in world.ids):
+            target = world.find(of, found[1], role)
+            return kind, f"/{prefix}/{target}{found[2] or ''}", target
+    return kind, place, 0
+
+
+def _parameter(world: World, role: str, kind: str, each: str) -> str:
+    name, _, word = each.partition("=")
+    of = {"id": kind, **PATHS}.get(name)
+    return f"{name}={world.find(of, word, role)}" if of else {"SPAN": SPAN, "PAST": PAST}.get(each, each)
+
+
+async def _sent(
+    world: World, role: str, method: str, kind: str, target: int, words: str, place: str
+) -> dict[str, Any]:
+    """What goes with a request; `words` say what is special about it."""
+    pairs = dict(pair.split("=") for pair in words.split(",") if "=" in pair)
+    ids = {key: world.find(PATHS[key], word, role) for key, word in pairs.items() if key in PATHS}
+    if place.startswith("/permissions") and method != "GET":
+        return {"json": [ids] if place.endswith("/bulk") else ids}
+    if place.startswith("/share"):
+        return {"form": {**{key: str(of) for key, of in ids.items()}, "expiration": "2026-05-02T00:00:00Z"}}
+    if place == "/session/token/revoke":
+        return {"form": {"token": (await world.clients["own"].post("/session/token")).text}}
+    if place == "/commands/send" and method == "POST":
+        saved = {"id": world.find("commands", pairs["id"])} if "id" in pairs else {}
+        return {"json": {"type": "custom", "attributes": {"data": "00"}, **saved, **ids}}
+    if place.endswith("/image"):
+        return {"data": PNG, "headers": {"Content-Type": "image/png"}}
+    if place.startswith("/server/file"):
+        return {"data": b"x", "headers": {"Content-Type": "application/octet-stream"}}
+    if place.endswith("/accumulators"):
+        return {"json": {"deviceId": target, "hours": 1}}
+    if place.startswith("/notifications/send"):
+        return {"json": {"body": "hello"}}
+    if place == "/attributes/computed/test":
+        return {"data": encode(KINDS[kind].example)}
+    if place == "/server" and method == "PUT":
+        return {"json": (await world.served.admin.get("/server")).json()}
+    if kind not in {*KINDS, "users"} or method not in {"POST", "PUT"}:
+        return {}
+    changes = {name: _value(word) for name, word in pairs.items()} | ids
+    return {"json": {**await _record(world, kind, target), **changes}}
+
+
+def _value(word: str) -> Any:
+    """What a word of the matrix is in JSON."""
+    if word == "termsAccepted":
+        return {"termsAccepted": True}
+    return {"true": True, "false": False}.get(word, int(word) if word.isdecimal() else word)
+
+
+async def _record(world: World, kind: str, target: int) -> dict[str, Any]:
+    """The record as a client has it: what is stored, or a new one."""
+    if kind == "users":
+        found = await users.TABLE.fetch(world.database, target)
+        new = {"name": "New", "email": "new@example.org", "password": "new"}
+        return new if found is None else dict(msgspec.json.decode(encode(show(found))))
+    record = await KINDS[kind].table.fetch(world.database, target) or world.new(kind, "N")
+    return dict(msgspec.json.decode(encode(msgspec.structs.replace(record, id=target))))
+
+
+def listed(world: World, request: str, found: Any) -> set[str]:
+    """The letters, or the roles, of what a list holds."""
+    path = request.split()[1].partition("?")[0].removeprefix("/")
+    kind = "commands" if path == "commands/send" else path
+    if kind == "positions":
+        numbers, kind = {each["deviceId"] for each in found}, "devices"
+    else:
+        numbers = {each["id"] for each in found}
+    names = {number: word for (of, word), number in world.ids.items() if of == kind}
+    return {names.get(number, f"id {number}") for number in numbers}
+
+
+async def look(world: World, step: Step, role: str, wanted: str) -> str:
+    """Walk one cell; what is wrong about it, if anything."""
+    answer = await ask(world, role, step.request)
+    changed = "" if step.request.startswith("GET /") else await world.restore()
+    if wanted.isdecimal():
+        if answer.status != int(wanted):
+            return f"{answer.status} in place of {wanted}: {answer.text[:80]}"
+        return f"refused, but changed {changed}" if answer.status >= 400 and changed else ""
+    if answer.status != 200:
+        return f"{answer.status} in place of {wanted}: {answer.text[:80]}"
+    found = listed(world, step.request, answer.json())
+    if wanted == "all":
+        expected = {word for path, word in world.ids if path == "users"}
+    else:
+        expected = set(wanted.split("+")) if step.block == "users" else set(wanted)
+    # T is like M wherever there is one.
+    if step.block != "users" and "M" in found:
+        found.discard("T")
+    return "" if found == expected - {"-"} else f"{sorted(found)} in place of {wanted}"
+
+
+@pytest.fixture
+async def world(served: Any, database: Any) -> AsyncIterator[World]:
+    made = World(served, database)
+    await made.build()
+    yield made
+    await database.execute("drop schema kept cascade")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+async def test_everybody_may_do_what_the_matrix_says_and_no_more(world, chapter):
+    wrong = []
+    for flags in (None, *SERVER_FLAGS):
+        if flags:
+            await world.set_flags(**SERVER_FLAGS[flags])
+        for step in STEPS:
+            for role, wanted in step.cells.items():
+                walked = role == flags if flags else role not in SERVER_FLAGS
+                if walked and step.chapter == chapter and wanted != ".":
+                    complaint = await look(world, step, role, wanted)
+                    wrong += [f"{step.request}, {role}: {complaint}"] if complaint else []
+    assert not wrong, "\n".join(wrong)
+    assert not await world.restore()
+
+
+ELSEWHERE = {
+    "POST /session": "credentials are the question, not rights",
+    "POST /password/reset": "open to all, and counted",
+    "POST /password/update": "open to who has the mailed token",
+    "GET /session/openid/auth": "open to all",
+    "GET /session/openid/callback": "open to all",
+}
+
+
+def test_the_matrix_forgets_no_operation():
+    walked = set()
+    for step in STEPS:
+        method, path, *_ = step.request.partition("?")[0].split()
+        walked.add((method, path))
+    forgotten = []
+    for operation in OPERATIONS:
+        pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(operation.plain_path))
+        if not any(method == operation.method and re.fullmatch(pattern, path) for method, path in walked):
+            forgotten.append(f"{operation.method} {operation.plain_path}")
+    assert sorted(forgotten) == sorted(ELSEWHERE)

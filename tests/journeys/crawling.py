@@ -1,0 +1,168 @@
+"""Hooks of the schemathesis run of test_schemathesis.py; loaded by its process, not by ours.
+
+Generated ids mostly hit nothing, so many are bent to those that were made beforehand. The crawler's own
+account is left alone: a crawl that deletes or disables itself sees nothing but 401 from there on.
+"""
+
+import itertools
+import json
+import os
+
+import schemathesis
+from hypothesis import strategies as st
+
+OWN_ID = os.environ["CRAWLER_ID"]
+MADE = json.loads(os.environ["CRAWLER_IDS"])
+"""Path below /api -> ids made there beforehand."""
+
+IMAGES = {
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/jpeg": b"\xff\xd8\xff\xe0",
+    "image/gif": b"GIF89a",
+    "image/webp": b"RIFF\x04\x00\x00\x00WEBP",
+}
+for _kind, _begin in IMAGES.items():
+    schemathesis.openapi.media_type(_kind, st.sampled_from([_begin + bytes(16), b"\x89PNG", b""]))
+schemathesis.openapi.media_type("application/octet-stream", st.binary(max_size=200))
+
+KEYS = {
+    "deviceId": "devices",
+    "groupId": "groups",
+    "userId": "users",
+    "managedUserId": "users",
+    "linkedDeviceId": "devices",
+    "calendarId": "calendars",
+    "geofenceId": "geofences",
+    "driverId": "drivers",
+    "commandId": "commands",
+    "orderId": "orders",
+    "maintenanceId": "maintenance",
+    "notificationId": "notifications",
+    "attributeId": "attributes/computed",
+}
+DATES = ("from", "to", "expiration", "expirationTime")
+PAIRS = (
+    ("userId", "deviceId"),
+    ("deviceId", "geofenceId"),
+    ("groupId", "driverId"),
+    ("userId", "managedUserId"),
+)
+WORDS = {
+    ("/commands", "type"): ("custom", "engineStop", "positionSingle", "videoStart"),
+    ("/notifications", "type"): ("alarm", "deviceOnline", "geofenceEnter"),
+    ("/attributes/computed", "type"): ("String", "number", "BOOLEAN"),
+    ("/attributes/computed", "expression"): ("speed * 2", "valid", "'x'", "null"),
+    ("/share", "expiration"): ("2100-01-01T00:00:00Z",),
+    ("/geofences", "area"): ("CIRCLE (52 13, 10)", "POLYGON ((1 1, 1 2, 2 2))"),
+}
+"""What is known there; anything else is refused before the rest is looked at."""
+UNIQUE = ("email", "uniqueId")
+_numbers = itertools.count()
+
+
+@schemathesis.hook
+def filter_case(context, case):
+    """Leave out what would end the crawl, and what is taken although the document does not ask for it."""
+    path, method = case.operation.path, case.method.upper()
+    own = path == "/users/{id}" and str((case.path_parameters or {}).get("id")) == OWN_ID
+    if path == "/server/file/{path}" and not isinstance(case.body, bytes):
+        # Files may be empty.
+        return False
+    query = case.query or {}
+    body = case.body if isinstance(case.body, dict) else {}
+    # Parameters without a value are absent; where ids are given by us, those of a body are ignored.
+    empty = any(value in ("", [""]) for value in query.values())
+    foreign = is_number(body.get("id")) and not is_id(body["id"])
+    # An id past all that are possible is as unknown as any other: to delete it is 204.
+    number = str((case.path_parameters or {}).get("id"))
+    unknown = method == "DELETE" and number.isdecimal() and not is_id(int(number))
+    # Dates are taken as milliseconds too, and an empty text is no date (open-details 1).
+    lenient = any(body.get(name) == "" or is_number(body.get(name)) for name in DATES)
+    return not ((own and method != "GET") or empty or foreign or unknown or lenient)
+
+
+@schemathesis.hook
+def map_case(context, case):
+    """Make most ids those of something there, and what is valid anyway something that is taken."""
+    path = case.operation.path
+    family = path.removeprefix("/").partition("/{")[0]
+    gone = case.method.upper() == "DELETE"
+    good = case.meta is not None and case.meta.generation.mode.is_positive
+    parameters = dict(case.path_parameters or {})
+    for name, value in parameters.items():
+        parameters[name] = bend(value, family if name == "id" else KEYS.get(name), gone=gone)
+    if good and len(str(parameters)) % 2:
+        if path.startswith("/media"):
+            parameters = {"uniqueId": "crawled-0", "file": "device.png"}
+        elif "notificator" in parameters:
+            parameters["notificator"] = "web"
+    if parameters:
+        case.path_parameters = parameters
+    for name, value in (case.query or {}).items():
+        case.query[name] = bend(value, KEYS.get(name), gone=gone)
+    if good and gone and path == "/positions":
+        # Of one whose positions nobody else asks for by their ids.
+        case.query["deviceId"] = MADE["devices"][1]
+    if good and path == "/commands/send" and len(str(case.body)) % 2:
+        case.query = {}
+    bodies = case.body if isinstance(case.body, list) else [case.body]
+    bent = [bend_body(body, path, parameters.get("id"), good=good) for body in bodies]
+    if good and path.startswith("/permissions"):
+        if case.method.upper() == "GET" and len(str(case.query)) % 2:
+            case.query = dict(
+                zip(PAIRS[len(str(case.query)) % len(PAIRS)], (MADE["devices"][0], 0), strict=True)
+            )
+        # Lists are of one kind of link.
+        bent = [body for body in bent if not isinstance(body, dict) or list(body) == list(bent[0])]
+    case.body = bent if isinstance(case.body, list) else bent[0]
+    return case
+
+
+def bend_body(body, path, number, *, good):
+    """References and the id; and where all is valid, words that are known and texts that are new."""
+    if not isinstance(body, dict):
+        return body
+    bent = {name: bend(value, KEYS.get(name)) for name, value in body.items()}
+    if path == "/commands/send":
+        bent |= {"id": bend(body["id"], "commands")} if "id" in body else {}
+    elif is_id(body.get("id")) and is_id(number) and (good or number % 2):
+        bent["id"] = number
+    if not good:
+        return bent
+    if path.startswith("/permissions"):
+        pair = PAIRS[sum(map(len, body)) % len(PAIRS)]
+        return {key: bend(4 * each, KEYS[key]) for each, key in enumerate(pair, len(str(body)))}
+    for (begin, name), words in WORDS.items():
+        text = bent.get(name)
+        if path.startswith(begin) and isinstance(text, str) and len(text) % 7:
+            bent[name] = words[len(text) % len(words)]
+    for name in UNIQUE:
+        if isinstance(bent.get(name), str) and path.startswith(("/users", "/devices", "/drivers")):
+            bent[name] = f"{next(_numbers)} {bent[name]}"[:128]
+    return bent
+
+
+def bend(number, family, *, gone=False):
+    """Three of four become the id of something that was made; which, the number says.
+
+    What may be gone afterwards comes from the second half, so that the others find something to the end.
+    """
+    made = MADE.get(family)
+    if not made:
+        return number
+    kept, rest = made[: len(made) // 2], made[len(made) // 2 :]
+    if gone and str(number) in map(str, kept):
+        return rest[0]
+    if not is_id(number) or number % 4 == 3:
+        return number
+    pool = rest if gone else made
+    return pool[number // 4 % len(pool)]
+
+
+def is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_id(value):
+    """What may be one; what is wrong on purpose stays as it is."""
+    return is_number(value) and isinstance(value, int) and 0 <= value < 2**63
