@@ -37,6 +37,7 @@ from motorpool.actors.uplink import (
     Heard,
     MediaUploaded,
     PositionReported,
+    RecordingsListed,
 )
 from motorpool.actors.wire import Wire
 from motorpool.codecs.devices import DeviceCodec
@@ -173,8 +174,10 @@ class Connection(Peer[Report]):
             case Information():
                 told = PositionReport(report.attributes, located=False, receipt=report.receipt)
                 await self._pass_on([told])
-            case Heartbeat() | RecordingList():
+            case Heartbeat():
                 await self._note(report.receipt)
+            case RecordingList():
+                await self._recordings_listed(report)
             case Goodbye():
                 await self._note(report.receipt)
                 self._leave_device()
@@ -192,6 +195,13 @@ class Connection(Peer[Report]):
                 raise AssertionError(report)  # handled by the loop above
             case _:
                 assert_never(report)
+
+    async def _recordings_listed(self, report: RecordingList) -> None:
+        """The answer to our own query is kept; what nobody asked for is noted and answered."""
+        if self._device is None or report.reference is None:
+            await self._note(report.receipt)
+        else:
+            await self._device.tell(RecordingsListed(report, self._codec.name, self._ref))
 
     async def _note(self, receipt: Receipt | None) -> None:
         """A message that needs no storing: the device is alive, and gets its answer."""

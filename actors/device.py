@@ -4,12 +4,14 @@ Born by the first message to it, gone when it has been silent for a while: all t
 tables.
 """
 
+import contextlib
 from collections.abc import Awaitable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, assert_never
 
 import msgspec
+import trio
 
 from motorpool.actors.directory import DIRECTORY, DeviceSeen
 from motorpool.actors.downlink import (
@@ -19,13 +21,22 @@ from motorpool.actors.downlink import (
     Deliver,
     Introduce,
     Refused,
+    Stored,
     Transmit,
 )
 from motorpool.actors.media_files import save_media
 from motorpool.actors.media_requests import MEDIA_REQUESTS, MediaAsked
+from motorpool.actors.playback import (
+    PLAYBACK,
+    PlaybackAsked,
+    PlaybackMessage,
+    PlaybackSettled,
+    PlaybackSteered,
+)
 from motorpool.actors.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.rules import POSITION_RULES
 from motorpool.actors.rules.latest import is_latest
+from motorpool.actors.steering import order_of
 from motorpool.actors.stream import STREAM, Held, Released, channel_of
 from motorpool.actors.topics import LiveDevice
 from motorpool.actors.uplink import (
@@ -44,14 +55,15 @@ from motorpool.actors.uplink import (
     LatestForgotten,
     MediaUploaded,
     PositionReported,
+    RecordingsListed,
     SendCommand,
     SetAccumulators,
     StatusDue,
 )
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import MediaAddress, Order, PositionReport
-from motorpool.runtime import Actor, ActorError, DynamicSpec, Failure, MailboxFull, Ref, Restart
-from motorpool.storage import commands, device_states, devices, positions
+from motorpool.runtime import Actor, ActorError, ActorStopped, DynamicSpec, Failure, MailboxFull, Ref, Restart
+from motorpool.storage import commands, device_states, devices, positions, recordings
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device as DeviceRow
@@ -69,6 +81,8 @@ RELOAD_SECONDS = 5.0
 """Until another try where the database was away."""
 LAST_UPDATE_SECONDS = 1.0
 """At most one announcement of a mere new last update per device and second."""
+PLAYBACK_SECONDS = 3.0
+"""For a playback to take word of a command; the caller's patience is 5 s."""
 VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
 
 
@@ -160,6 +174,8 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._command_answered(message)
             case MediaUploaded():
                 return self._media_uploaded(message)
+            case RecordingsListed():
+                return self._recordings_listed(message)
             case SendCommand():
                 return self._send_command(message)
             case GetCommandTypes():
@@ -396,7 +412,9 @@ class DeviceActor(Actor[DeviceMessage]):
         if codec is not None and message.type not in codec.commands:
             return CommandRefused(f"{codec.name} devices do not know the command {message.type}")
         if self._connection is not None:
-            refused = await self._transmit(self._connection, message.type, message.attributes)
+            refused = await self._transmit(
+                self._connection, message.type, message.attributes, by_reader=message.by_reader
+            )
             if refused:
                 return CommandRefused(refused)
             self._tell_stream(message)
@@ -414,7 +432,12 @@ class DeviceActor(Actor[DeviceMessage]):
         return CommandQueued(queued)
 
     async def _transmit(
-        self, connection: Ref[ConnectionMessage], kind: str, attributes: Mapping[str, Any]
+        self,
+        connection: Ref[ConnectionMessage],
+        kind: str,
+        attributes: Mapping[str, Any],
+        *,
+        by_reader: bool = False,
     ) -> str:
         """Send one command; the reason why not, or nothing."""
         assert self._row is not None
@@ -429,11 +452,29 @@ class DeviceActor(Actor[DeviceMessage]):
             self.context.system.ref(MEDIA_REQUESTS).offer(
                 MediaAsked(self._device_id, self._row.unique_id, attributes, VIDEO_COMMANDS[kind], self._peer)
             )
+        if kind == "videoPlayback":
+            await self._tell_playback(attributes, PlaybackAsked())
+        elif kind == "videoPlaybackControl" and not by_reader:
+            wanted = order_of(attributes)
+            if wanted is not None:
+                await self._tell_playback(attributes, PlaybackSteered(*wanted))
         try:
             outcome = await connection.ask(Transmit(order))
+            refused = outcome.reason if isinstance(outcome, Refused) else ""
         except ActorError as error:
-            return f"the device's connection has just ended ({error})"
-        return outcome.reason if isinstance(outcome, Refused) else ""
+            refused = f"the device's connection has just ended ({error})"
+        if kind == "videoPlayback":
+            await self._tell_playback(attributes, PlaybackSettled(sent=not refused))
+        return refused
+
+    async def _tell_playback(self, attributes: Mapping[str, Any], message: PlaybackMessage) -> None:
+        """A burst may have filled its mailbox; it never waits for us, so it takes this soon."""
+        channel = channel_of(attributes)
+        with trio.move_on_after(PLAYBACK_SECONDS) as patience:
+            with contextlib.suppress(ActorStopped):  # the server stops
+                await self.context.system.ref(PLAYBACK, (self._device_id, channel)).tell(message)
+        if patience.cancelled_caught:
+            self.context.log.warning("the playback of channel %d is too busy to be told", channel)
 
     def _tell_stream(self, message: SendCommand) -> None:
         """What `videoStart` began is held until `videoStop` (decisions 24)."""
@@ -507,6 +548,21 @@ class DeviceActor(Actor[DeviceMessage]):
         waits = self._store(report, message.protocol, message.connection)
         if waits is not None:
             await waits
+
+    async def _recordings_listed(self, message: RecordingsListed) -> None:
+        """The latest complete list takes the place of the one before; acknowledged once it is stored."""
+        if self._row is None:
+            return
+        self._come_alive(self._now(), announce=True)
+        found = [recordings.Recording(*msgspec.structs.astuple(each)) for each in message.listed.recordings]
+        try:
+            await recordings.save(self._database, self._device_id, found)
+        except StorageError as error:
+            self.context.log.error("a list of %d recordings was not kept: %s", len(found), error)
+            return
+        self.context.log.info("listed %d recordings", len(found))
+        if message.listed.receipt is not None:
+            message.connection.offer(Stored((message.listed.receipt,)))
 
     def _event(self, kind: str, attributes: dict[str, Any]) -> Event:
         return Event(

@@ -15,35 +15,37 @@ import trio
 
 from motorpool.actors.counters import SEGMENTS_MADE
 from motorpool.actors.downlink import Close
+from motorpool.actors.numbers import Numbers
+from motorpool.actors.publishing import (
+    LeaveUnits,
+    Publish,
+    PublisherLeft,
+    TakeUnits,
+    UnitsPublished,
+)
+from motorpool.actors.takers import Takers
 from motorpool.actors.uplink import DEVICE, CommandSent, SendCommand
 from motorpool.codecs.media.cuts import Cut
 from motorpool.codecs.media.muxer import Muxer, Segment
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
-from motorpool.storage import stream_marks
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
 __all__ = [
     "STREAM",
     "Held",
-    "Publish",
-    "PublisherLeft",
     "ReadPlaylist",
     "ReadSegment",
     "Released",
     "Stream",
     "StreamLimits",
     "StreamMessage",
-    "UnitsPublished",
     "channel_of",
     "stream_spec",
 ]
 
-RESERVED_INDICES = 1_000
-"""Media sequence numbers written down ahead: a crash skips the rest of them, none comes twice."""
 CLOSE_SECONDS = 5.0
 """For a device to close its media connection by itself after `videoStop`."""
 TICK_SECONDS = 5.0
@@ -72,27 +74,6 @@ class StreamLimits(msgspec.Struct, frozen=True):
     """Take media that nobody asked for."""
 
 
-class Publish(msgspec.Struct, Request[bool], frozen=True, gc=False):
-    """A media connection of this channel asks to be the publisher; the newest wins."""
-
-    connection: Ref[Any]
-
-
-class UnitsPublished(msgspec.Struct, frozen=True, gc=False):
-    """What one read of the publisher's connection brought."""
-
-    connection: Ref[Any]
-    units: list[AccessUnit]
-    lossy: bool = False
-    """Units before these were dropped on the way."""
-
-
-class PublisherLeft(msgspec.Struct, frozen=True, gc=False):
-    """The publisher's connection has ended."""
-
-    connection: Ref[Any]
-
-
 class Held(msgspec.Struct, frozen=True, gc=False):
     """`videoStart` was sent: keep the stream until `videoStop`."""
 
@@ -118,7 +99,16 @@ class _Tick(msgspec.Struct, frozen=True, gc=False):
 
 
 StreamMessage = (
-    UnitsPublished | ReadSegment | ReadPlaylist | Publish | PublisherLeft | Held | Released | _Tick
+    UnitsPublished
+    | ReadSegment
+    | ReadPlaylist
+    | Publish
+    | PublisherLeft
+    | Held
+    | Released
+    | TakeUnits
+    | LeaveUnits
+    | _Tick
 )
 STREAM: Kind[tuple[int, int], StreamMessage] = Kind("stream")
 
@@ -133,7 +123,8 @@ class Stream(Actor[StreamMessage]):
         self._segmenter = Segmenter(limits.segment_seconds)
         self._muxer = Muxer()
         self._playlist = LivePlaylist(limits.window_segments, target_seconds=limits.segment_seconds)
-        self._reserved = 0
+        self._numbers: Numbers
+        self._takers = Takers()
         self._publisher: Ref[Any] | None = None
         self._has_published = False
         """Some connection has, in this life: the next one is a discontinuity."""
@@ -147,16 +138,16 @@ class Stream(Actor[StreamMessage]):
 
     async def start(self) -> None:
         """Go on above the numbers of any earlier life."""
-        mark = await stream_marks.load(self._database, self._device_id, self._channel, "live")
+        log = self.context.log
+        self._numbers = Numbers(self._database, self._device_id, self._channel, "live", log)
+        first_index, first_discontinuity = await self._numbers.load()
         self._playlist = LivePlaylist(
             self._limits.window_segments,
             target_seconds=self._limits.segment_seconds,
-            first_index=mark.next_index,
-            first_discontinuity=mark.next_discontinuity,
+            first_index=first_index,
+            first_discontinuity=first_discontinuity,
         )
-        self._segmenter = Segmenter(self._limits.segment_seconds, discontinuity=mark.next_index > 0)
-        self._reserved = mark.next_index
-        await self._reserve()
+        self._segmenter = Segmenter(self._limits.segment_seconds, discontinuity=first_index > 0)
         self.context.every(TICK_SECONDS, _Tick())
 
     async def stop(self) -> None:
@@ -164,11 +155,12 @@ class Stream(Actor[StreamMessage]):
         for _, reader in self._waiting:
             reader.answer(self._playlist.render())
         self._waiting.clear()
-        await self._write_down(self._playlist.next_index, self._playlist.next_discontinuity)
+        self._takers.end("the server stops")
+        await self._numbers.save(self._playlist.next_index, self._playlist.next_discontinuity)
 
     def may_leave(self) -> bool:
-        """Not while anybody publishes, holds or waits."""
-        return self._publisher is None and not self._held and not self._waiting
+        """Not while anybody publishes, holds, takes or waits."""
+        return self._publisher is None and not (self._held or self._takers or self._waiting)
 
     def handle(self, message: StreamMessage) -> object:
         """One message; pictures first."""
@@ -190,6 +182,10 @@ class Stream(Actor[StreamMessage]):
                 return None
             case Released():
                 return self._released()
+            case TakeUnits():
+                return self._take_units(message)
+            case LeaveUnits():
+                return self._takers.remove(message.taker)
             case _Tick():
                 return self._tick()
             case _:
@@ -208,6 +204,7 @@ class Stream(Actor[StreamMessage]):
         if not self._has_published:
             self._has_published = True
             return True
+        self._takers.discontinuity()
         waits = self._take(self._segmenter.discontinuity())
         return True if waits is None else self._then_true(waits)
 
@@ -229,6 +226,10 @@ class Stream(Actor[StreamMessage]):
             return None  # an older connection's last words
         segmenter = self._segmenter
         cuts = [segmenter.discontinuity()] if message.lossy else []
+        if self._takers:
+            if message.lossy:
+                self._takers.discontinuity()
+            self._takers.missed(self._takers.pass_on(message.units))
         now = self.context.clock.monotonic()
         cuts += [segmenter.push(unit, now) for unit in message.units]
         return self._take(*cuts)
@@ -240,7 +241,7 @@ class Stream(Actor[StreamMessage]):
         made = [cut for cut in cuts if cut is not None]
         if not made:
             return None
-        if self._reserved - self._playlist.next_index <= len(made) or any(
+        if not self._numbers.suffice(self._playlist.next_index, len(made) + 1) or any(
             cut.needs_transcoding for cut in made
         ):
             return self._append_slowly(made)
@@ -251,8 +252,8 @@ class Stream(Actor[StreamMessage]):
     async def _append_slowly(self, cuts: list[Cut]) -> None:
         """The loop is not held up; units wait in the mailbox meanwhile."""
         for cut in cuts:
-            if self._reserved <= self._playlist.next_index:
-                await self._reserve()
+            if not self._numbers.suffice(self._playlist.next_index):
+                await self._numbers.reserve(self._playlist.next_index, self._playlist.next_discontinuity)
             if cut.needs_transcoding:
                 self._append(await trio.to_thread.run_sync(self._muxer.mux, cut))
             else:
@@ -264,19 +265,6 @@ class Stream(Actor[StreamMessage]):
         self._playlist.append(segment, clock.now() - age)
         SEGMENTS_MADE.inc()
         self._answer_waiting()
-
-    async def _reserve(self) -> None:
-        self._reserved = self._playlist.next_index + RESERVED_INDICES
-        await self._write_down(self._reserved, self._playlist.next_discontinuity + RESERVED_INDICES)
-
-    async def _write_down(self, index: int, discontinuity: int) -> None:
-        """Without the database pictures go on: the numbers are only in danger if we crash as well."""
-        try:
-            await stream_marks.save(
-                self._database, self._device_id, self._channel, "live", index, discontinuity
-            )
-        except StorageError as error:
-            self.context.log.warning("the stream's numbers were not written down: %s", error)
 
     # Readers
 
@@ -303,6 +291,12 @@ class Stream(Actor[StreamMessage]):
             self._started()
         return self._playlist_or_wait()
 
+    async def _take_units(self, message: TakeUnits) -> None:
+        """Held as by `videoStart`, and started if nobody has."""
+        self._takers.add(message.taker, self.context.clock.monotonic())
+        if self._publisher is None and self._asked_at is None and await self._command("videoStart"):
+            self._started()
+
     def _started(self) -> None:
         self._asked_at = self.context.clock.monotonic()
         self._close_at = None
@@ -324,13 +318,16 @@ class Stream(Actor[StreamMessage]):
         if self._close_at is not None and now >= self._close_at:
             self._close_at = None
             self._close_publisher("the stream was stopped")
-        gone = now - max(self._left_at, self._asked_at or 0.0)
-        if self._held and self._publisher is None and gone >= self._limits.linger_seconds:
+        self._takers.tell_ends()
+        gone = now - max(self._left_at, self._asked_at or 0.0, self._takers.joined_at)
+        is_held = self._held or bool(self._takers)
+        if is_held and self._publisher is None and gone >= self._limits.linger_seconds:
             self.context.log.info("the device has left: no longer held")
-            self._held = False
+            is_held = self._held = False
+            self._takers.end("the device has left")
             self._asked_at = None
         unread = now - max(self._read_at, self._asked_at or 0.0)
-        if self._asked_at is not None and not self._held and unread >= self._limits.linger_seconds:
+        if self._asked_at is not None and not is_held and unread >= self._limits.linger_seconds:
             return self._stop_for_readers()
         return None
 
@@ -343,6 +340,7 @@ class Stream(Actor[StreamMessage]):
     def _released(self) -> None:
         self._held = False
         self._asked_at = None
+        self._takers.end("the stream was stopped")
         self._close_soon()
 
     def _close_soon(self) -> None:

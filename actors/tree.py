@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from motorpool.actors.access import access_spec
+from motorpool.actors.capture import capture_spec
+from motorpool.actors.capture_retention import capture_retention_spec
+from motorpool.actors.captures import captures_spec
 from motorpool.actors.connection import Connection, ConnectionLimits
 from motorpool.actors.device import device_spec
 from motorpool.actors.directory import directory_spec
@@ -19,9 +22,12 @@ from motorpool.actors.media_connection import MediaConnection
 from motorpool.actors.media_requests import media_requests_spec
 from motorpool.actors.outbox import outbox_spec
 from motorpool.actors.outgoing import Outgoing
+from motorpool.actors.playback import playback_spec
+from motorpool.actors.playback_run import PlaybackLimits
 from motorpool.actors.position_writer import position_writer_spec
 from motorpool.actors.recorder import Tap, recorder_spec
 from motorpool.actors.retention import retention_spec
+from motorpool.actors.segment_files import segment_files_spec
 from motorpool.actors.statistics import statistics_spec
 from motorpool.actors.stream import StreamLimits, stream_spec
 from motorpool.actors.wire import Wire
@@ -42,8 +48,8 @@ __all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree"]
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
 """JT/T 1078, one port for each kind: the packets do not tell (jt808-jt1078.md 9, option A)."""
 MEDIA_READ_BYTES = 64 * 1024
-MEDIA_PAUSE_SECONDS = 0.2
-"""Between two reads of a camera: a segment has ten of them."""
+MEDIA_PAUSE_SECONDS = {"live": 0.2, "playback": 0.02}
+"""Between two reads: a live segment has ten of them. A recording comes as fast as a terminal can send it."""
 MEDIA_LOGIN_SECONDS = 10.0
 """For the first valid packet of a media connection, at most (jt808-jt1078.md 9)."""
 
@@ -68,6 +74,13 @@ class FleetSettings:
     start_seconds: float = 10.0
     linger_seconds: float = 60.0
     unrequested_media: bool = False
+    playback_quota_bytes: int = 4 << 30
+    playback_linger_seconds: float = 600.0
+    playback_silence_seconds: float = 12.0
+    playback_return_seconds: float = 8.0
+    captures_per_device: int = 8
+    captures_quota_bytes: int = 0
+    captures_retention_days: int = 0
     position_retention_days: int = 0
     outbox_days: float = 3.0
     record: Path | None = None
@@ -95,6 +108,7 @@ def fleet_tree(
         strategy=Strategy.REST_FOR_ONE,
         children=(
             *((recorder_spec(settings.record),) if settings.record else ()),
+            captures_spec(settings.captures_per_device),
             position_writer_spec(database),
             retention_spec(database, settings.position_retention_days),
             directory_spec(database),
@@ -108,6 +122,12 @@ def fleet_tree(
                 status_timeout_seconds=settings.status_timeout_seconds,
             ),
             stream_spec(database, _stream_limits(settings)),
+            segment_files_spec(settings.data, settings.playback_quota_bytes),
+            playback_spec(database, _playback_limits(settings)),
+            capture_spec(),
+            capture_retention_spec(
+                settings.data / "media", settings.captures_quota_bytes, settings.captures_retention_days
+            ),
             *((hub_spec(hub),) if hub is not None else ()),
             DynamicSpec(
                 kind=CONNECTION,
@@ -131,6 +151,17 @@ def _stream_limits(settings: FleetSettings) -> StreamLimits:
         autostart=settings.autostart,
         start_seconds=settings.start_seconds,
         linger_seconds=settings.linger_seconds,
+        unrequested=settings.unrequested_media,
+    )
+
+
+def _playback_limits(settings: FleetSettings) -> PlaybackLimits:
+    return PlaybackLimits(
+        segment_seconds=settings.segment_seconds,
+        start_seconds=settings.start_seconds,
+        linger_seconds=settings.playback_linger_seconds,
+        silence_seconds=settings.playback_silence_seconds,
+        return_seconds=settings.playback_return_seconds,
         unrequested=settings.unrequested_media,
     )
 
@@ -180,7 +211,7 @@ def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> 
                 per_address=settings.connections_per_address,
                 recorded=settings.record is not None,
                 read_bytes=MEDIA_READ_BYTES,
-                pause_seconds=MEDIA_PAUSE_SECONDS,
+                pause_seconds=MEDIA_PAUSE_SECONDS[kind],
             )
             for kind, port in MEDIA_PORTS.items()
         ]

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from motorpool.actors.downlink import ConnectionMessage
-from motorpool.codecs.reports import CommandResult, MediaFile, PositionReport
+from motorpool.codecs.reports import CommandResult, MediaFile, PositionReport, RecordingList
 from motorpool.runtime import Kind, Ref, Request
 from motorpool.storage.records import Position, QueuedCommand
 
@@ -26,6 +26,7 @@ __all__ = [
     "LatestForgotten",
     "MediaUploaded",
     "PositionReported",
+    "RecordingsListed",
     "SendCommand",
     "SetAccumulators",
     "StatusDue",
@@ -76,6 +77,14 @@ class MediaUploaded(msgspec.Struct, frozen=True, gc=False):
     """The device uploaded a file."""
 
     media: MediaFile
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
+
+class RecordingsListed(msgspec.Struct, frozen=True, gc=False):
+    """The device answered our query for its recordings."""
+
+    listed: RecordingList
     protocol: str
     connection: Ref[ConnectionMessage]
 
@@ -145,6 +154,7 @@ DeviceMessage = (
     | Disconnected
     | CommandAnswered
     | MediaUploaded
+    | RecordingsListed
     | SendCommand
     | GetCommandTypes
     | DeviceEdited

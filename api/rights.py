@@ -16,6 +16,7 @@ from motorpool.api.errors import BadRequest, Forbidden, Refusal, Unauthorized
 __all__ = [
     "ADMINISTER",
     "ANNOUNCE",
+    "CAPTURE_VIDEO",
     "CHANGE",
     "DELETE_POSITIONS",
     "ISSUE_TOKENS",
@@ -105,6 +106,8 @@ CHANGE: Mapping[str, Right] = {
 }
 MANAGE_USERS = Right(USER, (READONLY,))
 """Making them as a manager, and deleting them."""
+CAPTURE_VIDEO = Right(USER, (READONLY,))
+"""A capture writes a file."""
 DELETE_POSITIONS = Right(USER, (READONLY,))
 LINK = Right(USER, (READONLY,))
 

@@ -15,6 +15,7 @@ from motorpool.actors.outgoing.smtp import Security
 
 __all__ = [
     "AdminSettings",
+    "CaptureSettings",
     "DeviceSettings",
     "GeocoderSettings",
     "HttpSettings",
@@ -352,7 +353,7 @@ class OutboxSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class VideoSettings:
-    """Live video."""
+    """Live video and playback of recordings."""
 
     segment_seconds: float = setting(
         2.0, "Target length of an HLS segment; cut at the next key frame.", unit="s", least=0.5, most=20
@@ -366,6 +367,41 @@ class VideoSettings:
         60.0, "What a reader started is stopped so long after the last read.", unit="s", least=1
     )
     unrequested: bool = setting(False, "Accepts media that a device sends without being asked.")
+    playback_quota_bytes: int = setting(
+        4 << 30,
+        "All playbacks together keep so much on disk; the oldest go first.",
+        unit="bytes",
+        least=1 << 20,
+    )
+    playback_linger_seconds: float = setting(
+        600.0, "A playback is kept so long after the last read.", unit="s", least=1, most=3600
+    )
+    playback_silence_seconds: float = setting(
+        12.0, "A device that sends nothing for so long has ended its playback.", unit="s", least=2, most=300
+    )
+    playback_return_seconds: float = setting(
+        8.0, "A playback whose connection dropped may go on within this time.", unit="s", least=0, most=300
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptureSettings:
+    """Video that is kept as files."""
+
+    start_seconds: float = setting(
+        120.0, "A capture that no picture or sound reaches within this has failed.", unit="s", least=1
+    )
+    idle_seconds: float = setting(
+        300.0, "A capture ends when its device sent nothing for so long.", unit="s", least=1
+    )
+    per_device: int = setting(8, "Captures of one device that may be open at once.", unit="captures", least=1)
+    quota_bytes: int = setting(
+        0, "All files of captures together take at most this; the oldest go first. 0 is no quota.",
+        unit="bytes", least=0,
+    )  # fmt: skip
+    retention_days: int = setting(
+        0, "Files of captures are removed after this; 0 keeps all.", unit="days", least=0
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -434,6 +470,7 @@ class Settings:
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
+    captures: CaptureSettings = field(default_factory=CaptureSettings)
     positions: PositionSettings = field(default_factory=PositionSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)

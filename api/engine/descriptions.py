@@ -174,6 +174,24 @@ FIELDS: Mapping[str, str] = {
     "Statistics.protocols": "Active devices of each protocol.",
     "Accumulators.totalDistance": "Metres.",
     "Accumulators.hours": "Milliseconds.",
+    # Video
+    "channel": "The camera, 1 to 31.",
+    "Recording.startTime": "Where it begins.",
+    "Recording.endTime": "Where it ends.",
+    "Recording.alarmFlag": "Alarm bits, as the device tells them.",
+    "Recording.type": "0 audio and video, 1 audio, 2 video.",
+    "Recording.streamType": "1 main stream, 2 sub-stream.",
+    "Recording.memoryType": "1 primary memory, 2 backup memory.",
+    "Recording.size": "Bytes.",
+    "Capture.id": "What the capture is asked for by.",
+    "Capture.fileName": "Name of the file.",
+    "Capture.url": "Where the file can be fetched; null until it is complete, and once it was removed.",
+    "Capture.startedAt": "When it was made.",
+    "Capture.completedAt": "When it ended; null while it is recording.",
+    "Capture.status": "RECORDING, COMPLETE or FAILED.",
+    "Capture.size": "Bytes written so far.",
+    "Capture.reason": "Why it has ended; null while it is recording.",
+    "Capture.live": "Of the live stream; else of a playback.",
 }
 """By record and field, or by field alone where no record has its own words."""
 
@@ -197,6 +215,8 @@ PARAMETERS: Mapping[str, str] = {
     "latitude": "Degrees, north positive.",
     "longitude": "Degrees, east positive.",
     "channel": "The camera, 1 to 31.",
+    "live": "The live stream; else what the device sends after `videoPlayback`.",
+    "minutes": "How long a live capture lasts; without it until it is deleted or the stream ends.",
     "index": "The segment's number in the playlist.",
     "uniqueId": "The device's unique id.",
     "file": "The file's name.",

@@ -71,6 +71,8 @@ class Schemas:
                 return {"type": "string", **_set(lengths)}
             case inspect.DateTimeType():
                 return {"type": "string", "format": "date-time"}
+            case inspect.LiteralType():
+                return {"type": "string", "enum": sorted(str(value) for value in kind.values)}
             case inspect.ListType() | inspect.VarTupleType():
                 return {"type": "array", "items": self._of(kind.item_type, rules)}
             case inspect.DictType():

@@ -1,7 +1,10 @@
-"""Live video: the playlist and its segments (decisions 24)."""
+"""Live video and playback: the playlists and their segments (decisions 24)."""
 
+import trio
 from quart import Response
 
+from motorpool.actors.playback import PLAYBACK, FindSegment, ReadPlayback
+from motorpool.actors.segment_files import segment_path
 from motorpool.actors.stream import STREAM, ReadPlaylist, ReadSegment
 from motorpool.api.access import require_device
 from motorpool.api.answers import as_bytes
@@ -18,6 +21,8 @@ PLAYLIST = "application/vnd.apple.mpegurl"
 SEGMENT = "video/mp2t"
 SEGMENT_SECONDS = 86_400
 """Segments never change and their numbers never come back, so a browser may keep them."""
+FRESH = {"Cache-Control": "no-cache, no-store"}
+FOR_EVER = {"Cache-Control": f"private, max-age={SEGMENT_SECONDS}, immutable"}
 
 
 @OPERATIONS.operation(
@@ -30,7 +35,7 @@ async def get_live_playlist(call: Call) -> Response:
     stream = await _stream_key(call)
     patience = call.house.settings.video.start_seconds + 5
     playlist = await call.house.system.ref(STREAM, stream).ask(ReadPlaylist(), seconds=patience)
-    return as_bytes(playlist.encode(), PLAYLIST, {"Cache-Control": "no-cache, no-store"})
+    return as_bytes(playlist.encode(), PLAYLIST, FRESH)
 
 
 @OPERATIONS.operation(
@@ -44,7 +49,39 @@ async def get_live_segment(call: Call) -> Response:
     content = await call.house.system.ref(STREAM, stream).ask(ReadSegment(call.path["index"]))
     if content is None:
         raise NoSuch("the segment is no longer there")
-    return as_bytes(content, SEGMENT, {"Cache-Control": f"private, max-age={SEGMENT_SECONDS}, immutable"})
+    return as_bytes(content, SEGMENT, FOR_EVER)
+
+
+@OPERATIONS.operation(
+    "GET",
+    "/stream/{deviceId}/{channel}/playback.m3u8",
+    answers={200: Content(media_type=PLAYLIST, text="What has arrived; empty where nothing was asked for")},
+)
+async def get_playback_playlist(call: Call) -> Response:
+    """The HLS playlist of what the latest videoPlayback has brought; reading starts nothing."""
+    playback = await _stream_key(call)
+    patience = call.house.settings.video.start_seconds + 5
+    playlist = await call.house.system.ref(PLAYBACK, playback).ask(ReadPlayback(), seconds=patience)
+    return as_bytes(playlist.encode(), PLAYLIST, FRESH)
+
+
+@OPERATIONS.operation(
+    "GET",
+    "/stream/{deviceId}/{channel}/playback/{index}.ts",
+    answers={200: Content(media_type=SEGMENT, text="MPEG-TS")},
+)
+async def get_playback_segment(call: Call) -> Response:
+    """A segment of the playback; 404 once it is no longer kept."""
+    playback = await _stream_key(call)
+    index = call.path["index"]
+    run = await call.house.system.ref(PLAYBACK, playback).ask(FindSegment(index))
+    if run is None:
+        raise NoSuch("the segment is no longer there")
+    try:
+        content = await trio.to_thread.run_sync(segment_path(call.house.settings.data, run, index).read_bytes)
+    except OSError as error:  # dropped meanwhile
+        raise NoSuch("the segment is no longer there") from error
+    return as_bytes(content, SEGMENT, FOR_EVER)
 
 
 async def _stream_key(call: Call) -> tuple[int, int]:

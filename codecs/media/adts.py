@@ -6,6 +6,7 @@ SAMPLE_RATES = (96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 1
 FRAME_SAMPLES = 1024
 _LOW_COMPLEXITY = 1  # the profile field's value: object type less one
 _HEAD_BYTES = 7
+_CHECKSUM_BYTES = 2
 LARGEST_FRAME = 0x1FFF - _HEAD_BYTES
 """Bytes of a bare frame: the length field has 13 bits."""
 
@@ -53,6 +54,24 @@ def is_plain_frame(payload: bytes, fixed: bytes) -> bool:
         and (payload[3] & 3) << 11 | payload[4] << 3 | payload[5] >> 5 == len(payload)
         and payload[6] & 3 == 0
     )
+
+
+def frames(payload: bytes) -> list[tuple[bytes, bytes]]:
+    """The frames of a unit that `extent` believes, each as its AudioSpecificConfig and its bare bytes.
+
+    The configuration (ISO/IEC 14496-3 1.6.2.1) is what MP4 says in place of the heads.
+    """
+    found = []
+    start = 0
+    while start + _HEAD_BYTES <= len(payload):
+        first, second = payload[start + 2], payload[start + 3]
+        length = (second & 3) << 11 | payload[start + 4] << 3 | payload[start + 5] >> 5
+        object_type, rate_index, channels = (first >> 6) + 1, first >> 2 & 15, (first & 1) << 2 | second >> 6
+        config = (object_type << 11 | rate_index << 7 | channels << 3).to_bytes(2)
+        bare = start + (_HEAD_BYTES if payload[start + 1] & 1 else _HEAD_BYTES + _CHECKSUM_BYTES)
+        found.append((config, payload[bare : start + length]))
+        start += length
+    return found
 
 
 def extent(payload: bytes) -> Extent | None:

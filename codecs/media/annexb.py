@@ -55,3 +55,17 @@ def exp_golomb(unit: bytes, first_byte: int) -> int:
     if bits == 0 or 2 * zeros + 1 > 8 * len(field):
         return 0
     return (bits >> (8 * len(field) - 2 * zeros - 1)) - 1
+
+
+def units(payload: bytes) -> list[bytes]:
+    """All NAL units of an access unit, without start codes and the zeros between them."""
+    found = []
+    end = len(payload)
+    # Backwards, which Python looks three times as fast.
+    while (place := payload.rfind(b"\0\0\1", 0, end)) >= 0:
+        unit = payload[place + 3 : end].rstrip(b"\0")
+        if unit:
+            found.append(unit)
+        end = place
+    found.reverse()
+    return found

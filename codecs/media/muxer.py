@@ -1,7 +1,6 @@
 """Cuts into MPEG-TS segments, in memory, by PyAV; nothing is decoded but sound that HLS cannot carry."""
 
 import io
-import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -10,11 +9,10 @@ import msgspec
 from av.stream import Stream
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio import Transcoder
 from motorpool.codecs.media.cuts import Cut, Sound
+from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.codecs.media.sounds import RATE
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
-from motorpool.codecs.media.units import Coding
 
 _TICK = Fraction(1, TICKS_PER_SECOND)
 _VIDEO_PID = 0x100
@@ -48,7 +46,7 @@ class Muxer:
     """
 
     def __init__(self) -> None:
-        self._transcoder: Transcoder | None = None
+        self._carrier = SoundCarrier()
 
     def mux(self, cut: Cut) -> Segment:
         """The cut as a file of its own: tables first, the same packet identifiers each time.
@@ -57,33 +55,13 @@ class Muxer:
             CodecError: FFmpeg does not take the bytes; the stream's next cut may do.
         """
         try:
-            sounds = self._carried(cut)
+            sounds = self._carrier.carry(cut)
             data = _file(cut, sounds)
         except av.FFmpegError as error:
             raise CodecError(f"cannot be muxed: {error}") from error
         return Segment(
             cut.start, cut.end, cut.discontinuity, cut.independent, data, len(cut.pictures), cut.arrived
         )
-
-    def _carried(self, cut: Cut) -> list[Sound]:
-        """The cut's sound as AAC."""
-        if not cut.needs_transcoding and self._transcoder is None:
-            return list(cut.sounds)
-        carried: list[Sound] = []
-        for coding, run in itertools.groupby(cut.sounds, _layout):
-            if self._transcoder is not None and self._transcoder.layout != coding:
-                carried += self._transcoder.drain()
-                self._transcoder = None
-            if coding[0] is Coding.AAC:
-                carried += run
-                continue
-            if self._transcoder is None:
-                self._transcoder = Transcoder(*coding)
-            carried += self._transcoder.transcode(list(run))
-        if cut.last and self._transcoder is not None:
-            carried += self._transcoder.drain()
-            self._transcoder = None
-        return carried
 
 
 def _file(cut: Cut, sounds: Sequence[Sound]) -> bytes:
@@ -109,10 +87,6 @@ def _file(cut: Cut, sounds: Sequence[Sound]) -> bytes:
             packet.is_keyframe = keyframe
             container.mux_one(packet)
     return file.getvalue()
-
-
-def _layout(sound: Sound) -> tuple[Coding, int]:
-    return sound.coding, sound.g726_bits
 
 
 def _by_time(unit: tuple[int, Stream, bytes, bool]) -> int:

@@ -87,7 +87,8 @@ class Time(trio.abc.Clock):
         """Wait until all that was begun is done or waits for time; with or without this clock."""
         while True:
             await wait_all_tasks_blocked(REAL_SECONDS)
-            if not any(database.pool.lent for database in self.databases):
+            threads = trio.to_thread.current_default_thread_limiter()
+            if not threads.borrowed_tokens and not any(database.pool.lent for database in self.databases):
                 return
 
 

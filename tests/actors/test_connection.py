@@ -29,14 +29,15 @@ from motorpool.actors.uplink import (
     Heard,
     MediaUploaded,
     PositionReported,
+    RecordingsListed,
 )
 from motorpool.actors.wire import Wire
 from motorpool.codecs import recording
 from motorpool.codecs.devices.jt808 import Jt808
-from motorpool.codecs.devices.jt808_platform import Acknowledged, Registered
+from motorpool.codecs.devices.jt808_platform import Acknowledged, RecordingsAsked, Registered
 from motorpool.codecs.devices.jt808_terminal import Terminal, encode_location
 from motorpool.codecs.devices.osmand import OsmAnd
-from motorpool.codecs.reports import Order
+from motorpool.codecs.reports import Order, Recording
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import users
@@ -307,6 +308,31 @@ class TestUpwards:
             assert CommandAnswered in {type(each) for each in told}
             passengers = told[-1].report
             assert (passengers.located, passengers.receipt is not None) == (False, True)
+
+    async def test_the_answer_to_our_own_query_is_told_to_the_device_which_acknowledges_it(
+        self, make_device, line, neighbours, time
+    ):
+        row = await make_device(PHONE)
+        found = Recording(3, NOW, NOW + timedelta(minutes=5), 0, 0, 1, 1, 1_234)
+        async with line() as peer:
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            # What nobody asked for.
+            peer.socket.send(peer.terminal.recordings(77, [found]))
+            await time.settle()
+            probe = neighbours.devices[row.id]
+            assert not any(isinstance(told, RecordingsListed) for told in probe.messages)
+            await peer.ref.ask(Transmit(Order(type="videoPlaybackList", unique_id=PHONE)))
+            asked = [each for each in peer.answers() if isinstance(each, RecordingsAsked)]
+            peer.socket.send(peer.terminal.recordings(asked[0].serial, [found]))
+            await time.settle()
+            (listed,) = [told for told in probe.messages if isinstance(told, RecordingsListed)]
+            assert listed.listed.recordings == (found,)
+            assert listed.connection == peer.ref
+            assert peer.answers() == []
+            await peer.ref.tell(Stored((listed.listed.receipt,)))
+            await time.settle()
+            assert [type(each) for each in peer.answers()] == [Acknowledged]
 
     async def test_a_busy_device_leaves_the_socket_unread(self, make_device, line, time, tcp):
         """Back-pressure: device's mailbox, then connection, then the kernel's buffers, then the terminal."""

@@ -9,8 +9,18 @@ import trio
 
 from motorpool.actors.device import NO_FIX, device_spec
 from motorpool.actors.directory import DeviceSeen
-from motorpool.actors.downlink import CONNECTION, Close, Configure, Deliver, Introduce, Refused, Transmit
+from motorpool.actors.downlink import (
+    CONNECTION,
+    Close,
+    Configure,
+    Deliver,
+    Introduce,
+    Refused,
+    Stored,
+    Transmit,
+)
 from motorpool.actors.media_requests import MediaAsked
+from motorpool.actors.playback import PLAYBACK, PlaybackAsked, PlaybackSettled, PlaybackSteered
 from motorpool.actors.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.stream import STREAM, Held, Released
 from motorpool.actors.topics import LiveDevice
@@ -28,14 +38,22 @@ from motorpool.actors.uplink import (
     LatestForgotten,
     MediaUploaded,
     PositionReported,
+    RecordingsListed,
     SendCommand,
     SetAccumulators,
 )
 from motorpool.codecs.devices.jt808 import Jt808
-from motorpool.codecs.reports import CommandResult, MediaAddress, MediaFile, PositionReport
+from motorpool.codecs.reports import (
+    CommandResult,
+    MediaAddress,
+    MediaFile,
+    PositionReport,
+    Recording,
+    RecordingList,
+)
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import commands, device_states, devices, positions
+from motorpool.storage import commands, device_states, devices, positions, recordings
 from motorpool.storage.errors import Rejected
 from motorpool.storage.records import Position
 
@@ -46,8 +64,9 @@ MINUTE = timedelta(minutes=1)
 class House:
     """A running tree with the device's actor, and what stands around it."""
 
-    def __init__(self, system, neighbours, streams, folder):
+    def __init__(self, system, neighbours, streams, playbacks, folder):
         self.system, self.neighbours, self.streams, self.folder = system, neighbours, streams, folder
+        self.playbacks = playbacks
 
     def device(self, row):
         return self.system.ref(DEVICE, row.id)
@@ -83,11 +102,10 @@ class House:
 @pytest.fixture
 def house(database, neighbours, tree, tmp_path):
     """`async with house() as running:` with settings of the device's spec."""
-    streams = {}
+    streams, playbacks = {}, {}
 
-    def stream(key):
-        streams[key] = Probe()
-        return streams[key]
+    def opened_for(probes):
+        return lambda key: probes.setdefault(key, Probe())
 
     def opened(*, host="203.0.113.5", status_timeout_seconds=600.0, idle_seconds=300.0, writer=None):
         specs = (
@@ -101,10 +119,12 @@ def house(database, neighbours, tree, tmp_path):
                 status_timeout_seconds=status_timeout_seconds,
                 idle_seconds=idle_seconds,
             ),
-            DynamicSpec(kind=STREAM, name="streams", factory=stream),
+            DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
+            DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
             neighbours.connections_spec,
         )
-        return _Opened(tree(*specs), partial(House, neighbours=neighbours, streams=streams, folder=tmp_path))
+        around = {"neighbours": neighbours, "streams": streams, "playbacks": playbacks, "folder": tmp_path}
+        return _Opened(tree(*specs), partial(House, **around))
 
     return opened
 
@@ -639,6 +659,44 @@ class TestCommands:
             assert outcome == CommandRefused("no such channel")
             assert running.streams == {}
 
+    async def test_a_playback_is_told_of_its_commands(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            await running.connect(row)
+            device = running.device(row)
+            start = {"channel": 2, "startTime": "2026-06-15T10:00:00Z"}
+            await device.ask(SendCommand("videoPlayback", start))
+            told = running.playbacks[(row.id, 2)].messages
+            assert told == [PlaybackAsked(), PlaybackSettled(sent=True)]
+            for attributes in ({"control": "pause"}, {"control": 3, "speed": "4"}, {"control": "nonsense"}):
+                await device.ask(SendCommand("videoPlaybackControl", {"index": 2, **attributes}))
+            assert told[2:] == [PlaybackSteered(1), PlaybackSteered(3, 4)]
+            # What the playback itself has sent it knows.
+            stop = SendCommand("videoPlaybackControl", {"channel": 2, "control": "stop"}, by_reader=True)
+            await device.ask(stop)
+            await device.ask(SendCommand("videoStop", {"channel": 2}))
+            assert len(told) == 4
+            assert running.streams.keys() == {(row.id, 2)}
+
+    async def test_a_playback_is_told_before_the_bytes_go_out_and_of_a_refusal(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            seen = []
+
+            class Line(Probe):
+                def handle(self, message):
+                    if isinstance(message, Transmit):
+                        seen.append(list(running.playbacks[(row.id, 1)].messages))
+                    return super().handle(message)
+
+            running.neighbours.connections[1] = Line({Transmit: Refused("startTime is required")})
+            running.neighbours.connection = lambda number, answers: running.neighbours.connections[number]
+            await running.connect(row)
+            outcome = await running.device(row).ask(SendCommand("videoPlayback", {"channel": 1}))
+            assert outcome == CommandRefused("startTime is required")
+            assert seen == [[PlaybackAsked()]]
+            assert running.playbacks[(row.id, 1)].messages[1:] == [PlaybackSettled(sent=False)]
+
     async def test_an_answer_is_stored_as_a_position_with_its_event(self, make_device, house):
         row = await make_device()
         async with house() as running:
@@ -682,6 +740,38 @@ class TestMedia:
             await running.device(row).ask(GetCommandTypes())
             assert running.appended == []
         assert "a file of 2 bytes was not kept" in caplog.text
+
+
+class TestRecordings:
+    async def test_a_list_takes_the_place_of_the_last_one_and_is_acknowledged_once_stored(
+        self, make_device, database, house, time
+    ):
+        row = await make_device()
+        found = Recording(3, NOW, NOW + MINUTE, 1 << 40, 0, 1, 2, 5_000)
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            for number, listed in enumerate([(found, found), (found,), ()]):
+                told = RecordingList(7, listed, receipt=number)
+                await running.device(row).tell(RecordingsListed(told, "jt808", connection))
+                await time.settle()
+                kept = await recordings.load(database, row.id)
+                assert [each.size for each in kept] == [5_000] * len(listed)
+                assert probe.messages[-1] == Stored((number,))
+
+    async def test_a_list_that_cannot_be_stored_is_not_acknowledged(
+        self, make_device, house, time, outage, caplog
+    ):
+        row = await make_device()
+        found = Recording(3, NOW, NOW + MINUTE, 0, 0, 1, 2, 5_000)
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            await time.settle()
+            with outage():
+                told = RecordingsListed(RecordingList(7, (found,), receipt=1), "jt808", connection)
+                await running.device(row).tell(told)
+                await time.settle()
+            assert not any(isinstance(message, Stored) for message in probe.messages)
+            assert "a list of 1 recordings was not kept" in caplog.text
 
 
 class TestCorrections:

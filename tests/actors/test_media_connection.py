@@ -1,15 +1,21 @@
 """A media connection: real sockets and packets, streams that record."""
 
+import contextlib
+from functools import partial
+
 import pytest
 import trio
 
 from motorpool.actors.downlink import CONNECTION, Close, Refused, Stored, Transmit
 from motorpool.actors.media_connection import MediaConnection
 from motorpool.actors.media_requests import FindPublisher, Publisher
-from motorpool.actors.stream import STREAM, Publish, PublisherLeft, UnitsPublished
+from motorpool.actors.playback import PLAYBACK
+from motorpool.actors.publishing import Publish, PublisherLeft, UnitsPublished
+from motorpool.actors.stream import STREAM
 from motorpool.actors.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.wire import Wire
 from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import Order
 from motorpool.runtime import Actor, DynamicSpec, Failure
 from motorpool.runtime.testing import Probe
@@ -37,16 +43,31 @@ class Line:
 
 
 @pytest.fixture
-def line(tcp, tree, neighbours):
-    """`async with line(wanted=…) as camera:`"""
+def line(opened):
+    """`async with line(wanted=…) as camera:` at the live port."""
+    return partial(opened, "live", STREAM)
+
+
+@pytest.fixture
+def playing(opened):
+    """`async with playing(wanted=…) as camera:` at the playback port."""
+    return partial(opened, "playback", PLAYBACK)
+
+
+@pytest.fixture
+def opened(tcp, tree, neighbours):
+    """The connection at a port, with what stands around it."""
 
     class Opened:
-        def __init__(self, wanted=True, publisher=KNOWN, stopped=None, streams=None):
+        def __init__(self, kind, taken_by, wanted=True, publisher=KNOWN, stopped=None, streams=None):
+            self.kind = kind
             self.found = {}
             self.wanted = wanted if callable(wanted) else lambda channel: wanted
             neighbours.media_requests = Probe({FindPublisher: publisher})
             neighbours.device(DEVICE_ID, {SendCommand: stopped or CommandSent()})
-            self.spec = streams or DynamicSpec(kind=STREAM, name="streams", factory=self.stream)
+            made = self.stream if streams is None else (lambda key: streams())
+            size = 1000 if streams is None else 2
+            self.spec = DynamicSpec(kind=taken_by, name="streams", factory=made, mailbox_size=size)
 
         def stream(self, key):
             self.found[key] = Probe({Publish: self.wanted(key[1])})
@@ -63,7 +84,7 @@ def line(tcp, tree, neighbours):
             ours, theirs = tcp
             wire = Wire(ours, read_bytes=65536)
             ref = await system.start(
-                CONNECTION, 1, lambda: MediaConnection(wire, kind="live", login_seconds=10)
+                CONNECTION, 1, lambda: MediaConnection(wire, kind=self.kind, login_seconds=10)
             )
             return Line(system, ref, wire, theirs, self.found)
 
@@ -152,9 +173,8 @@ async def test_a_full_stream_loses_pictures_and_is_told_so(line, film, time):
         async def wait(self):
             await free.wait()
 
-    busy = DynamicSpec(kind=STREAM, name="streams", factory=lambda key: Busy(), mailbox_size=2)
     units = film(3)
-    async with line(streams=busy) as camera:
+    async with line(streams=Busy) as camera:
         for few in (units[:2], *([unit] for unit in units[2:8])):
             camera.send(few)
             await time.settle()
@@ -228,3 +248,72 @@ async def test_it_takes_no_commands_and_closes_when_told(line, film, time):
         await time.settle()
         assert camera.wire.reason == "replaced"
         assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)
+
+
+class TestPlayback:
+    """What comes at the playback port."""
+
+    async def test_a_recording_goes_to_the_playback_of_its_channel(self, playing, film, time, neighbours):
+        async with playing() as camera:
+            camera.send(film(1))
+            await time.settle()
+            assert neighbours.media_requests.messages == [
+                FindPublisher("013912345678", "127.0.0.1", "playback")
+            ]
+            told = camera.streams[(DEVICE_ID, 1)].messages
+            assert [type(each) for each in told] == [Publish, UnitsPublished]
+            # A pause may last: the playback itself knows what silence means.
+            await time.passes(3_600, step=10)
+            assert camera.ref.alive
+            await camera.ref.stop()
+            assert told[-1] == PublisherLeft(camera.ref)
+
+    async def test_a_burst_waits_and_loses_nothing(self, playing, time):
+        free, handled = trio.Event(), []
+
+        class Busy(Actor):
+            def handle(self, message):
+                if isinstance(message, Publish):
+                    return True
+                if isinstance(message, UnitsPublished):
+                    handled.extend(message.units)
+                return None if free.is_set() else self.wait()
+
+            async def wait(self):
+                await free.wait()
+
+        units = [AccessUnit(1, Coding.H264, False, 40 * number, bytes(100_000)) for number in range(200)]
+        async with playing(streams=Busy) as camera:
+            left = b"".join(map(camera.sender.encode, units))
+
+            async def send(turns):
+                nonlocal left
+                for _ in range(turns):
+                    with contextlib.suppress(BlockingIOError):
+                        left = left[camera.socket.send(left) :]
+                    await time.passes(0.5)
+
+            # Nobody takes it, so the terminal is not read, so it can send no more.
+            await send(60)
+            stuck = len(left)
+            await send(5)
+            assert len(left) == stuck > 0
+            assert len(handled) <= 4
+            free.set()
+            while left:
+                await send(1)
+            await time.passes(1)
+            assert [unit.timestamp for unit in handled] == [unit.timestamp for unit in units]
+
+    async def test_what_nobody_asked_for_is_told_to_stop_as_a_playback(self, playing, film, time, neighbours):
+        async with playing(wanted=False) as camera:
+            camera.send(film(1))
+            await time.settle()
+            (told,) = neighbours.devices[DEVICE_ID].messages
+            assert (told.type, told.attributes) == (
+                "videoPlaybackControl",
+                {"channel": 1, "control": "stop"},
+            )
+            assert (told.no_queue, told.by_reader) == (True, True)
+            await time.passes(5.1)
+            assert camera.wire.reason == "media that nobody asked for"

@@ -7,30 +7,41 @@ import m3u8
 import pytest
 import trio
 
-from motorpool.actors import stream as stream_file
+from motorpool.actors import numbers as numbers_file
 from motorpool.actors.downlink import Close
+from motorpool.actors.publishing import (
+    LeaveUnits,
+    Publish,
+    PublisherLeft,
+    StreamEnded,
+    TakeUnits,
+    UnitsPublished,
+    UnitsTaken,
+)
 from motorpool.actors.stream import (
     STREAM,
     Held,
-    Publish,
-    PublisherLeft,
     ReadPlaylist,
     ReadSegment,
     Released,
     StreamLimits,
-    UnitsPublished,
     channel_of,
     stream_spec,
 )
 from motorpool.actors.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.runtime import DynamicSpec, Kind
+from motorpool.runtime.testing import Probe
+
+TAKER = Kind("taker")
 
 
 class House:
     """A running stream of channel 1 and what it tells its neighbours."""
 
-    def __init__(self, system, neighbours, row, time):
+    def __init__(self, system, neighbours, row, time, takers):
         self.system, self.neighbours, self.row, self.time = system, neighbours, row, time
+        self.takers = takers
         self.ref = system.ref(STREAM, (row.id, 1))
 
     @property
@@ -39,6 +50,12 @@ class House:
 
     async def playlist(self, **fields):
         return m3u8.loads(await self.ref.ask(ReadPlaylist(**fields), seconds=60))
+
+    async def take(self, name="taker"):
+        """A taker's ref and probe."""
+        ref = self.system.ref(TAKER, name)
+        await self.ref.ask(TakeUnits(ref))
+        return ref, self.takers.setdefault(name, Probe())
 
     async def publish(self, number=1):
         """A new publisher's ref and probe, and whether it is wanted."""
@@ -67,10 +84,14 @@ def house(database, make_device, tree, neighbours, time):
             row = self.row or await make_device()
             neighbours.devices.pop(row.id, None)
             neighbours.device(row.id, {SendCommand: self.answer})
+            takers = {}
             self.running = tree(
-                neighbours.devices_spec, stream_spec(database, self.limits), neighbours.connections_spec
+                neighbours.devices_spec,
+                stream_spec(database, self.limits),
+                DynamicSpec(kind=TAKER, name="takers", factory=lambda key: takers.setdefault(key, Probe())),
+                neighbours.connections_spec,
             )
-            return House(await self.running.__aenter__(), neighbours, row, time)
+            return House(await self.running.__aenter__(), neighbours, row, time, takers)
 
         async def __aexit__(self, *error):
             return await self.running.__aexit__(*error)
@@ -342,7 +363,7 @@ class TestNumbers:
     async def test_more_numbers_are_written_down_before_they_are_used(
         self, house, film, time, database, monkeypatch
     ):
-        monkeypatch.setattr(stream_file, "RESERVED_INDICES", 4)
+        monkeypatch.setattr(numbers_file, "RESERVED_INDICES", 4)
 
         async def mark():
             return await database.fetch_value("select next_index from stream_marks")
@@ -358,7 +379,7 @@ class TestNumbers:
         assert await mark() == 11
 
     async def test_pictures_go_on_through_an_outage(self, house, film, time, outage, monkeypatch, caplog):
-        monkeypatch.setattr(stream_file, "RESERVED_INDICES", 2)
+        monkeypatch.setattr(numbers_file, "RESERVED_INDICES", 2)
         async with house() as stream:
             await stream.ref.tell(Held())
             camera, _, _ = await stream.publish()
@@ -379,3 +400,62 @@ class TestNumbers:
             await stream.ref.tell(PublisherLeft(camera))  # and the device with it, for it does not come back
             await time.passes(500, step=50)
             assert not stream.ref.alive
+
+
+class TestTakers:
+    async def test_a_taker_starts_and_holds_the_stream_and_gets_every_unit(self, house, film, time):
+        async with house(linger_seconds=20) as stream:
+            ref, probe = await stream.take()
+            assert stream.commands == ["videoStart"]
+            camera, _, wanted = await stream.publish(1)
+            assert wanted
+            await stream.show(camera, film(2))
+            again, _, _ = await stream.publish(2)
+            await stream.show(again, film(1, start=500_000)[:1])
+            await stream.show(again, film(1, start=500_000)[3:4], lossy=True)
+            told = [UnitsTaken([unit]) for unit in film(2)]
+            told.append(UnitsTaken(film(1, start=500_000)[:1], lossy=True))
+            told.append(UnitsTaken(film(1, start=500_000)[3:4], lossy=True))
+            assert probe.messages == told
+            await time.passes(300, step=5)
+            assert stream.commands == ["videoStart"]
+            await stream.ref.tell(LeaveUnits(ref))
+            await time.passes(6, step=1)
+            assert stream.commands == ["videoStart", "videoStop"]
+            assert probe.messages == told
+
+    async def test_a_taker_of_what_runs_commands_nothing_and_ends_with_video_stop(self, house, film, time):
+        async with house() as stream:
+            await stream.ref.tell(Held())
+            camera, _, _ = await stream.publish()
+            _, probe = await stream.take()
+            await stream.show(camera, film(1)[:1])
+            await stream.ref.tell(Released())
+            await stream.show(camera, film(1)[1:2])
+            assert probe.messages == [UnitsTaken(film(1)[:1]), StreamEnded("the stream was stopped")]
+            assert stream.commands == []
+
+    async def test_a_taker_waits_for_a_device_that_dropped_but_not_for_ever(self, house, film, time):
+        async with house(linger_seconds=60) as stream:
+            _, probe = await stream.take()
+            camera, _, _ = await stream.publish()
+            await stream.show(camera, film(1)[:1])
+            await stream.ref.tell(PublisherLeft(camera))
+            await time.passes(59, step=1)
+            assert len(probe.messages) == 1
+            await time.passes(6, step=1)
+            assert probe.messages[1:] == [StreamEnded("the device has left")]
+
+    async def test_a_taker_of_an_offline_device_is_told_the_end_after_a_while(self, house, time):
+        async with house(linger_seconds=60, answer=CommandRefused("the device is offline")) as stream:
+            _, probe = await stream.take()
+            await time.passes(59, step=1)
+            assert probe.messages == []
+            await time.passes(6, step=1)
+            assert probe.messages == [StreamEnded("the device has left")]
+
+    async def test_the_end_of_the_server_is_told_as_well(self, house, time):
+        async with house() as stream:
+            _, probe = await stream.take()
+            await stream.ref.stop()
+            assert probe.messages == [StreamEnded("the server stops")]

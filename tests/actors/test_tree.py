@@ -52,6 +52,8 @@ def test_what_leans_on_others_stands_below_them(settings, tmp_path):
         "media_requests",
         "devices",
         "streams",
+        "segment_files",
+        "playbacks",
         "connections",
         "listeners",
     ]

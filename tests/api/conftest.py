@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 
 from motorpool.actors.position_writer import POSITION_WRITER, Append
 from motorpool.actors.topics import POSITIONS
-from motorpool.actors.tree import FleetSettings, fleet_tree
+from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.house import House
 from motorpool.api.http import MadeApp, http_spec
@@ -20,6 +20,7 @@ from motorpool.api.listening import bind
 from motorpool.api.outgoing import make_outgoing
 from motorpool.api.password_resets import password_resets_spec
 from motorpool.api.passwords import Attempts, Passwords
+from motorpool.api.serve import fleet_settings
 from motorpool.api.settings import LoginSettings, Settings
 from motorpool.runtime import System, open_system
 from motorpool.runtime.testing import TestClock
@@ -172,7 +173,12 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
     resets = password_resets_spec(database, outgoing.mail, key, chosen)
     services = (resets, *((http_spec(make_app, sockets, chosen.http),) if listen else ()))
     try:
-        tree = fleet_tree(database, FleetSettings(protocols=()), outgoing=outgoing, services=services)
+        tree = fleet_tree(
+            database,
+            replace(fleet_settings(chosen, None), protocols=()),
+            outgoing=outgoing,
+            services=services,
+        )
         async with open_system(tree, clock=clock) as system:
             app = make_app(system).app
             served = Served(houses[0], app, clock, sockets[0].getsockname()[1] if sockets else 0)

@@ -16,16 +16,13 @@ from motorpool.api.resources import OPERATIONS
 
 LATER = (
     "/branches",
-    "/captures",
     "/companies",
     "/contacts",
     "/positions/csv",
     "/positions/gpx",
     "/positions/kml",
-    "/recordings",
     "/reports",
     "/scheduledcommands",
-    "/stream/{deviceId}/{channel}/playback",
     "/teams",
     "/ticketcategories",
     "/ticketpriorities",

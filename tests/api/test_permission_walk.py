@@ -325,7 +325,7 @@ async def ask(world: World, role: str, request: str) -> Any:
 def _place(world: World, role: str, place: str) -> tuple[str, str, int]:
     """Which family a path is of, the path with ids in place of letters, and the id."""
     kind = next((of for of in (*KINDS, "users", "positions", "events") if place[1:].startswith(of)), "")
-    for prefix, of in ((kind, kind), ("stream", "devices"), ("session", "users")):
+    for prefix, of in ((kind, kind), ("stream", "devices"), ("recordings", "devices"), ("session", "users")):
         found = re.fullmatch(rf"/{prefix}/(\w+)(/.*)?", place)
         if prefix and found and (found[1] in {"9", "self"} or (of, found[1]) in world.ids):
             target = world.find(of, found[1], role)

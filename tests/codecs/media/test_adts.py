@@ -21,6 +21,13 @@ def test_a_head_reads_as_it_was_written(size: int, rate: int, channels: int) -> 
     assert not adts.is_plain_frame(frame * 3, adts.fixed_part(frame))
 
 
+def test_frames_come_bare_with_the_configuration_that_their_heads_stand_for() -> None:
+    low, high = adts.head(5, 8000, 1) + b"first", adts.head(6, 48000, 2) + b"second"
+    # AudioSpecificConfig: low complexity is object type 2, then the rate's index and the channels.
+    assert adts.frames(low + high) == [(b"\x15\x88", b"first"), (b"\x11\x90", b"second")]
+    assert adts.frames(b"") == []
+
+
 def test_ffmpeg_reads_our_heads() -> None:
     head = adts.head(200, 16000, 2)
     context = av.CodecContext.create("aac", "r")

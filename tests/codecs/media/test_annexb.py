@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motorpool.codecs.media import annexb
 from motorpool.codecs.media.annexb import exp_golomb, leading
 
 
@@ -27,3 +28,18 @@ def test_a_number_that_is_cut_off_reads_as_nought(field: bytes) -> None:
 def test_any_bytes_can_be_walked(payload: bytes) -> None:
     found = leading(payload, lambda byte: byte > 200 if byte > 100 else None, lambda unit: (len(unit), 0))
     assert found.has_picture or not found.keyframe
+
+
+@pytest.mark.parametrize(
+    ("payload", "units"),
+    [
+        (b"", []),
+        (b"no code at all", []),
+        (b"\0\0\0\1", []),
+        (b"\0\0\1\x41abc", [b"\x41abc"]),
+        (b"junk\0\0\0\1\x67a\0\0\1\x68b\0\0\0\0\1\x65c\0\0", [b"\x67a", b"\x68b", b"\x65c"]),
+        (b"\0\0\1\0\0\1\x41\0\0\3\1", [b"\x41\0\0\3\1"]),
+    ],
+)
+def test_all_units_come_without_codes_and_the_zeros_between(payload: bytes, units: list[bytes]) -> None:
+    assert annexb.units(payload) == units

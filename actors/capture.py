@@ -1,0 +1,314 @@
+"""One capture: what a channel sends from now on becomes a file, until the stream ends or somebody ends it.
+
+It takes units from the stream or playback of its channel, before any command is sent, and writes them in a
+thread, a batch in four seconds. Its crash costs it what was not written yet; the next life says so, and
+leaves.
+"""
+
+import itertools
+from pathlib import Path
+from typing import Any, assert_never
+
+import msgspec
+import trio
+
+from motorpool.actors.capture_files import Batch, CaptureWriting, device_folder
+from motorpool.actors.captures import (
+    CAPTURES,
+    CaptureEnded,
+    CaptureGrew,
+    CaptureRecord,
+    OpenCapture,
+    Status,
+)
+from motorpool.actors.playback import PLAYBACK
+from motorpool.actors.publishing import LeaveUnits, StreamEnded, TakeUnits, UnitsTaken
+from motorpool.actors.stream import STREAM
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, Ref, Request, Restart, System
+from motorpool.storage import devices
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+
+__all__ = [
+    "CAPTURE",
+    "Capture",
+    "CaptureLimits",
+    "CaptureMessage",
+    "EndCapture",
+    "capture_spec",
+    "start_capture",
+]
+
+BATCH_BYTES = 1 << 20
+BATCH_SECONDS = 4.0
+"""A way to a thread and back costs as much as writing a second of film."""
+TICK_SECONDS = 1.0
+RETAKE_SECONDS = 10.0
+"""Without a unit: the stream may have crashed and have forgotten us."""
+WAITING_MESSAGES = 256
+"""Reads of a media connection that wait for the disk, 64 KiB each."""
+TAKE_SECONDS = 15.0
+"""For a stream to put us on its list; a live one may first tell its camera to start."""
+
+
+class CaptureLimits(msgspec.Struct, frozen=True):
+    """How long a capture waits, and for what."""
+
+    start_seconds: float = 120.0
+    """For the first unit."""
+    idle_seconds: float = 300.0
+    """For the next one."""
+
+
+class EndCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True, gc=False):
+    """End here and keep what came; the answer is the final record."""
+
+    reason: str
+
+
+class _Tick(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+CaptureMessage = UnitsTaken | StreamEnded | EndCapture | _Tick
+CAPTURE: Kind[str, CaptureMessage] = Kind("capture")
+
+
+class Capture(Actor[CaptureMessage]):
+    """Writes one file."""
+
+    def __init__(
+        self,
+        record: CaptureRecord,
+        limits: CaptureLimits,
+        database: Database,
+        media: Path,
+        *,
+        unique_id: str,
+        seconds: float | None = None,
+        crashed: bool = False,
+    ) -> None:
+        """`seconds` is how long a live capture lasts, `crashed` that an earlier life has ended so."""
+        self._record = record
+        self._limits = limits
+        self._database = database
+        self._media = media
+        self._unique_id = unique_id
+        self._seconds = seconds
+        self._crashed = crashed
+        self._source: Ref[Any]
+        self._writing: CaptureWriting | None = None
+        self._batch: list[tuple[list[AccessUnit], bool, float]] = []
+        self._batch_bytes = 0
+        self._begun_at = 0.0
+        self._heard_at: float | None = None
+        self._taken_at = 0.0
+        self._written_at = 0.0
+        self._has_ended = False
+
+    async def start(self) -> None:
+        """Take the units of the channel; or, after a crash, say so and leave."""
+        record = self._record
+        if self._crashed:
+            await self._close("FAILED", "the server failed in writing it; what was written before is kept")
+            self.context.leave()
+            return
+        self._begun_at = self._taken_at = self._written_at = self.context.clock.monotonic()
+        kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
+        self._source = self.context.system.ref(kind, (record.device_id, record.channel))
+        await self._source.ask(TakeUnits(self.context.ref), seconds=TAKE_SECONDS)
+        self.context.every(TICK_SECONDS, _Tick())
+
+    async def stop(self) -> None:
+        """The server stops: finish the file."""
+        if not self._has_ended:
+            await self._finish("the server was stopped")
+
+    def may_leave(self) -> bool:
+        """Not before its end."""
+        return False
+
+    def handle(self, message: CaptureMessage) -> object:
+        """One message; pictures first."""
+        match message:
+            case UnitsTaken():
+                return self._units_taken(message)
+            case _Tick():
+                return self._tick()
+            case StreamEnded():
+                return self._stream_ended(message)
+            case EndCapture():
+                return self._end(message.reason)
+            case _:
+                assert_never(message)
+
+    def _units_taken(self, message: UnitsTaken) -> object:
+        if self._has_ended:
+            return None
+        self._heard_at = now = self.context.clock.monotonic()
+        self._batch.append((message.units, message.lossy, now))
+        self._batch_bytes += sum([len(unit.payload) for unit in message.units])
+        if self._batch_bytes >= BATCH_BYTES or now - self._written_at >= BATCH_SECONDS:
+            return self._write()
+        return None
+
+    def _tick(self) -> object:
+        if self._has_ended:
+            return None
+        now = self.context.clock.monotonic()
+        if self._seconds is not None and now - self._begun_at >= self._seconds:
+            return self._end("the time it was to last is over")
+        if self._heard_at is None:
+            if now - self._begun_at >= self._limits.start_seconds:
+                return self._end("the stream never started")
+        elif now - self._heard_at >= self._limits.idle_seconds:
+            return self._end("the device sent nothing for too long")
+        if now - max(self._heard_at or 0.0, self._taken_at) >= RETAKE_SECONDS:
+            self._taken_at = now
+            self._source.offer(TakeUnits(self.context.ref))
+        return self._write() if self._batch and now - self._written_at >= BATCH_SECONDS else None
+
+    async def _stream_ended(self, message: StreamEnded) -> None:
+        await self._end(message.reason, left=True)
+
+    async def _end(self, reason: str, *, left: bool = False) -> CaptureRecord | None:
+        """Finish and go; `left` says that the stream has let go of us."""
+        if self._has_ended:
+            return None
+        if not left:
+            self._source.offer(LeaveUnits(self.context.ref))
+        record = await self._finish(reason)
+        self.context.leave()
+        return record
+
+    async def _finish(self, reason: str) -> CaptureRecord | None:
+        self._has_ended = True
+        writing = self._writing
+        try:
+            if self._batch:
+                writing = await self._open()
+                if writing is not None:
+                    await self._in_thread(writing, self._batch, last=True)
+            elif writing is not None:
+                await self._in_thread(writing, (), last=True)
+        except OSError as error:
+            return await self._close("FAILED", _disk_reason(error))
+        if writing is not None and writing.size:
+            self.context.log.info("%s: %d bytes, %.1f s", reason, writing.size, writing.duration)
+            return await self._close("COMPLETE", reason)
+        if self._heard_at is not None:
+            reason = f"nothing came that can be kept ({reason})"
+        return await self._close("FAILED", reason)
+
+    async def _close(self, status: Status, reason: str) -> CaptureRecord | None:
+        """Say how it ended; None where nobody keeps the list any more."""
+        self._has_ended = True
+        size = self._writing.size if self._writing is not None else None
+        log = self.context.log.info if status == "COMPLETE" else self.context.log.warning
+        log("%s: %s", status.lower(), reason)
+        try:
+            ended = CaptureEnded(self._record.id, status, reason, size)
+            return await self.context.system.ref(CAPTURES).ask(ended)
+        except ActorError:
+            return None
+
+    # The file
+
+    async def _write(self) -> None:
+        """Write the batch; units wait in the mailbox meanwhile."""
+        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        self._written_at = self.context.clock.monotonic()
+        writing = await self._open()
+        if writing is None:
+            await self._end("the device is gone")
+            return
+        try:
+            await self._in_thread(writing, batch)
+        except OSError as error:
+            self._source.offer(LeaveUnits(self.context.ref))
+            await self._close("FAILED", _disk_reason(error))
+            self.context.leave()
+            return
+        self.context.system.ref(CAPTURES).offer(CaptureGrew(self._record.id, writing.size))
+
+    async def _open(self) -> CaptureWriting | None:
+        """The file, in the folder of the name that its device has now; None where the device is gone."""
+        if self._writing is None:
+            unique_id = self._unique_id
+            try:
+                device = await devices.TABLE.fetch(self._database, self._record.device_id)
+            except StorageError as error:
+                self.context.log.warning("the device's name is taken as it was: %s", error)
+            else:
+                if device is None:
+                    return None
+                unique_id = device.unique_id
+            home = device_folder(self._media, unique_id)
+            self._writing = CaptureWriting(home, self._record.file_name, live=self._record.live)
+        return self._writing
+
+    async def _in_thread(self, writing: CaptureWriting, batch: Batch, *, last: bool = False) -> None:
+        def work() -> None:
+            try:
+                writing.write(batch)
+                if last:
+                    writing.finish()
+            except BaseException:
+                writing.close()
+                raise
+
+        await trio.to_thread.run_sync(work)
+
+
+def _disk_reason(error: OSError) -> str:
+    return f"the disk did not take it: {error.strerror or error}"
+
+
+async def start_capture(
+    system: System,
+    database: Database,
+    media: Path,
+    limits: CaptureLimits,
+    wanted: OpenCapture,
+    *,
+    unique_id: str,
+    seconds: float | None = None,
+) -> CaptureRecord | None:
+    """Open a capture that takes all that its channel sends from now on; None where there are too many.
+
+    `media` is the folder of the devices' files, `seconds` how long a live one lasts. Raises ActorError where
+    the actors are not there.
+    """
+    captures = system.ref(CAPTURES)
+    record = await captures.ask(wanted)
+    if record is None:
+        return None
+    lives = itertools.count()
+
+    def make() -> Capture:
+        return Capture(
+            record, limits, database, media, unique_id=unique_id, seconds=seconds, crashed=next(lives) > 0
+        )
+
+    try:
+        await system.start(CAPTURE, record.id, make)
+    except BaseException as error:
+        reason = f"the stream could not be asked: {error.__cause__ or error}"
+        with trio.CancelScope(shield=True):
+            await captures.ask(CaptureEnded(record.id, "FAILED", reason))
+        raise
+    return record
+
+
+def capture_spec() -> DynamicSpec[str, CaptureMessage]:
+    """The captures of the tree, one actor each, made by `start_capture`."""
+    return DynamicSpec(
+        kind=CAPTURE,
+        name="captures",
+        factory=None,
+        restart=Restart.TRANSIENT,
+        mailbox_size=WAITING_MESSAGES,
+        idle_seconds=None,
+        start_on_message=False,
+    )

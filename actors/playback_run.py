@@ -1,0 +1,141 @@
+"""One playback from its command to its end: what came of it, and when it is over.
+
+Nobody says that a recording has been played to its end (jt808-jt1078 7.1): the terminal closes, falls silent,
+or is told to stop.
+"""
+
+from typing import Any
+
+import msgspec
+import trio
+
+from motorpool.actors.steering import Steering
+from motorpool.codecs.media.cuts import Cut
+from motorpool.codecs.media.event_playlist import EventPlaylist
+from motorpool.codecs.media.muxer import Muxer, Segment
+from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.runtime import Ref
+
+__all__ = ["PlaybackLimits", "PlaybackRun"]
+
+CONNECT_SECONDS = 120.0
+"""For a terminal to connect after the command: it may have to start up its disk first."""
+PREFIX = "playback/"
+
+
+class PlaybackLimits(msgspec.Struct, frozen=True):
+    """How playbacks are cut, kept and ended."""
+
+    segment_seconds: float = 2.0
+    start_seconds: float = 10.0
+    """A reader waits at most so long for the first segment of what was asked for."""
+    linger_seconds: float = 600.0
+    """Segments stay so long after the last read; so long may a pause last."""
+    silence_seconds: float = 12.0
+    """Without a packet, that is the end."""
+    return_seconds: float = 8.0
+    """For a terminal whose connection dropped to come back."""
+    unrequested: bool = False
+    """Take media that nobody asked for."""
+
+
+class PlaybackRun:
+    """Pictures in, cuts and a playlist out; reads no clock."""
+
+    def __init__(
+        self, name: str, limits: PlaybackLimits, now: float, *, first_index: int, first_discontinuity: int
+    ) -> None:
+        """`name` is for its files; `now` in monotonic seconds, as everywhere here."""
+        self.name = name
+        self.steering = Steering()
+        self.playlist = EventPlaylist(
+            target_seconds=limits.segment_seconds,
+            prefix=PREFIX,
+            first_index=first_index,
+            first_discontinuity=first_discontinuity,
+        )
+        self.begun_at = now
+        self.read_at: float | None = None
+        self.ended_at: float | None = None
+        self.publisher: Ref[Any] | None = None
+        self.has_gap = False
+        """A segment before the next was left out."""
+        self._limits = limits
+        self._segmenter = Segmenter(limits.segment_seconds, live=False, discontinuity=first_index > 0)
+        self._muxer = Muxer()
+        self._has_published = False
+        self._heard_at = now
+        """The last unit, order, or coming or going of a publisher."""
+
+    @property
+    def is_running(self) -> bool:
+        """More may come."""
+        return self.ended_at is None
+
+    def publish(self, publisher: Ref[Any], now: float) -> bool:
+        """Take units from this connection alone; whether it goes on after another, as a discontinuity."""
+        returns, self._has_published = self._has_published, True
+        self.publisher = publisher
+        self._heard_at = now
+        return returns
+
+    def leave(self, now: float) -> None:
+        """The publisher is gone; it may come back."""
+        self.publisher = None
+        self._heard_at = now
+
+    def steer(self, control: int, speed: int, now: float) -> None:
+        """The viewer ordered something other than the end."""
+        self.steering.steer(control, speed, now)
+        self._heard_at = now
+
+    def push(self, units: list[AccessUnit], now: float) -> tuple[list[list[AccessUnit]], list[Cut]]:
+        """The units, parted where something new begins, and what they complete."""
+        self._heard_at = now
+        parts: list[list[AccessUnit]] = [[]]
+        cuts: list[Cut | None] = []
+        for unit in units:
+            if self.steering.breaks_before(unit, now):
+                parts.append([])
+                cuts.append(self._segmenter.discontinuity())
+            parts[-1].append(unit)
+            cuts.append(self._segmenter.push(unit, now))
+        return parts, [cut for cut in cuts if cut is not None]
+
+    def flush(self) -> list[Cut]:
+        """What is open, as a last cut; whatever follows is a discontinuity."""
+        cut = self._segmenter.discontinuity()
+        return [] if cut is None else [cut]
+
+    async def mux(self, cut: Cut) -> Segment:
+        """The cut as a file; in a thread where sound must be transcoded.
+
+        Raises:
+            CodecError: FFmpeg does not take it; the next cut may do.
+        """
+        if cut.needs_transcoding:
+            return await trio.to_thread.run_sync(self._muxer.mux, cut)
+        return self._muxer.mux(cut)
+
+    def why_over(self, now: float) -> str:
+        """Why nothing more is expected; empty while something is."""
+        quiet = now - self._heard_at
+        if not self._has_published:
+            return "the device does not send it" if quiet >= CONNECT_SECONDS else ""
+        if self.steering.is_paused:
+            return "paused for too long" if quiet >= self._limits.linger_seconds else ""
+        if self.publisher is None:
+            return "the device has hung up" if quiet >= self._limits.return_seconds else ""
+        return "the device sends nothing more" if quiet >= self._limits.silence_seconds else ""
+
+    def end(self, now: float) -> None:
+        """Nothing is taken any more; what is there stays."""
+        self.ended_at = now
+        self.playlist.end()
+        self.publisher = None
+
+    def unread_seconds(self, now: float) -> float:
+        """How long nobody has read, counted from its end at the earliest when it has ended."""
+        since = self.begun_at if self.read_at is None else self.read_at
+        return now - max(since, self.ended_at or 0.0)

@@ -1,0 +1,169 @@
+"""Captures: video of a device kept as a file (decisions 25)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import quote
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.capture import CAPTURE, CaptureLimits, EndCapture, start_capture
+from motorpool.actors.captures import (
+    CAPTURES,
+    CaptureRecord,
+    GetCapture,
+    ListCaptures,
+    OpenCapture,
+    Status,
+)
+from motorpool.api.access import may_see_device, require_device
+from motorpool.api.answers import as_json
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Operations
+from motorpool.api.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.rights import CAPTURE_VIDEO
+from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("media")
+
+CHANNELS = range(1, 32)
+END_SECONDS = 20.0
+"""To write what is left and bring the file onto the disk."""
+
+
+class Capture(msgspec.Struct, rename="camel"):
+    """A capture, with the fields of the specification and three of ours."""
+
+    id: str
+    device_id: int
+    channel: int
+    file_name: str
+    url: str | None
+    """Where the file can be fetched; null until it is complete, and again once it was removed."""
+    started_at: datetime
+    completed_at: datetime | None
+    status: Status
+    size: int
+    """Bytes written so far."""
+    reason: str | None
+    """Why it has ended; null while it is recording."""
+    live: bool
+
+
+class CapturesQuery(msgspec.Struct, rename="camel"):
+    """Of which device."""
+
+    device_id: int
+
+
+class NewCapture(msgspec.Struct, rename="camel"):
+    """What to capture."""
+
+    device_id: int
+    channel: int
+    live: bool = False
+    """The live stream; else what the device sends after `videoPlayback`."""
+    minutes: Annotated[float, msgspec.Meta(gt=0, le=10_080)] | None = None
+    """How long a live capture lasts; without it until it is deleted or the stream ends."""
+
+
+@OPERATIONS.operation("GET", "/captures", query=CapturesQuery, answer=list[Capture])
+async def list_captures(call: Call) -> Response:
+    """The captures of a device since the last start of the server, newest first."""
+    device_id = call.query(CapturesQuery).device_id
+    await require_device(call, device_id)
+    return as_json(await _shown(call, await call.house.system.ref(CAPTURES).ask(ListCaptures(device_id))))
+
+
+@OPERATIONS.operation("POST", "/captures", query=NewCapture, answer=Capture, refusals=(400, 404))
+async def create_capture(call: Call) -> Response:
+    """Begin a capture; the command that starts the device is sent after it."""
+    CAPTURE_VIDEO.require(call.caller)
+    wanted = call.query(NewCapture)
+    await require_device(call, wanted.device_id)
+    if wanted.channel not in CHANNELS:
+        raise BadRequest("channel: cameras have the numbers 1 to 31")
+    if wanted.minutes is not None and not wanted.live:
+        raise BadRequest("minutes: for live captures; a playback lasts as long as the recording")
+    house = call.house
+    device = await house.devices.get(wanted.device_id)
+    if device is None:
+        raise NoSuch("no such device")
+    chosen = house.settings.captures
+    try:
+        record = await start_capture(
+            house.system,
+            house.database,
+            house.settings.data / "media",
+            CaptureLimits(start_seconds=chosen.start_seconds, idle_seconds=chosen.idle_seconds),
+            OpenCapture(device.id, wanted.channel, wanted.live),
+            unique_id=device.unique_id,
+            seconds=None if wanted.minutes is None else wanted.minutes * 60,
+        )
+    except ActorFailed as error:
+        raise Unavailable("the stream of the channel cannot be captured now") from error
+    if record is None:
+        raise BadRequest(f"open captures of one device at once: {chosen.per_device} at most")
+    attributes = {"channel": record.channel, "fileName": record.file_name}
+    await note(call, house.database, "capture", "device", device.id, attributes=attributes)
+    return as_json((await _shown(call, [record]))[0])
+
+
+@OPERATIONS.operation("GET", "/captures/{id:text}", answer=Capture)
+async def get_capture(call: Call) -> Response:
+    """A capture; its size grows while it is recording."""
+    return as_json((await _shown(call, [await _find(call)]))[0])
+
+
+@OPERATIONS.operation("DELETE", "/captures/{id:text}", answer=Capture, refusals=(400,))
+async def end_capture(call: Call) -> Response:
+    """Complete a capture early, keeping what arrived."""
+    record = await _find(call)
+    CAPTURE_VIDEO.require(call.caller)
+    if record.status == "RECORDING":
+        running = call.house.system.ref(CAPTURE, record.id)
+        try:
+            await running.ask(EndCapture("ended by a user"), seconds=END_SECONDS)
+        except (ActorFailed, ActorStopped):
+            pass  # it has just ended by itself, and its record says how
+        except AskTimedOut as error:
+            raise Unavailable("the file is still being written") from error
+    return as_json((await _shown(call, [await _find(call)]))[0])
+
+
+async def _find(call: Call) -> CaptureRecord:
+    record = await call.house.system.ref(CAPTURES).ask(GetCapture(call.path["id"]))
+    if record is None or not await may_see_device(call, record.device_id):
+        raise NoSuch("no such capture")
+    return record
+
+
+async def _shown(call: Call, records: Sequence[CaptureRecord]) -> list[Capture]:
+    """Add where the files are: in the folder of the name that their device has now."""
+    if not records:
+        return []
+    device = await call.house.devices.get(records[0].device_id)
+    folder = f"/api/media/{quote(device.unique_id, safe='')}" if device is not None else None
+    shown = []
+    for record in records:
+        fetched = record.status == "COMPLETE" and not record.removed and folder is not None
+        shown.append(
+            Capture(
+                id=record.id,
+                device_id=record.device_id,
+                channel=record.channel,
+                file_name=record.file_name,
+                url=f"{folder}/{record.file_name}" if fetched else None,
+                started_at=record.started_at,
+                completed_at=record.completed_at,
+                status=record.status,
+                size=record.size,
+                reason=record.reason,
+                live=record.live,
+            )
+        )
+    return shown

@@ -1,0 +1,188 @@
+"""Captures over HTTP; what a device would stream is handed to them."""
+
+import io
+
+import av
+import pytest
+
+from motorpool.actors.capture import CAPTURE
+from motorpool.actors.captures import CAPTURES, CaptureFilesRemoved
+from motorpool.actors.publishing import StreamEnded, UnitsTaken
+from motorpool.api.settings import CaptureSettings
+from motorpool.codecs.media.units import AccessUnit, Coding
+
+SOUND = [AccessUnit(1, Coding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
+"""Six seconds."""
+
+
+@pytest.fixture
+async def van(served):
+    return await served.device(served.admin, "van 1/ä")
+
+
+async def start(caller, device, **query):
+    query = {"deviceId": device, "channel": 1, **query}
+    return await caller.post("/captures", query_string=query)
+
+
+async def stream(served, capture, units=SOUND, reason="the device ended it"):
+    """What the device streams into the capture, to its end."""
+    running = served.house.system.ref(CAPTURE, capture["id"])
+    await running.tell(UnitsTaken(units))
+    if reason:
+        await running.tell(StreamEnded(reason))
+        await running.wait_stopped()
+
+
+async def test_a_capture_is_made_polled_complete_and_fetched(served, van):
+    created = await start(served.admin, van, channel=3)
+    assert created.status == 200
+    capture = created.json()
+    known = {key: capture[key] for key in ("deviceId", "channel", "status", "size", "url", "completedAt")}
+    assert known == {
+        "deviceId": van,
+        "channel": 3,
+        "status": "RECORDING",
+        "size": 0,
+        "url": None,
+        "completedAt": None,
+    }
+    assert capture["startedAt"].startswith("2026-05-01T12:00:00")
+    assert isinstance(capture["id"], str)
+    polled = await served.admin.get(f"/captures/{capture['id']}")
+    assert (polled.status, polled.json()) == (200, capture)
+
+    await stream(served, capture)
+    complete = (await served.admin.get(f"/captures/{capture['id']}")).json()
+    assert (complete["status"], complete["reason"]) == ("COMPLETE", "the device ended it")
+    assert complete["url"] == f"/api/media/van%201%2F%C3%A4/{complete['fileName']}"
+    assert complete["completedAt"] is not None
+
+
+async def test_the_file_is_served_with_ranges_to_who_may_see_the_device(served):
+    van = await served.device(served.admin, "van 1")
+    capture = (await start(served.admin, van)).json()
+    await stream(served, capture)
+    capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
+    path = capture["url"].removeprefix("/api")
+    whole = await served.admin.get(path)
+    assert (whole.status, whole.headers["Content-Type"]) == (200, "video/mp4")
+    assert len(whole.body) == capture["size"]
+    with av.open(io.BytesIO(whole.body)) as container:
+        assert container.duration == pytest.approx(6_000_000, abs=300_000)
+    part = await served.admin.get(path, headers={"Range": "bytes=100-199"})
+    assert (part.status, part.body) == (206, whole.body[100:200])
+    ann = await served.user("ann")
+    assert (await ann.get(path)).status == 404
+    assert (await served.client().get(path)).status == 401
+
+
+async def test_deleted_it_ends_and_keeps_what_arrived(served, van):
+    filled, empty = [(await start(served.admin, van)).json() for _ in range(2)]
+    await stream(served, filled, reason="")
+    ended = await served.admin.delete(f"/captures/{filled['id']}")
+    assert (ended.status, ended.json()["status"], ended.json()["reason"]) == (
+        200,
+        "COMPLETE",
+        "ended by a user",
+    )
+    assert ended.json()["url"] is not None
+    failed = (await served.admin.delete(f"/captures/{empty['id']}")).json()
+    assert (failed["status"], failed["url"]) == ("FAILED", None)
+    again = await served.admin.delete(f"/captures/{filled['id']}")
+    assert (again.status, again.json()) == (200, ended.json())
+
+
+async def test_those_of_a_device_are_listed_newest_first(served, van):
+    other = await served.device(served.admin, "van 2")
+    made = [(await start(served.admin, device)).json() for device in (van, other, van)]
+    listed = await served.admin.get("/captures", query_string={"deviceId": van})
+    assert [capture["id"] for capture in listed.json()] == [made[2]["id"], made[0]["id"]]
+    assert (await served.admin.get("/captures")).status == 400
+
+
+async def test_what_is_unknown_or_not_ones_own_is_404(served, van):
+    capture = (await start(served.admin, van)).json()
+    ann = await served.user("ann")
+    assert (await start(ann, van)).status == 404
+    assert (await start(served.admin, 999)).status == 404
+    assert (await ann.get("/captures", query_string={"deviceId": van})).status == 404
+    for caller, name in ((ann, capture["id"]), (served.admin, "nobody's")):
+        assert (await caller.get(f"/captures/{name}")).status == 404
+        assert (await caller.delete(f"/captures/{name}")).status == 404
+    assert (await served.admin.get(f"/captures/{capture['id']}")).json()["status"] == "RECORDING"
+    for method in ("get", "post"):
+        query = {"deviceId": van, "channel": 1}
+        assert (await getattr(served.client(), method)("/captures", query_string=query)).status == 401
+    for method in ("get", "delete"):
+        assert (await getattr(served.client(), method)(f"/captures/{capture['id']}")).status == 401
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ({"channel": 0}, "channel: cameras have the numbers 1 to 31"),
+        ({"channel": 32}, "channel: cameras have the numbers 1 to 31"),
+        ({"channel": "x"}, "channel"),
+        ({"channel": ""}, "channel"),
+        ({"deviceId": ""}, "deviceId"),
+        ({"minutes": 5}, "minutes: for live captures"),
+        ({"live": "true", "minutes": 0}, "minutes"),
+        ({"live": "true", "minutes": "nan"}, "minutes"),
+        ({"live": "perhaps"}, "live"),
+    ],
+)
+async def test_what_makes_no_sense_is_400_and_says_why(served, van, query, text):
+    refused = await start(served.admin, van, **query)
+    assert refused.status == 400
+    assert text in refused.text
+    assert "\n" not in refused.text.strip()
+
+
+async def test_the_readonly_may_look_but_neither_begin_nor_end_one(served, van):
+    capture = (await start(served.admin, van)).json()
+    ann = await served.user("ann", readonly=True)
+    me = (await ann.get("/session")).json()["id"]
+    await served.admin.post("/permissions", json={"userId": me, "deviceId": van})
+    assert (await ann.get(f"/captures/{capture['id']}")).status == 200
+    assert (await start(ann, van)).status == 400
+    assert (await ann.delete(f"/captures/{capture['id']}")).status == 400
+
+
+async def test_a_live_capture_that_finds_no_camera_fails_and_ends_after_its_minutes(served, van):
+    capture = await start(served.admin, van, live="true", minutes=1.5)
+    assert (capture.status, capture.json()["live"], capture.json()["status"]) == (200, True, "RECORDING")
+
+
+async def test_a_device_has_no_more_open_ones_than_allowed(starting):
+    async with starting(captures=CaptureSettings(per_device=1)) as served:
+        van = await served.device(served.admin, "van 1")
+        first = await start(served.admin, van)
+        refused = await start(served.admin, van)
+        assert (refused.status, refused.text) == (400, "open captures of one device at once: 1 at most")
+        await served.admin.delete(f"/captures/{first.json()['id']}")
+        assert (await start(served.admin, van)).status == 200
+
+
+async def test_the_address_follows_the_name_of_the_device_and_goes_with_the_file(served):
+    van = await served.device(served.admin, "van 1")
+    capture = (await start(served.admin, van)).json()
+    await stream(served, capture)
+    renamed = {"id": van, "name": "van", "uniqueId": "van 2"}
+    assert (await served.admin.put(f"/devices/{van}", json=renamed)).status == 200
+    capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
+    assert capture["url"].startswith("/api/media/van%202/")
+    assert (await served.admin.get(capture["url"].removeprefix("/api"))).status == 200
+    await served.house.system.ref(CAPTURES).tell(CaptureFilesRemoved((capture["fileName"],), "past 1 days"))
+    capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
+    assert (capture["status"], capture["url"], capture["reason"]) == ("COMPLETE", None, "past 1 days")
+
+
+async def test_captures_go_with_their_device(served, tmp_path):
+    van = await served.device(served.admin, "van 1")
+    capture = (await start(served.admin, van)).json()
+    await stream(served, capture)
+    assert len(list((tmp_path / "media" / "van 1").iterdir())) == 1
+    assert (await served.admin.delete(f"/devices/{van}")).status == 204
+    assert (await served.admin.get(f"/captures/{capture['id']}")).status == 404
+    assert not (tmp_path / "media" / "van 1").exists()

@@ -1,0 +1,31 @@
+from datetime import UTC, datetime
+
+from motorpool.storage import devices, recordings
+from motorpool.storage.recordings import Recording
+from motorpool.storage.records import Device
+
+NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+def recording(channel, size=1_000):
+    return Recording(channel, NOON, NOON.replace(hour=13), 1 << 63, 0, 1, 2, size)
+
+
+async def test_the_list_is_the_last_one_saved_of_each_device(database):
+    one, two = [await devices.TABLE.insert(database, Device(unique_id=name)) for name in ("one", "two")]
+    assert await recordings.load(database, one.id) == []
+    await recordings.save(database, one.id, [recording(1)])
+    await recordings.save(database, one.id, [recording(3), recording(2, (1 << 32) - 1)])
+    await recordings.save(database, two.id, [recording(4)])
+    assert await recordings.load(database, one.id) == [recording(3), recording(2, (1 << 32) - 1)]
+    await recordings.save(database, one.id, [])
+    assert await recordings.load(database, one.id) == []
+    assert await recordings.load(database, two.id) == [recording(4)]
+
+
+async def test_the_list_goes_with_its_device(database):
+    device = await devices.TABLE.insert(database, Device(unique_id="one"))
+    await recordings.save(database, device.id, [recording(1)])
+    await devices.TABLE.delete(database, device.id)
+    await recordings.save(database, device.id, [recording(1)])
+    assert await recordings.load(database, device.id) == []
