@@ -1,18 +1,20 @@
 """One capture: what a channel sends from now on becomes a file, until the stream ends or somebody ends it.
 
-It takes units from the stream or playback of its channel, before any command is sent, and writes them in a
-thread, a batch in four seconds. Its crash costs it what was not written yet; the next life says so, and
+It takes the cuts of the stream or playback of its channel, from before any command is sent, and writes them
+in a thread, a batch in four seconds. Its crash costs it what was not written yet; the next life says so, and
 leaves.
 """
 
 import itertools
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, assert_never
 
 import msgspec
 import trio
 
-from motorpool.actors.capture_files import Batch, CaptureWriting, device_folder
+from motorpool.actors.capture_files import CaptureWriting, device_folder
 from motorpool.actors.captures import (
     CAPTURES,
     CaptureEnded,
@@ -22,10 +24,11 @@ from motorpool.actors.captures import (
     Status,
 )
 from motorpool.actors.playback import PLAYBACK
-from motorpool.actors.publishing import LeaveUnits, StreamEnded, TakeUnits, UnitsTaken
+from motorpool.actors.publishing import CutsTaken, LeaveCuts, StreamEnded, TakeCuts
 from motorpool.actors.stream import STREAM
-from motorpool.codecs.media.units import AccessUnit
-from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, Ref, Request, Restart, System
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.cuts import Cut
+from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart, System
 from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -45,9 +48,11 @@ BATCH_SECONDS = 4.0
 """A way to a thread and back costs as much as writing a second of film."""
 TICK_SECONDS = 1.0
 RETAKE_SECONDS = 10.0
-"""Without a unit: the stream may have crashed and have forgotten us."""
-WAITING_MESSAGES = 256
-"""Reads of a media connection that wait for the disk, 64 KiB each."""
+"""Without a cut: the stream may have crashed and have forgotten us."""
+WAITING_MESSAGES = 32
+"""Cuts that wait for the disk, a segment each."""
+LEAVE_SECONDS = 5.0
+"""For the stream to hand over what is open, when we end by ourselves."""
 TAKE_SECONDS = 15.0
 """For a stream to put us on its list; a live one may first tell its camera to start."""
 
@@ -56,9 +61,11 @@ class CaptureLimits(msgspec.Struct, frozen=True):
     """How long a capture waits, and for what."""
 
     start_seconds: float = 120.0
-    """For the first unit."""
+    """For the first cut."""
     idle_seconds: float = 300.0
     """For the next one."""
+    reserve_bytes: int = 0
+    """Of the disk, to be left free."""
 
 
 class EndCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True, gc=False):
@@ -71,7 +78,7 @@ class _Tick(msgspec.Struct, frozen=True, gc=False):
     pass
 
 
-CaptureMessage = UnitsTaken | StreamEnded | EndCapture | _Tick
+CaptureMessage = CutsTaken | StreamEnded | EndCapture | _Tick
 CAPTURE: Kind[str, CaptureMessage] = Kind("capture")
 
 
@@ -99,16 +106,19 @@ class Capture(Actor[CaptureMessage]):
         self._crashed = crashed
         self._source: Ref[Any]
         self._writing: CaptureWriting | None = None
-        self._batch: list[tuple[list[AccessUnit], bool, float]] = []
+        self._batch: list[Cut] = []
         self._batch_bytes = 0
         self._begun_at = 0.0
         self._heard_at: float | None = None
         self._taken_at = 0.0
         self._written_at = 0.0
+        self._leaving: tuple[str, float] | None = None
+        """Why we end, and since when the stream is asked for what is open."""
+        self._enders: list[Deferred[CaptureRecord | None]] = []
         self._has_ended = False
 
     async def start(self) -> None:
-        """Take the units of the channel; or, after a crash, say so and leave."""
+        """Take the cuts of the channel; or, after a crash, say so and leave."""
         record = self._record
         if self._crashed:
             await self._close("FAILED", "the server failed in writing it; what was written before is kept")
@@ -117,7 +127,7 @@ class Capture(Actor[CaptureMessage]):
         self._begun_at = self._taken_at = self._written_at = self.context.clock.monotonic()
         kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
         self._source = self.context.system.ref(kind, (record.device_id, record.channel))
-        await self._source.ask(TakeUnits(self.context.ref), seconds=TAKE_SECONDS)
+        await self._source.ask(TakeCuts(self.context.ref), seconds=TAKE_SECONDS)
         self.context.every(TICK_SECONDS, _Tick())
 
     async def stop(self) -> None:
@@ -132,23 +142,24 @@ class Capture(Actor[CaptureMessage]):
     def handle(self, message: CaptureMessage) -> object:
         """One message; pictures first."""
         match message:
-            case UnitsTaken():
-                return self._units_taken(message)
+            case CutsTaken():
+                return self._cuts_taken(message)
             case _Tick():
                 return self._tick()
             case StreamEnded():
                 return self._stream_ended(message)
             case EndCapture():
-                return self._end(message.reason)
+                return self._end_for(message)
             case _:
                 assert_never(message)
 
-    def _units_taken(self, message: UnitsTaken) -> object:
+    def _cuts_taken(self, message: CutsTaken) -> object:
         if self._has_ended:
             return None
         self._heard_at = now = self.context.clock.monotonic()
-        self._batch.append((message.units, message.lossy, now))
-        self._batch_bytes += sum([len(unit.payload) for unit in message.units])
+        for cut in message.cuts:
+            self._batch.append(cut)
+            self._batch_bytes += cut.size
         if self._batch_bytes >= BATCH_BYTES or now - self._written_at >= BATCH_SECONDS:
             return self._write()
         return None
@@ -157,77 +168,101 @@ class Capture(Actor[CaptureMessage]):
         if self._has_ended:
             return None
         now = self.context.clock.monotonic()
+        if self._leaving is not None:
+            return self._still_leaving(now)
         if self._seconds is not None and now - self._begun_at >= self._seconds:
-            return self._end("the time it was to last is over")
+            return self._leave("the time it was to last is over")
         if self._heard_at is None:
             if now - self._begun_at >= self._limits.start_seconds:
-                return self._end("the stream never started")
+                return self._leave("the stream never started")
         elif now - self._heard_at >= self._limits.idle_seconds:
-            return self._end("the device sent nothing for too long")
+            return self._leave("the device sent nothing for too long")
         if now - max(self._heard_at or 0.0, self._taken_at) >= RETAKE_SECONDS:
             self._taken_at = now
-            self._source.offer(TakeUnits(self.context.ref))
+            self._source.offer(TakeCuts(self.context.ref))
         return self._write() if self._batch and now - self._written_at >= BATCH_SECONDS else None
 
-    async def _stream_ended(self, message: StreamEnded) -> None:
-        await self._end(message.reason, left=True)
+    # The end
 
-    async def _end(self, reason: str, *, left: bool = False) -> CaptureRecord | None:
-        """Finish and go; `left` says that the stream has let go of us."""
+    def _end_for(self, message: EndCapture) -> object:
         if self._has_ended:
             return None
-        if not left:
-            self._source.offer(LeaveUnits(self.context.ref))
-        record = await self._finish(reason)
-        self.context.leave()
-        return record
+        ended: Deferred[CaptureRecord | None] = Deferred()
+        self._enders.append(ended)
+        self._leave(message.reason)
+        return ended
 
-    async def _finish(self, reason: str) -> CaptureRecord | None:
+    def _leave(self, reason: str) -> None:
+        """Ask the stream for what is open; its answer, behind all that is on its way, is the end."""
+        if self._leaving is None:
+            self._leaving = reason, self.context.clock.monotonic()
+            self._source.offer(LeaveCuts(self.context.ref, reason))
+
+    def _still_leaving(self, now: float) -> object:
+        assert self._leaving is not None
+        reason, since = self._leaving
+        if now - since >= LEAVE_SECONDS:
+            return self._end(reason)
+        self._source.offer(LeaveCuts(self.context.ref, reason))  # it may not have had room for the first
+        return None
+
+    async def _stream_ended(self, message: StreamEnded) -> None:
+        if message.rest is not None and not self._has_ended:
+            self._batch.append(message.rest)
+        await self._end(self._leaving[0] if self._leaving else message.reason)
+
+    async def _end(self, reason: str) -> None:
+        if not self._has_ended:
+            await self._finish(reason)
+            self.context.leave()
+
+    async def _finish(self, reason: str) -> None:
         self._has_ended = True
         writing = self._writing
+        if self._batch:
+            writing = await self._open()
         try:
-            if self._batch:
-                writing = await self._open()
-                if writing is not None:
-                    await self._in_thread(writing, self._batch, last=True)
-            elif writing is not None:
-                await self._in_thread(writing, (), last=True)
+            if writing is not None:
+                await self._in_thread(writing, self._batch, last=True)
         except OSError as error:
-            return await self._close("FAILED", _disk_reason(error))
+            await self._close("FAILED", _disk_reason(error))
+            return
         if writing is not None and writing.size:
-            self.context.log.info("%s: %d bytes, %.1f s", reason, writing.size, writing.duration)
-            return await self._close("COMPLETE", reason)
-        if self._heard_at is not None:
-            reason = f"nothing came that can be kept ({reason})"
-        return await self._close("FAILED", reason)
+            self.context.log.info("%d bytes, %.1f s", writing.size, writing.duration)
+            await self._close("COMPLETE", reason)
+        else:
+            await self._close("FAILED", f"nothing came that can be kept: {reason}")
 
-    async def _close(self, status: Status, reason: str) -> CaptureRecord | None:
-        """Say how it ended; None where nobody keeps the list any more."""
+    async def _close(self, status: Status, reason: str) -> None:
+        """Say how it ended."""
         self._has_ended = True
         size = self._writing.size if self._writing is not None else None
         log = self.context.log.info if status == "COMPLETE" else self.context.log.warning
         log("%s: %s", status.lower(), reason)
-        try:
-            ended = CaptureEnded(self._record.id, status, reason, size)
-            return await self.context.system.ref(CAPTURES).ask(ended)
-        except ActorError:
-            return None
+        record = None
+        with suppress(ActorError):  # nobody keeps the list any more
+            told = CaptureEnded(self._record.id, status, reason, size)
+            record = await self.context.system.ref(CAPTURES).ask(told)
+        for ended in self._enders:
+            ended.answer(record)
 
     # The file
 
     async def _write(self) -> None:
-        """Write the batch; units wait in the mailbox meanwhile."""
+        """Write the batch; cuts wait in the mailbox meanwhile."""
         batch, self._batch, self._batch_bytes = self._batch, [], 0
         self._written_at = self.context.clock.monotonic()
         writing = await self._open()
         if writing is None:
+            self._source.offer(LeaveCuts(self.context.ref, "the device is gone"))
             await self._end("the device is gone")
             return
         try:
             await self._in_thread(writing, batch)
         except OSError as error:
-            self._source.offer(LeaveUnits(self.context.ref))
-            await self._close("FAILED", _disk_reason(error))
+            reason = _disk_reason(error)
+            self._source.offer(LeaveCuts(self.context.ref, reason))
+            await self._close("FAILED", reason)
             self.context.leave()
             return
         self.context.system.ref(CAPTURES).offer(CaptureGrew(self._record.id, writing.size))
@@ -245,13 +280,18 @@ class Capture(Actor[CaptureMessage]):
                     return None
                 unique_id = device.unique_id
             home = device_folder(self._media, unique_id)
-            self._writing = CaptureWriting(home, self._record.file_name, live=self._record.live)
+            self._writing = CaptureWriting(
+                home, self._record.file_name, reserve_bytes=self._limits.reserve_bytes
+            )
         return self._writing
 
-    async def _in_thread(self, writing: CaptureWriting, batch: Batch, *, last: bool = False) -> None:
+    async def _in_thread(self, writing: CaptureWriting, batch: Sequence[Cut], *, last: bool = False) -> None:
         def work() -> None:
             try:
-                writing.write(batch)
+                try:
+                    writing.write(batch)
+                except CodecError as error:  # the sound of what was still open
+                    self.context.log.warning("the end is left out: %s", error)
                 if last:
                     writing.finish()
             except BaseException:

@@ -6,7 +6,7 @@ All of it is blocking and belongs in a thread.
 
 import os
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -14,20 +14,14 @@ from typing import BinaryIO
 
 import msgspec
 
+from motorpool.actors.disk_room import require_room
 from motorpool.actors.media_files import folder_name
 from motorpool.codecs.media.capture_file import HEAD_BYTES, CaptureFile, mend
 from motorpool.codecs.media.cuts import Cut
-from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit
 
-__all__ = ["Batch", "CaptureWriting", "Swept", "capture_name", "device_folder", "mend_all", "sweep"]
+__all__ = ["CaptureWriting", "Swept", "capture_name", "device_folder", "mend_all", "sweep"]
 
-FRAGMENT_SECONDS = 2.0
-"""A crash costs at most so much of the film, and the time from one key frame to the next."""
 _NAMES = "capture-*.mp4"
-
-Batch = Sequence[tuple[list[AccessUnit], bool, float]]
-"""Units, whether some before them are missing, and when they arrived (monotonic seconds)."""
 
 
 def capture_name(now: datetime) -> str:
@@ -36,35 +30,31 @@ def capture_name(now: datetime) -> str:
 
 
 class CaptureWriting:
-    """One file, from the first whole fragment on; before that there is none. For one thread at a time."""
+    """One file, from the first cut on; before that there is none. For one thread at a time."""
 
-    def __init__(self, home: Path, name: str, *, live: bool) -> None:
-        """`live` as the segmenter has it: a recording comes as fast as the device likes."""
+    def __init__(self, home: Path, name: str, *, reserve_bytes: int = 0) -> None:
+        """`reserve_bytes` of the disk stay free."""
         self.path = home / name
         self.size = 0
         """Bytes written so far."""
         self.duration = 0.0
         """Seconds."""
-        self._segmenter = Segmenter(FRAGMENT_SECONDS, live=live)
+        self._reserve = reserve_bytes
         self._file: BinaryIO | None = None
         self._film: CaptureFile | None = None
 
-    def write(self, batch: Batch) -> None:
-        """Take units; what they complete is on its way to the disk.
+    def write(self, cuts: Iterable[Cut]) -> None:
+        """Send these on their way to the disk.
 
         Raises:
             OSError: the disk does not take it. What was written before stays, and is closed.
+            CodecError: FFmpeg does not take a cut's sound.
         """
-        segmenter = self._segmenter
-        for units, lossy, now in batch:
-            if lossy:
-                self._append(segmenter.discontinuity())
-            for unit in units:
-                self._append(segmenter.push(unit, now))
+        for cut in cuts:
+            self._append(cut)
 
     def finish(self) -> None:
-        """Write what is still open, and bring all of it onto the disk; raises OSError as `write` does."""
-        self._append(self._segmenter.flush())
+        """Bring all of it onto the disk; raises OSError as `write` does."""
         if self._film is None or self._file is None:
             return
         try:
@@ -81,12 +71,12 @@ class CaptureWriting:
             self._file.close()
             self._file = None
 
-    def _append(self, cut: Cut | None) -> None:
-        if cut is None:
-            return
+    def _append(self, cut: Cut) -> None:
         try:
             if self._film is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+            require_room(self.path.parent, cut.size, self._reserve)
+            if self._film is None:
                 self._file = self.path.open("xb", buffering=0)
                 self._film = CaptureFile(self._file)
             self._film.write(cut)

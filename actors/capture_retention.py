@@ -1,4 +1,7 @@
-"""Looks after the files of captures: mends what a crash has left, and keeps to their quota and their time."""
+"""Looks after the files of captures: mends what a crash has left, and keeps to their quota and their time.
+
+What a crash left of uploads goes as well.
+"""
 
 from datetime import timedelta
 from functools import partial
@@ -9,6 +12,7 @@ import trio
 from motorpool.actors.capture import CAPTURE, EndCapture
 from motorpool.actors.capture_files import Swept, mend_all, sweep
 from motorpool.actors.captures import CAPTURES, CaptureFilesRemoved, GetOpenCaptures
+from motorpool.actors.uploads import remove_parts
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind
 
 __all__ = ["CAPTURE_RETENTION", "CaptureRetention", "capture_retention_spec"]
@@ -32,6 +36,8 @@ class CaptureRetention(Actor[None]):
 
     async def run(self) -> None:
         """Look, then sleep."""
+        if left := await trio.to_thread.run_sync(remove_parts, self._media):
+            self.context.log.info("removed %d unfinished uploads that a crash left", left)
         await self._mend()
         while True:
             if self._quota_bytes or self._days:

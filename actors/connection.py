@@ -9,8 +9,10 @@ from typing import assert_never
 from zoneinfo import ZoneInfo
 
 import msgspec
+import trio
 
 from motorpool.actors.access import tell_changed
+from motorpool.actors.alarm_files import AlarmFiles
 from motorpool.actors.counters import DEVICES_REFUSED, FRAMES_REJECTED, MESSAGES_RECEIVED
 from motorpool.actors.downlink import (
     CheckTime,
@@ -39,11 +41,16 @@ from motorpool.actors.uplink import (
     PositionReported,
     RecordingsListed,
 )
+from motorpool.actors.uploads import UploadRoom
 from motorpool.actors.wire import Wire
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
     CommandResult,
+    FileBegun,
+    FileEnded,
+    FilePiece,
+    FilesOffered,
     Goodbye,
     Heartbeat,
     Information,
@@ -56,7 +63,7 @@ from motorpool.codecs.reports import (
     Reply,
     Report,
 )
-from motorpool.runtime import MailboxFull, Ref
+from motorpool.runtime import ActorError, MailboxFull, Ref
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
@@ -67,6 +74,10 @@ REFUSALS = 3
 """Answers to an unknown device before its connection is closed."""
 REJECTIONS = 100
 """Bad frames in a row before a connection counts as noise and is closed."""
+UPLOAD_IDLE_SECONDS = 60.0
+"""A connection made for an alarm's files is closed when nothing of them comes for so long."""
+UPLOAD_SECONDS = 3600.0
+"""All of an alarm's files must have come within this."""
 STALL_SECONDS = 60.0
 """How long a peer may leave our answers unread."""
 
@@ -89,6 +100,7 @@ class Connection(Peer[Report]):
         "_codec",
         "_database",
         "_device",
+        "_files",
         "_limits",
         "_refusals",
         "_rejected",
@@ -103,8 +115,10 @@ class Connection(Peer[Report]):
         *,
         database: Database,
         limits: ConnectionLimits,
+        uploads: UploadRoom | None = None,
         tap: Tap | None = None,
     ) -> None:
+        """Without `uploads` no files of alarms are taken."""
         super().__init__(wire, idle_seconds=limits.idle_seconds, tap=tap)
         self._codec = codec
         self._database = database
@@ -114,11 +128,17 @@ class Connection(Peer[Report]):
         self._refusals = 0
         self._rejected = 0
         self._stalled_at: float | None = None
+        self._files = AlarmFiles(database, uploads)
 
     async def run(self) -> None:
         """Read until either side ends it."""
         self._codec.utc_now = self.context.clock.now
-        await self._read(self._codec.name, self._codec, self._limits.login_seconds)
+        self._files.attend(self.context, self._codec.name)
+        try:
+            await self._read(self._codec.name, self._codec, self._limits.login_seconds)
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._files.close()
 
     def _left(self) -> None:
         self._leave_device()
@@ -161,7 +181,7 @@ class Connection(Peer[Report]):
                 await self._pass_on_rare(report)
             self._rejected = 0
             self._heard = True
-            if not isinstance(report, Login | Reply | Information):
+            if not isinstance(report, Login | Reply | Information | FilePiece):
                 # Those come beside a message, or were counted as the position they are made.
                 MESSAGES_RECEIVED.value += 1
 
@@ -191,10 +211,32 @@ class Connection(Peer[Report]):
                     self._refuse(report.receipt)
                 else:
                     await self._device.tell(MediaUploaded(report, self._codec.name, self._ref))
+            case FilesOffered() | FileBegun() | FilePiece() | FileEnded():
+                await self._take_files(report)
             case PositionReport() | Rejected():
                 raise AssertionError(report)  # handled by the loop above
             case _:
                 assert_never(report)
+
+    async def _take_files(self, report: FilesOffered | FileBegun | FilePiece | FileEnded) -> None:
+        own = self._device if self._unique_ids else None
+        try:
+            refused = await self._files.take(report, own, self._unique_ids)
+        except OSError as error:
+            self.context.log.error("a file of an alarm was not kept: %s", error)
+            return
+        except (StorageError, ActorError) as error:
+            self._close(f"cannot be served now: {error}")
+            return
+        if isinstance(report, FilePiece | FileEnded) and not refused:
+            return  # pieces have no answer, and the end has its own once the file is stored
+        receipt = None if isinstance(report, FilePiece) else report.receipt
+        if not refused and receipt is not None:
+            self._acknowledge((receipt,))
+        elif self._device is None:
+            self._refuse(receipt)
+        elif receipt is not None:
+            self._wire.send(self._codec.refuse(receipt))
 
     async def _recordings_listed(self, report: RecordingList) -> None:
         """The answer to our own query is kept; what nobody asked for is noted and answered."""
@@ -331,10 +373,20 @@ class Connection(Peer[Report]):
             self._stalled_at = now
         elif now - self._stalled_at >= STALL_SECONDS:
             self._close("does not read what it is sent")
-        if self._device is None and now - self._opened_at >= self._limits.login_seconds:
+        if self._device is None and self._files.is_open:
+            self._check_files(now)
+        elif self._device is None and now - self._opened_at >= self._limits.login_seconds:
             self._close("did not say who it is")
         elif self._is_silent(now):
             self._close("said nothing whole for too long")
+
+    def _check_files(self, now: float) -> None:
+        """A connection that was made for files, and is nothing else."""
+        if self._heard:
+            self._heard = False
+            self._heard_at = now
+        if now - self._heard_at >= UPLOAD_IDLE_SECONDS or now - self._opened_at >= UPLOAD_SECONDS:
+            self._close("brings no more files")
 
     def _count_rejected(self, rejected: Rejected) -> None:
         self._rejected += 1

@@ -13,6 +13,7 @@ from typing import Any, assert_never
 import msgspec
 import trio
 
+from motorpool.actors.asked_alarms import AskedAlarms
 from motorpool.actors.directory import DIRECTORY, DeviceSeen
 from motorpool.actors.downlink import (
     Close,
@@ -50,6 +51,8 @@ from motorpool.actors.uplink import (
     DeviceEdited,
     DeviceMessage,
     Disconnected,
+    FileKept,
+    FilesClaimed,
     GetCommandTypes,
     Heard,
     LatestForgotten,
@@ -60,8 +63,10 @@ from motorpool.actors.uplink import (
     SetAccumulators,
     StatusDue,
 )
+from motorpool.codecs.channel_numbers import PLAIN, ChannelNumbers, channel_numbers
 from motorpool.codecs.devices import CODECS
-from motorpool.codecs.reports import MediaAddress, Order, PositionReport
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.reports import ALARM_LABEL, FILES_OF_ALARM, MediaAddress, Order, PositionReport
 from motorpool.runtime import Actor, ActorError, ActorStopped, DynamicSpec, Failure, MailboxFull, Ref, Restart
 from motorpool.storage import commands, device_states, devices, positions, recordings
 from motorpool.storage.database import Database
@@ -90,6 +95,8 @@ class DeviceActor(Actor[DeviceMessage]):
     """Keeps what is known of one device between its messages."""
 
     __slots__ = (
+        "_alarms",
+        "_asks_files",
         "_connection",
         "_database",
         "_device_id",
@@ -103,6 +110,7 @@ class DeviceActor(Actor[DeviceMessage]):
         "_peer",
         "_protocol",
         "_queue",
+        "_reserve",
         "_row",
         "_status",
         "_status_timeout",
@@ -121,7 +129,12 @@ class DeviceActor(Actor[DeviceMessage]):
         media: MediaAddress,
         media_folder: Path,
         status_timeout_seconds: float,
+        asks_files: bool = True,
+        reserve_bytes: int = 0,
     ) -> None:
+        """`asks_files`: the device is told to upload the files of its alarms. `reserve_bytes` of the disk
+        stay free.
+        """
         self._device_id = device_id
         self._database = database
         self._media = media
@@ -141,6 +154,9 @@ class DeviceActor(Actor[DeviceMessage]):
         self._was_heard = False
         self._watched = False
         self._zone = ""
+        self._asks_files = asks_files
+        self._reserve = reserve_bytes
+        self._alarms = AskedAlarms()
 
     async def start(self) -> None:
         """Load what the tables know: the row, the latest position, the waiting commands."""
@@ -174,6 +190,10 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._command_answered(message)
             case MediaUploaded():
                 return self._media_uploaded(message)
+            case FilesClaimed():
+                return self._files_claimed(message)
+            case FileKept():
+                return self._file_kept(message)
             case RecordingsListed():
                 return self._recordings_listed(message)
             case SendCommand():
@@ -201,7 +221,10 @@ class DeviceActor(Actor[DeviceMessage]):
                 self._ask_who(message.connection)
             elif self._queue:
                 return self._deliver_then_store(message)
-        return self._store(message.report, message.protocol, message.connection)
+        waits = self._store(message.report, message.protocol, message.connection)
+        if self._asks_files and ALARM_LABEL in message.report.attributes:
+            return self._then_ask_files(waits, message)
+        return waits
 
     async def _deliver_then_store(self, message: PositionReported) -> None:
         queued = await self._take()
@@ -415,10 +438,7 @@ class DeviceActor(Actor[DeviceMessage]):
             refused = await self._transmit(
                 self._connection, message.type, message.attributes, by_reader=message.by_reader
             )
-            if refused:
-                return CommandRefused(refused)
-            self._tell_stream(message)
-            return CommandSent()
+            return CommandRefused(refused) if refused else CommandSent()
         if message.no_queue or message.attributes.get("noQueue") is True:
             return CommandRefused("the device is offline")
         waiting = QueuedCommand(
@@ -429,6 +449,9 @@ class DeviceActor(Actor[DeviceMessage]):
         except StorageError as error:
             return Failure(error)
         self._queue.append(queued)
+        if message.type == "videoStop":
+            # Its media may come on without it: no reason to take it until then.
+            self._tell_stream(message.type, message.attributes)
         return CommandQueued(queued)
 
     async def _transmit(
@@ -445,12 +468,20 @@ class DeviceActor(Actor[DeviceMessage]):
             type=kind,
             attributes=attributes,
             unique_id=self._row.unique_id,
+            channels=self._channel_numbers(),
             media=msgspec.structs.replace(self._media, host=self._media.host or self._local_host),
         )
         if kind in VIDEO_COMMANDS:
             # Told before the bytes go out: the media connection may be faster than any answer.
             self.context.system.ref(MEDIA_REQUESTS).offer(
-                MediaAsked(self._device_id, self._row.unique_id, attributes, VIDEO_COMMANDS[kind], self._peer)
+                MediaAsked(
+                    self._device_id,
+                    self._row.unique_id,
+                    attributes,
+                    VIDEO_COMMANDS[kind],
+                    self._peer,
+                    order.channels,
+                )
             )
         if kind == "videoPlayback":
             await self._tell_playback(attributes, PlaybackAsked())
@@ -465,7 +496,17 @@ class DeviceActor(Actor[DeviceMessage]):
             refused = f"the device's connection has just ended ({error})"
         if kind == "videoPlayback":
             await self._tell_playback(attributes, PlaybackSettled(sent=not refused))
+        if not (refused or by_reader):
+            self._tell_stream(kind, attributes)
         return refused
+
+    def _channel_numbers(self) -> ChannelNumbers:
+        """What the device calls its channels."""
+        try:
+            return channel_numbers(self._row.attributes) if self._row is not None else PLAIN
+        except CodecError as error:
+            self.context.log.warning("%s", error)
+            return PLAIN
 
     async def _tell_playback(self, attributes: Mapping[str, Any], message: PlaybackMessage) -> None:
         """A burst may have filled its mailbox; it never waits for us, so it takes this soon."""
@@ -476,13 +517,13 @@ class DeviceActor(Actor[DeviceMessage]):
         if patience.cancelled_caught:
             self.context.log.warning("the playback of channel %d is too busy to be told", channel)
 
-    def _tell_stream(self, message: SendCommand) -> None:
-        """What `videoStart` began is held until `videoStop` (decisions 24)."""
-        if message.type not in {"videoStart", "videoStop"} or message.by_reader:
+    def _tell_stream(self, kind: str, attributes: Mapping[str, Any]) -> None:
+        """What `videoStart` began is held until `videoStop` (decisions 24), from the queue as well."""
+        if kind not in {"videoStart", "videoStop"}:
             return
-        channel = channel_of(message.attributes)
+        channel = channel_of(attributes)
         stream = self.context.system.ref(STREAM, (self._device_id, channel))
-        if not stream.offer(Held() if message.type == "videoStart" else Released()):
+        if not stream.offer(Held() if kind == "videoStart" else Released()):
             self.context.log.warning("the stream of channel %d is too busy to be told", channel)
 
     async def _drain_queue(self) -> None:
@@ -535,26 +576,65 @@ class DeviceActor(Actor[DeviceMessage]):
         media = message.media
         now = self.context.clock.now()
         try:
-            name = await save_media(self._media_folder, self._row.unique_id, media, now)
+            name = await save_media(self._media_folder, self._row.unique_id, media, now, self._reserve)
         except OSError as error:
             self.context.log.error("a file of %d bytes was not kept: %s", len(media.content), error)
             return
         taken = media.position or PositionReport({}, located=False)
         report = msgspec.structs.replace(
             taken,
-            attributes={**taken.attributes, media.kind: name, "channel": media.channel},
+            attributes={
+                **taken.attributes,
+                media.kind: name,
+                "channel": self._channel_numbers().channel_of(media.channel),
+            },
             receipt=media.receipt,
         )
-        waits = self._store(report, message.protocol, message.connection)
+        event = self._media_event(media.kind, name)
+        waits = self._store(report, message.protocol, message.connection, (event,))
         if waits is not None:
             await waits
+
+    async def _then_ask_files(self, waits: Awaitable[None] | None, message: PositionReported) -> None:
+        """Have the device upload what it keeps of the alarms that this position tells of."""
+        if waits is not None:
+            await waits
+        report = message.report
+        for label in self._alarms.unasked(str(report.attributes[ALARM_LABEL]).split(",")):
+            connection = self._connection or message.connection
+            refused = await self._transmit(connection, FILES_OF_ALARM, {"label": label})
+            if refused:
+                self.context.log.warning("files of an alarm not asked for: %s", refused)
+            else:
+                self._alarms.asked(label, report)
+
+    def _files_claimed(self, message: FilesClaimed) -> str:
+        offered = message.offered
+        wanted = self._asks_files and (offered.is_ours or self._alarms.find(offered.key) is not None)
+        return self._row.unique_id if wanted and self._row is not None else ""
+
+    def _file_kept(self, message: FileKept) -> object:
+        """A position as that of the alarm names the file; acknowledged once it is stored."""
+        if self._row is None:
+            return None
+        report = self._alarms.report_of(message.name, message.file, message.offered)
+        kind = message.file.kind
+        events = () if kind == "file" else (self._media_event(kind, message.name),)
+        return self._store(report, message.protocol, message.connection, events)
+
+    def _media_event(self, kind: str, name: str) -> Event:
+        return self._event("media", {"media": kind, "file": name})
 
     async def _recordings_listed(self, message: RecordingsListed) -> None:
         """The latest complete list takes the place of the one before; acknowledged once it is stored."""
         if self._row is None:
             return
         self._come_alive(self._now(), announce=True)
-        found = [recordings.Recording(*msgspec.structs.astuple(each)) for each in message.listed.recordings]
+        ours = self._channel_numbers().channel_of
+        found = [
+            recordings.Recording(ours(each.channel), *msgspec.structs.astuple(each)[1:])
+            for each in message.listed.recordings
+        ]
         try:
             await recordings.save(self._database, self._device_id, found)
         except StorageError as error:
@@ -584,6 +664,8 @@ def device_spec(
     media_folder: Path,
     status_timeout_seconds: float,
     idle_seconds: float = 300.0,
+    asks_files: bool = True,
+    reserve_bytes: int = 0,
 ) -> DynamicSpec[int, DeviceMessage]:
     """The devices of the tree, one actor each, made by the first message."""
     return DynamicSpec(
@@ -595,6 +677,8 @@ def device_spec(
             media=media,
             media_folder=media_folder,
             status_timeout_seconds=status_timeout_seconds,
+            asks_files=asks_files,
+            reserve_bytes=reserve_bytes,
         ),
         restart=Restart.TRANSIENT,
         mailbox_size=256,

@@ -47,6 +47,8 @@ class Close(msgspec.Struct, frozen=True, gc=False):
     """End the connection."""
 
     reason: str
+    channel: int | None = None
+    """Of a media connection let go of this channel alone, and end with the last; None: end at once."""
 
 
 class Transmitted(msgspec.Struct, frozen=True, gc=False):

@@ -45,6 +45,8 @@ PLAYBACK_IDLE_SECONDS = 3_700.0
 MAX_CHANNELS = 32
 REFUSED_SECONDS = 5.0
 """For a device to close by itself when it was told to stop."""
+ASK_AGAIN_SECONDS = 2.0
+"""For a channel that is refused, or that another number of the device stands for, to be asked about again."""
 JOIN_SECONDS = 30.0
 """For a stream or playback to take us: it may have to finish the one before."""
 
@@ -61,74 +63,111 @@ class MediaConnection(Peer[AccessUnit | Rejected]):
         self._login_seconds = login_seconds
         self._codec = Jt1078()
         self._publisher: Publisher | None = None
+        # All by the number that the packets carry, which need not be ours.
         self._streams: dict[int, Ref[PublisherMessage]] = {}
+        self._carried_at: dict[int, float] = {}
+        self._refused_at: dict[int, float] = {}
         self._lossy: set[int] = set()
-        self._unwanted: set[int] = set()
         self._dropped = 0
+        self._joining: int | None = None
+        """A channel of ours whose stream is being asked."""
 
     async def run(self) -> None:
         """Read until either side ends it."""
         await self._read(f"{self._kind} media", self._codec, self._login_seconds)
 
     def _left(self) -> None:
-        for stream in self._streams.values():
+        for stream in list(self._streams.values()):
             stream.offer(PublisherLeft(self._ref))
 
     async def _pass_on(self, found: Sequence[AccessUnit | Rejected]) -> None:
         units = [unit for unit in found if isinstance(unit, AccessUnit)]
         if units:
             self._heard = True
+        now = self.context.clock.monotonic()
         if len(self._streams) == 1:
             (only, its_stream) = next(iter(self._streams.items()))
             if all(unit.channel == only for unit in units):
-                await self._tell(only, its_stream, units)
+                await self._tell(only, its_stream, units, now)
                 return
-        by_channel: dict[int, list[AccessUnit]] = {}
+        by_number: dict[int, list[AccessUnit]] = {}
         for unit in units:
-            by_channel.setdefault(unit.channel, []).append(unit)
-        for channel, of_channel in by_channel.items():
-            stream = self._streams.get(channel) or await self._join(channel)
+            by_number.setdefault(unit.channel, []).append(unit)
+        for number, of_number in by_number.items():
+            stream = self._streams.get(number) or await self._join(number, now)
             if stream is not None:
-                await self._tell(channel, stream, of_channel)
+                await self._tell(number, stream, of_number, now)
 
-    async def _tell(self, channel: int, stream: Ref[PublisherMessage], units: list[AccessUnit]) -> None:
+    async def _tell(
+        self, number: int, stream: Ref[PublisherMessage], units: list[AccessUnit], now: float
+    ) -> None:
         """Live pictures never wait: what a full mailbox does not take is dropped up to the next key frame.
 
         A recording does: the terminal is not read meanwhile, and sends no faster than we take it.
         """
+        self._carried_at[number] = now
         if self._is_playback:
             with contextlib.suppress(ActorStopped):  # the server stops
                 await stream.tell(UnitsPublished(self._ref, units))
             return
         try:
-            stream.tell_nowait(UnitsPublished(self._ref, units, channel in self._lossy))
+            stream.tell_nowait(UnitsPublished(self._ref, units, number in self._lossy))
         except MailboxFull:
-            self._lossy.add(channel)
+            self._lossy.add(number)
             self._dropped += len(units)
             MEDIA_UNITS_DROPPED.inc(len(units))
         else:
-            self._lossy.discard(channel)
+            self._lossy.discard(number)
 
-    async def _join(self, channel: int) -> Ref[PublisherMessage] | None:
-        """The stream of this channel, if it wants us; asked once for each channel."""
-        if channel in self._unwanted or len(self._streams) >= MAX_CHANNELS:
+    async def _join(self, number: int, now: float) -> Ref[PublisherMessage] | None:
+        """The stream of the channel with this number, if it wants us; refused, it is asked again later."""
+        refused_at = self._refused_at.get(number)
+        if refused_at is not None and now - refused_at < ASK_AGAIN_SECONDS:
+            return None
+        if len(self._streams) >= MAX_CHANNELS:
             return None
         try:
             publisher = self._publisher or await self._identify()
             if publisher is None:
                 return None
-            key = (publisher.device_id, channel)
-            stream: Ref[PublisherMessage] = self._taker_of(key)
-            if await stream.ask(Publish(self.context.ref), seconds=JOIN_SECONDS):
-                self._streams[channel] = stream
-                return stream
+            channel = publisher.channels.channel_of(number)
+            if not self._is_free(channel, now):
+                return None
+            stream: Ref[PublisherMessage] = self._taker_of((publisher.device_id, channel))
+            self._joining = channel
+            wanted = await stream.ask(Publish(self._ref, refused_at is not None), seconds=JOIN_SECONDS)
         except (ActorError, StorageError) as error:
             self._wire.close(f"cannot be served now: {error}")
             return None
-        self._unwanted.add(channel)
-        self.context.log.info("nobody asked for channel %d of %s", channel, publisher.unique_id)
-        await self._tell_to_stop(publisher, channel)
+        is_over, self._joining = self._joining is None, None
+        if wanted and not is_over:
+            self._refused_at.pop(number, None)
+            self._streams[number] = stream
+            return stream
+        self._refused_at[number] = now
+        if refused_at is None and not wanted:
+            self.context.log.info(
+                "nobody asked for channel %d of %s, which calls it %d", channel, publisher.unique_id, number
+            )
+            await self._tell_to_stop(publisher, channel)
         return None
+
+    def _is_free(self, channel: int, now: float) -> bool:
+        """Whether no other number stands for this channel: the main stream, say, beside its sub-stream.
+
+        The one that carried it is let go when it has fallen silent: the device was told to switch.
+        """
+        for number in self._numbers_of(channel):
+            if now - self._carried_at[number] < ASK_AGAIN_SECONDS:
+                return False
+            del self._streams[number]
+        return True
+
+    def _numbers_of(self, channel: int) -> list[int]:
+        if self._publisher is None:
+            return []
+        channel_of = self._publisher.channels.channel_of
+        return [number for number in self._streams if channel_of(number) == channel]
 
     def _taker_of(self, key: tuple[int, int]) -> Ref[PlaybackMessage] | Ref[StreamMessage]:
         system = self.context.system
@@ -168,13 +207,27 @@ class MediaConnection(Peer[AccessUnit | Rejected]):
             case CheckTime():
                 return self._check_time()
             case Close():
-                return self._wire.close(message.reason)
+                return self._close(message)
             case Transmit():
                 return Refused("a media connection takes no commands")
             case Stored() | Deliver() | Introduce() | Configure():
                 return None
             case _:
                 assert_never(message)
+
+    def _close(self, message: Close) -> None:
+        """All of it; or one channel, and with the last one all."""
+        if message.channel is not None:
+            if self._joining == message.channel:
+                self._joining = None  # what it is just being promised is over already
+            now = self.context.clock.monotonic()
+            for number in self._numbers_of(message.channel):
+                del self._streams[number]
+                self._refused_at[number] = now
+            if self._streams or self._joining is not None:
+                self.context.log.info("channel %d is let go: %s", message.channel, message.reason)
+                return
+        self._wire.close(message.reason)
 
     def _check_time(self) -> None:
         now = self.context.clock.monotonic()

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import trio
 
+from motorpool.actors.disk_room import require_room
 from motorpool.codecs.reports import MediaFile
 
-__all__ = ["folder_name", "move_folder", "remove_folder", "save_image", "save_media"]
+__all__ = ["folder_name", "media_name", "move_folder", "remove_folder", "save_image", "save_media"]
 
 IMAGE = "device"
 """Name of a device's own picture, before its ending."""
@@ -29,16 +30,24 @@ def folder_name(unique_id: str) -> str:
     return name
 
 
-async def save_media(folder: Path, unique_id: str, media: MediaFile, now: datetime) -> str:
-    """Write the file, in a thread, and give its name: the time and what nobody can guess.
+def media_name(now: datetime, extension: str) -> str:
+    """A name for a new file: the time and what nobody can guess."""
+    return f"{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.{extension}"
+
+
+async def save_media(
+    folder: Path, unique_id: str, media: MediaFile, now: datetime, reserve_bytes: int = 0
+) -> str:
+    """Write the file, in a thread, and give its name; `reserve_bytes` of the disk stay free.
 
     A crash leaves either the whole file or none.
 
     Raises:
         OSError: the disk does not take it.
     """
-    name = f"{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.{media.extension}"
-    await trio.to_thread.run_sync(_write, folder / folder_name(unique_id), name, media.content)
+    name = media_name(now, media.extension)
+    home = folder / folder_name(unique_id)
+    await trio.to_thread.run_sync(_write, home, name, media.content, reserve_bytes)
     return name
 
 
@@ -83,8 +92,9 @@ async def remove_folder(folder: Path, unique_id: str) -> None:
     await trio.to_thread.run_sync(partial(shutil.rmtree, home, ignore_errors=True))
 
 
-def _write(home: Path, name: str, content: bytes) -> None:
+def _write(home: Path, name: str, content: bytes, reserve_bytes: int = 0) -> None:
     home.mkdir(parents=True, exist_ok=True)
+    require_room(home, len(content), reserve_bytes)
     part = home / f".{name}.{secrets.token_hex(4)}.part"
     try:
         part.write_bytes(content)

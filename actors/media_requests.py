@@ -10,10 +10,13 @@ from typing import Any, assert_never
 
 import msgspec
 
+from motorpool.codecs.channel_numbers import PLAIN, ChannelNumbers, channel_numbers
+from motorpool.codecs.errors import CodecError
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
 from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Device
 
 __all__ = [
     "MEDIA_REQUESTS",
@@ -41,6 +44,7 @@ class MediaAsked(msgspec.Struct, frozen=True, gc=False):
     """"live" or "playback"."""
     peer: str
     """The address of its command connection."""
+    channels: ChannelNumbers = PLAIN
 
 
 class Publisher(msgspec.Struct, frozen=True, gc=False):
@@ -48,6 +52,7 @@ class Publisher(msgspec.Struct, frozen=True, gc=False):
 
     device_id: int
     unique_id: str
+    channels: ChannelNumbers = PLAIN
 
 
 class FindPublisher(msgspec.Struct, Request[Publisher | None], frozen=True, gc=False):
@@ -69,6 +74,8 @@ class MediaRequests(Actor[MediaRequestsMessage]):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._open: OrderedDict[tuple[int, str], tuple[float, MediaAsked]] = OrderedDict()
+        self._named: dict[tuple[str, str], tuple[float, MediaAsked]] = {}
+        """The same by the device's number."""
 
     def handle(self, message: MediaRequestsMessage) -> object:
         """One message."""
@@ -82,12 +89,26 @@ class MediaRequests(Actor[MediaRequestsMessage]):
 
     def _asked(self, message: MediaAsked) -> None:
         key = (message.device_id, message.kind)
-        self._open[key] = (self.context.clock.monotonic(), message)
-        self._open.move_to_end(key)
+        self._forget(self._open.pop(key, None))
+        entry = self._open[key] = (self.context.clock.monotonic(), message)
+        self._named[message.unique_id, message.kind] = entry
         if len(self._open) > KEPT_REQUESTS:
-            self._open.popitem(last=False)
+            self._forget(self._open.popitem(last=False)[1])
 
-    async def _find(self, message: FindPublisher) -> Publisher | Failure | None:
+    def _forget(self, entry: tuple[float, MediaAsked] | None) -> None:
+        if entry is not None:
+            self._named.pop((entry[1].unique_id, entry[1].kind), None)
+
+    def _find(self, message: FindPublisher) -> object:
+        """By the number itself among the open requests: who was asked to come needs no database."""
+        oldest = self.context.clock.monotonic() - OPEN_SECONDS
+        for number in (message.sim, message.sim.lstrip("0")):
+            at, asked = self._named.get((number, message.kind), (-1.0, None))
+            if asked is not None and at >= oldest:
+                return Publisher(asked.device_id, asked.unique_id, asked.channels)
+        return self._look_up(message, oldest)
+
+    async def _look_up(self, message: FindPublisher, oldest: float) -> Publisher | Failure | None:
         """By the number itself; then by its last digits, then by its address, among the open requests."""
         stripped = message.sim.lstrip("0")
         if stripped:
@@ -96,16 +117,23 @@ class MediaRequests(Actor[MediaRequestsMessage]):
             except StorageError as error:
                 return Failure(error)
             if device is not None:
-                return Publisher(device.id, device.unique_id)
-        oldest = self.context.clock.monotonic() - OPEN_SECONDS
+                return Publisher(device.id, device.unique_id, self._channels_of(device))
         pending = [asked for at, asked in self._open.values() if at >= oldest and asked.kind == message.kind]
         ending = [asked for asked in pending if stripped and _same_ending(stripped, asked.unique_id)]
         from_address = [asked for asked in pending if asked.peer == message.peer]
         for candidates in (ending, from_address):
             if len(candidates) == 1:
                 self.context.log.info("media SIM %s taken for %s", message.sim, candidates[0].unique_id)
-                return Publisher(candidates[0].device_id, candidates[0].unique_id)
+                (asked,) = candidates
+                return Publisher(asked.device_id, asked.unique_id, asked.channels)
         return None
+
+    def _channels_of(self, device: Device) -> ChannelNumbers:
+        try:
+            return channel_numbers(device.attributes)
+        except CodecError as error:
+            self.context.log.warning("device %s: %s", device.unique_id, error)
+            return PLAIN
 
 
 def _same_ending(sim: str, unique_id: str) -> bool:

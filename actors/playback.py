@@ -13,7 +13,14 @@ from motorpool.actors.counters import SEGMENTS_MADE
 from motorpool.actors.downlink import Close
 from motorpool.actors.numbers import Numbers
 from motorpool.actors.playback_run import PREFIX, PlaybackLimits, PlaybackRun
-from motorpool.actors.publishing import LeaveUnits, Publish, PublisherLeft, TakeUnits, UnitsPublished
+from motorpool.actors.publishing import (
+    LeaveCuts,
+    Publish,
+    PublisherLeft,
+    StreamEnded,
+    TakeCuts,
+    UnitsPublished,
+)
 from motorpool.actors.segment_files import (
     SEGMENT_FILES,
     EndRun,
@@ -27,7 +34,7 @@ from motorpool.actors.uplink import DEVICE, SendCommand
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.cuts import Cut
 from motorpool.codecs.media.event_playlist import EventPlaylist
-from motorpool.codecs.media.units import AccessUnit
+from motorpool.codecs.media.muxer import mux
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage.database import Database
 
@@ -97,8 +104,8 @@ PlaybackMessage = (
     | PlaybackAsked
     | PlaybackSettled
     | PlaybackSteered
-    | TakeUnits
-    | LeaveUnits
+    | TakeCuts
+    | LeaveCuts
     | SegmentsDropped
     | _Tick
 )
@@ -135,7 +142,7 @@ class Playback(Actor[PlaybackMessage]):
     async def stop(self) -> None:
         """Let go of all and write down where the numbers stand."""
         self._answer_waiting()
-        self._takers.end("the server stops")
+        self._takers.end(StreamEnded("the server stops", self._run.rest() if self._run else None))
         for connection in self._closing:
             connection.offer(Close("the server stops"))
         self._files.offer(ForgetRuns(self.context.ref))
@@ -165,10 +172,11 @@ class Playback(Actor[PlaybackMessage]):
                 return self._settled(message)
             case PlaybackSteered():
                 return self._steered(message)
-            case TakeUnits():
+            case TakeCuts():
                 return self._takers.add(message.taker, self.context.clock.monotonic())
-            case LeaveUnits():
-                return self._takers.remove(message.taker)
+            case LeaveCuts():
+                rest = self._run.rest() if self._run else None
+                return self._takers.remove(message.taker, StreamEnded(message.reason, rest))
             case SegmentsDropped():
                 return self._segments_dropped(message)
             case _Tick():
@@ -214,15 +222,17 @@ class Playback(Actor[PlaybackMessage]):
         if self._asked_at is not None:
             run = await self._begin()
         elif run is None or not run.is_running:
-            if not self._limits.unrequested:
+            if not self._limits.unrequested or message.again:
                 return False
             run = await self._begin()
         if run.publisher is not None and run.publisher != message.connection:
-            run.publisher.offer(Close("replaced by a newer media connection of the same channel"))
+            if message.again:
+                return False
+            reason = "replaced by a newer media connection of the same channel"
+            run.publisher.offer(Close(reason, self._channel))
         self._closing.pop(message.connection, None)
         self.context.log.info("published by %s", message.connection.path)
         if run.publish(message.connection, self.context.clock.monotonic()):
-            self._takers.discontinuity()
             await self._store(run, run.flush())
         return run.is_running
 
@@ -238,35 +248,23 @@ class Playback(Actor[PlaybackMessage]):
         run = self._run
         if run is None or message.connection != run.publisher:
             if message.connection not in self._closing:
-                message.connection.offer(Close("this playback is over"))
+                message.connection.offer(Close("this playback is over", self._channel))
             return None
-        parts, cuts = run.push(message.units, self.context.clock.monotonic())
-        if not self._takers:
-            return self._store(run, cuts) if cuts else None
-        return self._pass_on_and_store(run, parts, cuts)
-
-    async def _pass_on_and_store(
-        self, run: PlaybackRun, parts: list[list[AccessUnit]], cuts: list[Cut]
-    ) -> None:
-        for number, part in enumerate(parts):
-            if number:
-                self._takers.discontinuity()
-            if part:
-                full = self._takers.pass_on(part)
-                if full:
-                    await self._takers.wait(full, part)
-        await self._store(run, cuts)
+        cuts = run.push(message.units, self.context.clock.monotonic())
+        return self._store(run, cuts) if cuts else None
 
     # Segments
 
     async def _store(self, run: PlaybackRun, cuts: list[Cut]) -> bool:
-        """Write the segments of the cuts. False: the disk did not take them, and this run has ended."""
+        """Hand on the cuts and write their segments. False: the disk refused, and this run has ended."""
         for cut in cuts:
             playlist = run.playlist
             if not self._numbers.suffice(playlist.next_index):
                 await self._numbers.reserve(playlist.next_index, playlist.next_discontinuity)
             try:
-                segment = await run.mux(cut)
+                carried = await run.carry(cut)
+                await self._pass_on(carried)
+                segment = mux(carried)
                 store = StoreSegment(run.name, self.context.ref, playlist.next_index, segment.data)
                 first_kept = await self._files.ask(store, seconds=STORE_SECONDS)
             except CodecError as error:
@@ -284,6 +282,14 @@ class Playback(Actor[PlaybackMessage]):
             self._answer_waiting()
         return True
 
+    async def _pass_on(self, cut: Cut) -> None:
+        full = self._takers.pass_on((cut,))
+        missed = await self._takers.wait(full, (cut,)) if full else ()
+        if missed:
+            self.context.log.warning(
+                "%d captures are too slow and miss %d pictures", len(missed), len(cut.pictures)
+            )
+
     async def _end(
         self,
         run: PlaybackRun,
@@ -298,14 +304,14 @@ class Playback(Actor[PlaybackMessage]):
             return
         now = self.context.clock.monotonic()
         publisher = run.publisher
+        ended = StreamEnded(reason, run.rest())
         run.end(now)
         self.context.log.info("ended after %.0f s of film: %s", run.playlist.seconds, reason)
         await self._files.tell(EndRun(run.name))
         if superseded:
-            self._takers.end(reason, lambda joined: now - joined >= FRESH_SECONDS)
-            self._takers.discontinuity()
+            self._takers.end(ended, lambda joined: now - joined >= FRESH_SECONDS)
         else:
-            self._takers.end(reason)
+            self._takers.end(ended)
         self._answer_waiting()
         if by_us:
             # Not asked: it may be telling us something and wait for room here.
@@ -379,7 +385,7 @@ class Playback(Actor[PlaybackMessage]):
         for connection, at in list(self._closing.items()):
             if now >= at:
                 del self._closing[connection]
-                connection.offer(Close("the playback has ended"))
+                connection.offer(Close("the playback has ended", self._channel))
         if self._asked_at is not None and now - self._asked_at >= SETTLE_SECONDS:
             self._asked_at = None
         run = self._run

@@ -12,8 +12,8 @@ import trio
 from motorpool.actors.steering import Steering
 from motorpool.codecs.media.cuts import Cut
 from motorpool.codecs.media.event_playlist import EventPlaylist
-from motorpool.codecs.media.muxer import Muxer, Segment
 from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Ref
 
@@ -22,6 +22,10 @@ __all__ = ["PlaybackLimits", "PlaybackRun"]
 CONNECT_SECONDS = 120.0
 """For a terminal to connect after the command: it may have to start up its disk first."""
 PREFIX = "playback/"
+LOOP_MS = 30_000
+"""A recording that begins again after less is not told from a clock that is set back with each key frame."""
+SAME_MS = 1_000
+"""So near to the first picture's stamp another one is the first picture again."""
 
 
 class PlaybackLimits(msgspec.Struct, frozen=True):
@@ -63,10 +67,13 @@ class PlaybackRun:
         """A segment before the next was left out."""
         self._limits = limits
         self._segmenter = Segmenter(limits.segment_seconds, live=False, discontinuity=first_index > 0)
-        self._muxer = Muxer()
+        self._carrier = SoundCarrier()
         self._has_published = False
         self._heard_at = now
         """The last unit, order, or coming or going of a publisher."""
+        self._stamps: tuple[int, int] | None = None
+        """Of this publisher's first picture, and of its last one."""
+        self._begins_again = False
 
     @property
     def is_running(self) -> bool:
@@ -78,6 +85,7 @@ class PlaybackRun:
         returns, self._has_published = self._has_published, True
         self.publisher = publisher
         self._heard_at = now
+        self._stamps = None
         return returns
 
     def leave(self, now: float) -> None:
@@ -90,36 +98,52 @@ class PlaybackRun:
         self.steering.steer(control, speed, now)
         self._heard_at = now
 
-    def push(self, units: list[AccessUnit], now: float) -> tuple[list[list[AccessUnit]], list[Cut]]:
-        """The units, parted where something new begins, and what they complete."""
+    def push(self, units: list[AccessUnit], now: float) -> list[Cut]:
+        """Take units; what they complete."""
         self._heard_at = now
-        parts: list[list[AccessUnit]] = [[]]
         cuts: list[Cut | None] = []
         for unit in units:
-            if self.steering.breaks_before(unit, now):
-                parts.append([])
+            is_ordered = self.steering.breaks_before(unit, now)
+            if is_ordered:
                 cuts.append(self._segmenter.discontinuity())
-            parts[-1].append(unit)
+            if unit.coding.is_video:
+                self._look_for_loop(unit, is_ordered=is_ordered)
+            if self._begins_again:
+                break
             cuts.append(self._segmenter.push(unit, now))
-        return parts, [cut for cut in cuts if cut is not None]
+        return [cut for cut in cuts if cut is not None]
+
+    def _look_for_loop(self, unit: AccessUnit, *, is_ordered: bool) -> None:
+        """Some terminals play a recording over and over until they are stopped (jt808-jt1078 7.1)."""
+        stamp = unit.timestamp
+        first, last = self._stamps or (stamp, stamp)
+        if unit.keyframe and last - first >= LOOP_MS and abs(stamp - first) <= SAME_MS and not is_ordered:
+            self._begins_again = True
+        self._stamps = first, stamp
+
+    def rest(self) -> Cut | None:
+        """What is open; it stays so."""
+        return self._segmenter.rest()
 
     def flush(self) -> list[Cut]:
         """What is open, as a last cut; whatever follows is a discontinuity."""
         cut = self._segmenter.discontinuity()
         return [] if cut is None else [cut]
 
-    async def mux(self, cut: Cut) -> Segment:
-        """The cut as a file; in a thread where sound must be transcoded.
+    async def carry(self, cut: Cut) -> Cut:
+        """The cut with sound that HLS and MP4 carry; in a thread where it must be transcoded.
 
         Raises:
             CodecError: FFmpeg does not take it; the next cut may do.
         """
         if cut.needs_transcoding:
-            return await trio.to_thread.run_sync(self._muxer.mux, cut)
-        return self._muxer.mux(cut)
+            return await trio.to_thread.run_sync(self._carrier.carry, cut)
+        return self._carrier.carry(cut)
 
     def why_over(self, now: float) -> str:
         """Why nothing more is expected; empty while something is."""
+        if self._begins_again:
+            return "the device begins again"
         quiet = now - self._heard_at
         if not self._has_published:
             return "the device does not send it" if quiet >= CONNECT_SECONDS else ""

@@ -15,6 +15,7 @@ from typing import Any, assert_never
 import msgspec
 import trio
 
+from motorpool.actors.disk_room import require_room
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Ref, Request
 
 __all__ = [
@@ -88,8 +89,10 @@ class _Run:
 class SegmentFiles(Actor[SegmentFilesMessage]):
     """Keeps what lies on disk under `quota_bytes`, but for one segment of each playback that runs."""
 
-    def __init__(self, data: Path, quota_bytes: int) -> None:
+    def __init__(self, data: Path, quota_bytes: int, reserve_bytes: int = 0) -> None:
+        """`reserve_bytes` of the disk stay free, whatever the quota allows."""
         self._data = data
+        self._reserve = reserve_bytes
         self._quota = quota_bytes
         self._runs: dict[str, _Run] = {}
         self._bytes = 0
@@ -118,7 +121,7 @@ class SegmentFiles(Actor[SegmentFilesMessage]):
         await self._make_room(size, run)
         path = segment_path(self._data, message.run, message.index)
         try:
-            await trio.to_thread.run_sync(_write, path, message.content)
+            await trio.to_thread.run_sync(_write, path, message.content, self._reserve)
         except OSError as error:
             return Failure(error)
         run.kept.append((message.index, size))
@@ -156,9 +159,10 @@ class SegmentFiles(Actor[SegmentFilesMessage]):
         await _remove(self._data / FOLDER / name)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes, reserve_bytes: int) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        require_room(path.parent, len(content), reserve_bytes)
         path.write_bytes(content)
     except OSError:
         with contextlib.suppress(OSError):
@@ -175,8 +179,13 @@ async def _remove(folder: Path) -> None:
     await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
-def segment_files_spec(data: Path, quota_bytes: int) -> ChildSpec[SegmentFilesMessage]:
+def segment_files_spec(
+    data: Path, quota_bytes: int, reserve_bytes: int = 0
+) -> ChildSpec[SegmentFilesMessage]:
     """Its place in the tree, above the playbacks."""
     return ChildSpec(
-        kind=SEGMENT_FILES, factory=lambda: SegmentFiles(data, quota_bytes), resident=False, mailbox_size=100
+        kind=SEGMENT_FILES,
+        factory=lambda: SegmentFiles(data, quota_bytes, reserve_bytes),
+        resident=False,
+        mailbox_size=100,
     )

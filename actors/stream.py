@@ -6,42 +6,51 @@ may start it; what readers began ends at the device when nobody has read for a w
 began is held until `videoStop`.
 """
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import timedelta
+from enum import Enum, auto
 from typing import Any, assert_never
 
 import msgspec
 import trio
 
-from motorpool.actors.counters import SEGMENTS_MADE
+from motorpool.actors.counters import MEDIA_UNITS_DROPPED, SEGMENTS_MADE
 from motorpool.actors.downlink import Close
 from motorpool.actors.numbers import Numbers
 from motorpool.actors.publishing import (
-    LeaveUnits,
+    LeaveCuts,
     Publish,
     PublisherLeft,
-    TakeUnits,
+    StreamEnded,
+    TakeCuts,
     UnitsPublished,
 )
 from motorpool.actors.takers import Takers
 from motorpool.actors.uplink import DEVICE, CommandSent, SendCommand
-from motorpool.codecs.media.cuts import Cut
-from motorpool.codecs.media.muxer import Muxer, Segment
+from motorpool.actors.waiting_readers import WaitingReaders
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.cuts import Cut, Keyframe
+from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
 __all__ = [
     "STREAM",
+    "AwaitPlaylist",
     "Held",
+    "ReadKeyframe",
+    "ReadPart",
     "ReadPlaylist",
     "ReadSegment",
     "Released",
     "Stream",
     "StreamLimits",
     "StreamMessage",
+    "Unmet",
     "channel_of",
     "stream_spec",
 ]
@@ -49,6 +58,8 @@ __all__ = [
 CLOSE_SECONDS = 5.0
 """For a device to close its media connection by itself after `videoStop`."""
 TICK_SECONDS = 5.0
+RELOAD_TARGETS = 3
+"""Who waits for what comes next waits so many target durations at most (rfc8216bis, 6.2.5.2)."""
 
 
 def channel_of(attributes: Mapping[str, Any]) -> int:
@@ -67,6 +78,8 @@ class StreamLimits(msgspec.Struct, frozen=True):
 
     segment_seconds: float = 2.0
     window_segments: int = 6
+    part_seconds: float = 0.0
+    """Of the parts of Low-Latency HLS; 0: whole segments alone."""
     autostart: bool = True
     start_seconds: float = 10.0
     linger_seconds: float = 60.0
@@ -88,27 +101,65 @@ class ReadPlaylist(msgspec.Struct, Request[str], frozen=True, gc=False):
     start: bool = True
 
 
+class Unmet(Enum):
+    """Why a wait for the playlist came to nothing."""
+
+    AHEAD = auto()
+    """What was asked for is too far ahead."""
+    OVERDUE = auto()
+    """It should have come by now."""
+
+
+class AwaitPlaylist(msgspec.Struct, Request[str | Unmet], frozen=True, gc=False):
+    """The live playlist as soon as it holds this, or something behind it (a blocking reload).
+
+    Where nobody publishes it is answered as `ReadPlaylist`.
+    """
+
+    index: int
+    part: int | None = None
+
+
+class ReadPart(msgspec.Struct, Request[bytes | None], frozen=True, gc=False):
+    """A part's bytes; the next one is awaited. None when it has left the window, or does not come."""
+
+    index: int
+    part: int
+
+
 class ReadSegment(msgspec.Struct, Request[bytes | None], frozen=True, gc=False):
     """A segment's bytes; None when it has left the window or never was."""
 
     index: int
 
 
+class ReadKeyframe(msgspec.Struct, Request[Keyframe | None], frozen=True, gc=False):
+    """The last key frame, None if there was none; the first reader may start the stream and waits for it."""
+
+
 class _Tick(msgspec.Struct, frozen=True, gc=False):
     pass
+
+
+class _Overdue(msgspec.Struct, frozen=True, gc=False):
+    """Some reader may have waited long enough for what comes next."""
 
 
 StreamMessage = (
     UnitsPublished
     | ReadSegment
+    | ReadPart
+    | AwaitPlaylist
     | ReadPlaylist
+    | ReadKeyframe
     | Publish
     | PublisherLeft
     | Held
     | Released
-    | TakeUnits
-    | LeaveUnits
+    | TakeCuts
+    | LeaveCuts
     | _Tick
+    | _Overdue
 )
 STREAM: Kind[tuple[int, int], StreamMessage] = Kind("stream")
 
@@ -121,10 +172,12 @@ class Stream(Actor[StreamMessage]):
         self._database = database
         self._limits = limits
         self._segmenter = Segmenter(limits.segment_seconds)
-        self._muxer = Muxer()
+        self._carrier = SoundCarrier()
         self._playlist = LivePlaylist(limits.window_segments, target_seconds=limits.segment_seconds)
         self._numbers: Numbers
         self._takers = Takers()
+        self._has_gap = False
+        """A segment before the next was left out."""
         self._publisher: Ref[Any] | None = None
         self._has_published = False
         """Some connection has, in this life: the next one is a discontinuity."""
@@ -134,6 +187,11 @@ class Stream(Actor[StreamMessage]):
         """When the device was last told to start, by whomever; None once it was told to stop."""
         self._read_at = 0.0
         self._waiting: list[tuple[float, Deferred[str]]] = []
+        self._ahead = WaitingReaders()
+        """Who waits for what comes next."""
+        self._watches_ahead = False
+        self._watching: list[tuple[float, Deferred[Keyframe | None]]] = []
+        """Who waits for a key frame, and until when."""
         self._close_at: float | None = None
 
     async def start(self) -> None:
@@ -146,8 +204,13 @@ class Stream(Actor[StreamMessage]):
             target_seconds=self._limits.segment_seconds,
             first_index=first_index,
             first_discontinuity=first_discontinuity,
+            part_seconds=self._limits.part_seconds,
         )
-        self._segmenter = Segmenter(self._limits.segment_seconds, discontinuity=first_index > 0)
+        self._segmenter = Segmenter(
+            self._limits.segment_seconds,
+            part_seconds=self._limits.part_seconds,
+            discontinuity=first_index > 0,
+        )
         self.context.every(TICK_SECONDS, _Tick())
 
     async def stop(self) -> None:
@@ -155,12 +218,15 @@ class Stream(Actor[StreamMessage]):
         for _, reader in self._waiting:
             reader.answer(self._playlist.render())
         self._waiting.clear()
-        self._takers.end("the server stops")
+        self._answer_watching()
+        self._ahead.dismiss()
+        self._end_takers("the server stops")
         await self._numbers.save(self._playlist.next_index, self._playlist.next_discontinuity)
 
     def may_leave(self) -> bool:
         """Not while anybody publishes, holds, takes or waits."""
-        return self._publisher is None and not (self._held or self._takers or self._waiting)
+        waited_for = self._waiting or self._watching or self._ahead
+        return self._publisher is None and not (self._held or self._takers or waited_for)
 
     def handle(self, message: StreamMessage) -> object:
         """One message; pictures first."""
@@ -170,8 +236,14 @@ class Stream(Actor[StreamMessage]):
             case ReadSegment():
                 self._read_at = self.context.clock.monotonic()
                 return self._playlist.get(message.index)
+            case ReadPart():
+                return self._read_part(message)
+            case AwaitPlaylist():
+                return self._await_playlist(message)
             case ReadPlaylist():
                 return self._read_playlist(message)
+            case ReadKeyframe():
+                return self._read_keyframe()
             case Publish():
                 return self._publish(message)
             case PublisherLeft():
@@ -182,20 +254,22 @@ class Stream(Actor[StreamMessage]):
                 return None
             case Released():
                 return self._released()
-            case TakeUnits():
-                return self._take_units(message)
-            case LeaveUnits():
-                return self._takers.remove(message.taker)
+            case TakeCuts():
+                return self._take_cuts(message)
+            case LeaveCuts():
+                return self._takers.remove(message.taker, StreamEnded(message.reason, self._segmenter.rest()))
             case _Tick():
                 return self._tick()
+            case _Overdue():
+                return self._overdue()
             case _:
                 assert_never(message)
 
     # The publisher
 
     def _publish(self, message: Publish) -> object:
-        wanted = self._asked_at is not None or self._limits.unrequested
-        if not wanted:
+        wanted = self._asked_at is not None or (self._limits.unrequested and not message.again)
+        if not wanted or (message.again and self._publisher not in (None, message.connection)):
             return False
         if self._publisher is not None and self._publisher != message.connection:
             self._close_publisher("replaced by a newer media connection of the same channel")
@@ -204,7 +278,6 @@ class Stream(Actor[StreamMessage]):
         if not self._has_published:
             self._has_published = True
             return True
-        self._takers.discontinuity()
         waits = self._take(self._segmenter.discontinuity())
         return True if waits is None else self._then_true(waits)
 
@@ -219,19 +292,20 @@ class Stream(Actor[StreamMessage]):
         self._close_at = None
         self._left_at = self.context.clock.monotonic()
         self.context.log.info("the publisher has left")
-        return self._take(self._segmenter.flush())
+        waits = self._take(self._segmenter.flush())
+        self._ahead.dismiss()
+        return waits
 
     def _units_published(self, message: UnitsPublished) -> object:
         if message.connection != self._publisher:
             return None  # an older connection's last words
         segmenter = self._segmenter
         cuts = [segmenter.discontinuity()] if message.lossy else []
-        if self._takers:
-            if message.lossy:
-                self._takers.discontinuity()
-            self._takers.missed(self._takers.pass_on(message.units))
         now = self.context.clock.monotonic()
+        before = segmenter.last_keyframe
         cuts += [segmenter.push(unit, now) for unit in message.units]
+        if self._watching and segmenter.last_keyframe is not before:
+            self._answer_watching()
         return self._take(*cuts)
 
     # Segments
@@ -246,7 +320,7 @@ class Stream(Actor[StreamMessage]):
         ):
             return self._append_slowly(made)
         for cut in made:
-            self._append(self._muxer.mux(cut))
+            self._append(cut)
         return None
 
     async def _append_slowly(self, cuts: list[Cut]) -> None:
@@ -254,27 +328,100 @@ class Stream(Actor[StreamMessage]):
         for cut in cuts:
             if not self._numbers.suffice(self._playlist.next_index):
                 await self._numbers.reserve(self._playlist.next_index, self._playlist.next_discontinuity)
-            if cut.needs_transcoding:
-                self._append(await trio.to_thread.run_sync(self._muxer.mux, cut))
+            if not cut.needs_transcoding:
+                self._append(cut)
+                continue
+            try:
+                carried = await trio.to_thread.run_sync(self._carrier.carry, cut)
+            except CodecError as error:
+                self._leave_out(error)
             else:
-                self._append(self._muxer.mux(cut))
+                self._append(carried, is_carried=True)
 
-    def _append(self, segment: Segment) -> None:
+    def _append(self, cut: Cut, *, is_carried: bool = False) -> None:
+        if self._has_gap:
+            cut = msgspec.structs.replace(cut, discontinuity=True)
+        try:
+            if not is_carried:  # a second time it would end the encoder of the sound that comes next
+                cut = self._carrier.carry(cut)
+            if self._takers:
+                self._pass_on(cut)
+            segment = mux(cut)
+        except CodecError as error:
+            self._leave_out(error)
+            return
+        self._has_gap = False
         clock = self.context.clock
         age = timedelta(seconds=clock.monotonic() - segment.arrived)
         self._playlist.append(segment, clock.now() - age)
-        SEGMENTS_MADE.inc()
+        SEGMENTS_MADE.inc(segment.complete)
         self._answer_waiting()
+
+    def _pass_on(self, cut: Cut) -> None:
+        missed = self._takers.pass_on((cut,))
+        if missed:
+            MEDIA_UNITS_DROPPED.inc(len(missed) * (len(cut.pictures) + len(cut.sounds)))
+            self.context.log.warning(
+                "%d captures are too slow and miss %d pictures", len(missed), len(cut.pictures)
+            )
+
+    def _leave_out(self, error: CodecError) -> None:
+        self._has_gap = True
+        self.context.log.warning("a segment is left out: %s", error)
+
+    def _end_takers(self, reason: str) -> None:
+        if self._takers:
+            self._takers.end(StreamEnded(reason, self._segmenter.rest()))
 
     # Readers
 
     def _read_playlist(self, message: ReadPlaylist) -> object:
-        self._read_at = now = self.context.clock.monotonic()
-        if self._publisher is None and message.start and self._limits.autostart:
-            asked = self._asked_at
-            if asked is None or now - asked >= self._limits.start_seconds:
-                return self._start_then_read()
+        self._read_at = self.context.clock.monotonic()
+        if message.start and self._may_start():
+            return self._start_then_read()
         return self._playlist_or_wait()
+
+    def _may_start(self) -> bool:
+        """Whether a reader may tell the device to start: not again while it may still be about to."""
+        if self._publisher is not None or not self._limits.autostart:
+            return False
+        asked = self._asked_at
+        return asked is None or self.context.clock.monotonic() - asked >= self._limits.start_seconds
+
+    def _await_playlist(self, message: AwaitPlaylist) -> object:
+        playlist, index, part = self._playlist, message.index, message.part
+        if self._publisher is None or not len(playlist):
+            return self._read_playlist(ReadPlaylist())
+        self._read_at = self.context.clock.monotonic()
+        if playlist.holds(index, part):
+            return playlist.render()
+        if playlist.is_ahead(index, part):
+            return Unmet.AHEAD
+        return self._wait(lambda: playlist.holds(index, part), playlist.render, overdue=Unmet.OVERDUE)
+
+    def _read_part(self, message: ReadPart) -> object:
+        playlist, index, part = self._playlist, message.index, message.part
+        self._read_at = self.context.clock.monotonic()
+        if self._publisher is None or not playlist.is_next(index, part):
+            return playlist.get_part(index, part)
+        return self._wait(
+            lambda: not playlist.is_next(index, part), lambda: playlist.get_part(index, part), overdue=None
+        )
+
+    def _wait(self, is_ready: Callable[[], bool], answer: Callable[[], Any], *, overdue: object) -> object:
+        patience = RELOAD_TARGETS * self._playlist.target_duration
+        if not self._watches_ahead:
+            self._watches_ahead = True
+            self.context.after(patience, _Overdue())
+        return self._ahead.add(self.context.clock.monotonic() + patience, is_ready, answer, overdue=overdue)
+
+    def _overdue(self) -> None:
+        now = self.context.clock.monotonic()
+        self._ahead.settle(now)
+        end = self._ahead.next_end()
+        self._watches_ahead = end is not None
+        if end is not None:
+            self.context.after(end - now, _Overdue())
 
     def _playlist_or_wait(self) -> object:
         starting = self._publisher is not None or self._asked_at is not None
@@ -291,7 +438,28 @@ class Stream(Actor[StreamMessage]):
             self._started()
         return self._playlist_or_wait()
 
-    async def _take_units(self, message: TakeUnits) -> None:
+    def _read_keyframe(self) -> object:
+        self._read_at = self.context.clock.monotonic()
+        return self._start_then_watch() if self._may_start() else self._keyframe_or_wait()
+
+    async def _start_then_watch(self) -> object:
+        if await self._command("videoStart"):
+            self._started()
+        return self._keyframe_or_wait()
+
+    def _keyframe_or_wait(self) -> object:
+        last = self._segmenter.last_keyframe
+        if self._asked_at is None and self._publisher is None:
+            return last
+        if self._publisher is not None and last is not None:
+            return last
+        watcher: Deferred[Keyframe | None] = Deferred()
+        self._watching.append((self.context.clock.monotonic() + self._limits.start_seconds, watcher))
+        if len(self._watching) == 1:
+            self.context.after(self._limits.start_seconds, _Tick())
+        return watcher
+
+    async def _take_cuts(self, message: TakeCuts) -> None:
         """Held as by `videoStart`, and started if nobody has."""
         self._takers.add(message.taker, self.context.clock.monotonic())
         if self._publisher is None and self._asked_at is None and await self._command("videoStart"):
@@ -302,16 +470,26 @@ class Stream(Actor[StreamMessage]):
         self._close_at = None
 
     def _answer_waiting(self) -> None:
-        if self._waiting:
+        if self._ahead:
+            self._ahead.settle(self.context.clock.monotonic())
+        if self._waiting and len(self._playlist):
             text = self._playlist.render()
             for _, reader in self._waiting:
                 reader.answer(text)
             self._waiting.clear()
 
+    def _answer_watching(self) -> None:
+        for _, watcher in self._watching:
+            watcher.answer(self._segmenter.last_keyframe)
+        self._watching.clear()
+
     # Time
 
     def _tick(self) -> object:
         now = self.context.clock.monotonic()
+        while self._watching and self._watching[0][0] <= now:
+            _, watcher = self._watching.pop(0)
+            watcher.answer(self._segmenter.last_keyframe)
         while self._waiting and self._waiting[0][0] <= now:
             _, reader = self._waiting.pop(0)
             reader.answer(self._playlist.render())
@@ -324,7 +502,7 @@ class Stream(Actor[StreamMessage]):
         if is_held and self._publisher is None and gone >= self._limits.linger_seconds:
             self.context.log.info("the device has left: no longer held")
             is_held = self._held = False
-            self._takers.end("the device has left")
+            self._end_takers("the device has left")
             self._asked_at = None
         unread = now - max(self._read_at, self._asked_at or 0.0)
         if self._asked_at is not None and not is_held and unread >= self._limits.linger_seconds:
@@ -340,7 +518,7 @@ class Stream(Actor[StreamMessage]):
     def _released(self) -> None:
         self._held = False
         self._asked_at = None
-        self._takers.end("the stream was stopped")
+        self._end_takers("the stream was stopped")
         self._close_soon()
 
     def _close_soon(self) -> None:
@@ -351,7 +529,7 @@ class Stream(Actor[StreamMessage]):
     def _close_publisher(self, reason: str) -> None:
         if self._publisher is not None:
             publisher, self._publisher = self._publisher, None
-            publisher.offer(Close(reason))
+            publisher.offer(Close(reason, self._channel))
 
     async def _command(self, kind: str) -> bool:
         device = self.context.system.ref(DEVICE, self._device_id)

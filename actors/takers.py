@@ -1,12 +1,12 @@
-"""Who takes the units of a stream or playback besides its viewers: captures."""
+"""Who takes the cuts of a stream or playback besides its viewers: captures."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import trio
 
-from motorpool.actors.publishing import StreamEnded, UnitsTaken
-from motorpool.codecs.media.units import AccessUnit
+from motorpool.actors.publishing import CutsTaken, StreamEnded
+from motorpool.codecs.media.cuts import Cut
 from motorpool.runtime import ActorStopped, MailboxFull, Ref
 
 __all__ = ["Takers"]
@@ -16,11 +16,10 @@ WAIT_SECONDS = 10.0
 
 
 class Takers:
-    """A list of takers, and what each still has to be told. One that has gone is forgotten."""
+    """A list of takers, and the end that each still has to be told. One that has gone is forgotten."""
 
     def __init__(self) -> None:
         self._joined: dict[Ref[Any], float] = {}
-        self._lossy: set[Ref[Any]] = set()
         self._untold: dict[Ref[Any], StreamEnded] = {}
 
     def __len__(self) -> int:
@@ -36,53 +35,45 @@ class Takers:
         self._untold.pop(taker, None)
         self._joined.setdefault(taker, now)
 
-    def remove(self, taker: Ref[Any]) -> None:
-        """It wants no more."""
+    def remove(self, taker: Ref[Any], ended: StreamEnded | None = None) -> None:
+        """Off the list, and told `ended` if there is anything to tell."""
         self._joined.pop(taker, None)
-        self._lossy.discard(taker)
         self._untold.pop(taker, None)
+        if ended is not None:
+            self._untold[taker] = ended
+            self.tell_ends()
 
-    def discontinuity(self) -> None:
-        """What follows goes on elsewhere: tell each with the next units."""
-        self._lossy.update(self._joined)
-
-    def pass_on(self, units: list[AccessUnit]) -> list[Ref[Any]]:
-        """Hand units to each that has room, and give those that have not: they miss them, unless `wait`."""
+    def pass_on(self, cuts: tuple[Cut, ...]) -> list[Ref[Any]]:
+        """Hand cuts to each that has room, and give those that have not: they miss them, unless `wait`."""
         full = []
+        message = CutsTaken(cuts)
         for taker in list(self._joined):
             try:
-                taker.tell_nowait(UnitsTaken(units, taker in self._lossy))
+                taker.tell_nowait(message)
             except MailboxFull:
                 full.append(taker)
             except ActorStopped:
                 self.remove(taker)
-            else:
-                self._lossy.discard(taker)
         return full
 
-    async def wait(self, full: Iterable[Ref[Any]], units: list[AccessUnit]) -> None:
-        """Wait for room where there was none."""
+    async def wait(self, full: Iterable[Ref[Any]], cuts: tuple[Cut, ...]) -> list[Ref[Any]]:
+        """Wait for room where there was none; gives those that had none for too long, who miss the cuts."""
+        missed = []
         for taker in full:
             with trio.move_on_after(WAIT_SECONDS) as patience:
                 try:
-                    await taker.tell(UnitsTaken(units, taker in self._lossy))
-                    self._lossy.discard(taker)
+                    await taker.tell(CutsTaken(cuts))
                 except ActorStopped:
                     self.remove(taker)
             if patience.cancelled_caught:
-                self.missed((taker,))
+                missed.append(taker)
+        return missed
 
-    def missed(self, full: Iterable[Ref[Any]]) -> None:
-        """Tell these with the next units that some are missing."""
-        self._lossy.update(full)
-
-    def end(self, reason: str, among: Callable[[float], bool] = lambda joined: True) -> None:
+    def end(self, ended: StreamEnded, among: Callable[[float], bool] = lambda joined: True) -> None:
         """Tell the end to those whose time of joining is `among`; they are off the list."""
         for taker, joined in list(self._joined.items()):
             if among(joined):
-                self.remove(taker)
-                self._untold[taker] = StreamEnded(reason)
-        self.tell_ends()
+                self.remove(taker, ended)
 
     def tell_ends(self) -> None:
         """Try again to tell the end to those that had no room."""
@@ -93,4 +84,4 @@ class Takers:
                 continue
             except ActorStopped:
                 pass
-            del self._untold[taker]
+            self._untold.pop(taker, None)

@@ -28,10 +28,13 @@ from motorpool.actors.position_writer import position_writer_spec
 from motorpool.actors.recorder import Tap, recorder_spec
 from motorpool.actors.retention import retention_spec
 from motorpool.actors.segment_files import segment_files_spec
+from motorpool.actors.snapshot import snapshot_spec
 from motorpool.actors.statistics import statistics_spec
 from motorpool.actors.stream import StreamLimits, stream_spec
+from motorpool.actors.uploads import UploadRoom
 from motorpool.actors.wire import Wire
 from motorpool.codecs.devices import CODECS, DeviceCodec
+from motorpool.codecs.devices.jt808 import Jt808
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import (
     Actor,
@@ -68,13 +71,18 @@ class FleetSettings:
     idle_seconds: float = 1800.0
     login_seconds: float = 30.0
     status_timeout_seconds: float = 600.0
+    alarm_attachments: bool = True
+    attachment_bytes: int = 64 << 20
     segment_seconds: float = 2.0
     window_segments: int = 6
+    part_seconds: float = 0.0
     autostart: bool = True
     start_seconds: float = 10.0
     linger_seconds: float = 60.0
     unrequested_media: bool = False
     playback_quota_bytes: int = 4 << 30
+    reserve_bytes: int = 0
+    """Of the disk, which files of devices leave free."""
     playback_linger_seconds: float = 600.0
     playback_silence_seconds: float = 12.0
     playback_return_seconds: float = 8.0
@@ -100,7 +108,10 @@ def fleet_tree(
     """
     offset = settings.port_offset
     media = MediaAddress(
-        settings.public_host or "", MEDIA_PORTS["live"] + offset, MEDIA_PORTS["playback"] + offset
+        settings.public_host or "",
+        MEDIA_PORTS["live"] + offset,
+        MEDIA_PORTS["playback"] + offset,
+        Jt808.port + offset,
     )
     hub = open_hub()
     return SupervisorSpec(
@@ -120,11 +131,14 @@ def fleet_tree(
                 media=media,
                 media_folder=settings.data / "media",
                 status_timeout_seconds=settings.status_timeout_seconds,
+                asks_files=settings.alarm_attachments,
+                reserve_bytes=settings.reserve_bytes,
             ),
+            capture_spec(),  # above what they take from, which hands them its last cuts when it is stopped
             stream_spec(database, _stream_limits(settings)),
-            segment_files_spec(settings.data, settings.playback_quota_bytes),
+            snapshot_spec(),
+            segment_files_spec(settings.data, settings.playback_quota_bytes, settings.reserve_bytes),
             playback_spec(database, _playback_limits(settings)),
-            capture_spec(),
             capture_retention_spec(
                 settings.data / "media", settings.captures_quota_bytes, settings.captures_retention_days
             ),
@@ -148,6 +162,7 @@ def _stream_limits(settings: FleetSettings) -> StreamLimits:
     return StreamLimits(
         segment_seconds=settings.segment_seconds,
         window_segments=settings.window_segments,
+        part_seconds=settings.part_seconds,
         autostart=settings.autostart,
         start_seconds=settings.start_seconds,
         linger_seconds=settings.linger_seconds,
@@ -167,9 +182,14 @@ def _playback_limits(settings: FleetSettings) -> PlaybackLimits:
 
 
 def _device_connection(
-    codec: type[DeviceCodec], database: Database, limits: ConnectionLimits, wire: Wire, tap: Tap | None
+    codec: type[DeviceCodec],
+    database: Database,
+    limits: ConnectionLimits,
+    uploads: UploadRoom | None,
+    wire: Wire,
+    tap: Tap | None,
 ) -> Actor[ConnectionMessage]:
-    return Connection(wire, codec(), database=database, limits=limits, tap=tap)
+    return Connection(wire, codec(), database=database, limits=limits, uploads=uploads, tap=tap)
 
 
 def _media_connection(
@@ -188,12 +208,14 @@ def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> 
         idle_seconds=settings.idle_seconds,
         register_unknown=settings.register_unknown,
     )
+    room = UploadRoom(settings.data / "media", settings.attachment_bytes, settings.reserve_bytes)
+    uploads = room if settings.alarm_attachments else None
     specs = [
         listener_spec(
             name,
             settings.device_host,
             codec.port + settings.port_offset,
-            partial(_device_connection, codec, database, limits),
+            partial(_device_connection, codec, database, limits, uploads),
             per_address=settings.connections_per_address,
             hub=hub,
             recorded=settings.record is not None,

@@ -6,7 +6,14 @@ from typing import Any
 import msgspec
 
 from motorpool.actors.downlink import ConnectionMessage
-from motorpool.codecs.reports import CommandResult, MediaFile, PositionReport, RecordingList
+from motorpool.codecs.reports import (
+    CommandResult,
+    FileEnded,
+    FilesOffered,
+    MediaFile,
+    PositionReport,
+    RecordingList,
+)
 from motorpool.runtime import Kind, Ref, Request
 from motorpool.storage.records import Position, QueuedCommand
 
@@ -21,6 +28,8 @@ __all__ = [
     "DeviceEdited",
     "DeviceMessage",
     "Disconnected",
+    "FileKept",
+    "FilesClaimed",
     "GetCommandTypes",
     "Heard",
     "LatestForgotten",
@@ -77,6 +86,24 @@ class MediaUploaded(msgspec.Struct, frozen=True, gc=False):
     """The device uploaded a file."""
 
     media: MediaFile
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
+
+class FilesClaimed(msgspec.Struct, Request[str], frozen=True, gc=False):
+    """A connection offers the files of an alarm: under whose name they are kept, or empty if not wanted."""
+
+    offered: FilesOffered
+
+
+class FileKept(msgspec.Struct, frozen=True, gc=False):
+    """A file of an alarm is on the disk."""
+
+    name: str
+    """Ours."""
+    file: FileEnded
+    offered: FilesOffered
+    """With which others."""
     protocol: str
     connection: Ref[ConnectionMessage]
 
@@ -154,6 +181,8 @@ DeviceMessage = (
     | Disconnected
     | CommandAnswered
     | MediaUploaded
+    | FilesClaimed
+    | FileKept
     | RecordingsListed
     | SendCommand
     | GetCommandTypes

@@ -16,6 +16,7 @@ from motorpool.api.access import tell_changed
 from motorpool.api.answers import as_json, as_text
 from motorpool.api.asgi import Application
 from motorpool.api.auth import identify
+from motorpool.api.compression import compress
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
 from motorpool.api.engine.operations import Content, Operation, Operations
@@ -31,6 +32,8 @@ __all__ = ["create_app"]
 
 _log = logging.getLogger(__name__)
 
+PREFLIGHT_SECONDS = 7200
+"""A player asks for the playlist every second; browsers remember for two hours at most that they may."""
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
@@ -73,6 +76,7 @@ def create_app(house: House) -> Application:
         if request.path.startswith("/api/"):
             response.headers.setdefault("Cache-Control", "no-store")
             _allow_origin(response, house.settings.http.cors_origin)
+            await compress(request, response)
         return response
 
     return app
@@ -179,11 +183,14 @@ def _allow_origin(response: Response, allowed: str | None) -> None:
     response.headers["Access-Control-Allow-Headers"] = "origin, content-type, accept, authorization"
     response.headers["Access-Control-Allow-Credentials"] = "true"
     response.headers["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS"
+    if request.method == "OPTIONS":
+        response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
+    # Also without one: a segment that a browser keeps must not serve a page of another origin later.
+    response.headers.add("Vary", "Origin")
     origin = request.headers.get("Origin")
     if origin is None:
         response.headers["Access-Control-Allow-Origin"] = "*"
         return
-    response.headers.add("Vary", "Origin")
     listed = [word.strip() for word in (allowed or "").split(",") if word.strip()]
     if "*" in listed or origin in listed:
         response.headers["Access-Control-Allow-Origin"] = origin

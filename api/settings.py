@@ -17,6 +17,7 @@ __all__ = [
     "AdminSettings",
     "CaptureSettings",
     "DeviceSettings",
+    "FileSettings",
     "GeocoderSettings",
     "HttpSettings",
     "LogSettings",
@@ -359,6 +360,14 @@ class VideoSettings:
         2.0, "Target length of an HLS segment; cut at the next key frame.", unit="s", least=0.5, most=20
     )
     window_segments: int = setting(6, "Segments in a live playlist.", unit="segments", least=3, most=100)
+    part_seconds: float = setting(
+        0.0,
+        "Length of the parts of segments in Low-Latency HLS, 0.2 to 1; 0: no parts, viewers are some seconds"
+        " behind.",
+        unit="s",
+        least=0,
+        most=1,
+    )
     autostart: bool = setting(True, "The first reader of an online device's playlist starts the stream.")
     start_seconds: float = setting(
         10.0, "The first reader waits at most this long for the first segment.", unit="s", least=0, most=60
@@ -367,6 +376,12 @@ class VideoSettings:
         60.0, "What a reader started is stopped so long after the last read.", unit="s", least=1
     )
     unrequested: bool = setting(False, "Accepts media that a device sends without being asked.")
+    alarm_attachments: bool = setting(
+        True, "Asks JT/T 808 terminals for the pictures, sounds and films that they keep of an alarm."
+    )
+    attachment_bytes: int = setting(
+        64 << 20, "A file of an alarm that is larger than this is refused.", unit="bytes", least=1 << 10
+    )
     playback_quota_bytes: int = setting(
         4 << 30,
         "All playbacks together keep so much on disk; the oldest go first.",
@@ -381,6 +396,15 @@ class VideoSettings:
     )
     playback_return_seconds: float = setting(
         8.0, "A playback whose connection dropped may go on within this time.", unit="s", least=0, most=300
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSettings:
+    """Files of devices: captures, playbacks, pictures."""
+
+    reserve_bytes: int = setting(
+        512 << 20, "So much of the disk is left to the database.", unit="bytes", least=0
     )
 
 
@@ -470,6 +494,7 @@ class Settings:
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
+    files: FileSettings = field(default_factory=FileSettings)
     captures: CaptureSettings = field(default_factory=CaptureSettings)
     positions: PositionSettings = field(default_factory=PositionSettings)
     log: LogSettings = field(default_factory=LogSettings)

@@ -11,8 +11,19 @@ from typing import Any
 
 import msgspec
 
+from motorpool.codecs.channel_numbers import PLAIN, ChannelNumbers
+
 Receipt = int | bytes | str
 """The codec's own note about a message to be answered."""
+
+
+ALARM_LABEL = "alarmLabel"
+"""The attribute of a position that names alarms of which the device keeps files: an opaque word for each,
+separated by commas."""
+
+
+FILES_OF_ALARM = "alarmFiles"
+"""The type of the order by which the server asks for such files: attribute `label`. No command of the API."""
 
 
 class Login(msgspec.Struct, frozen=True, gc=False):
@@ -80,7 +91,7 @@ class CommandResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class MediaFile(msgspec.Struct, frozen=True, gc=False):
-    """A file that the device uploaded: a photo, a sound, an alarm's attachment."""
+    """A file that the device uploaded in one message: a photo, a sound, a film."""
 
     kind: str
     """"image", "audio" or "video": the position attribute that names the file."""
@@ -91,6 +102,58 @@ class MediaFile(msgspec.Struct, frozen=True, gc=False):
     """Camera, from 1; 0 where unknown."""
     position: PositionReport | None = None
     """Where it was taken, if the device says so."""
+    receipt: Receipt | None = None
+
+
+class FilesOffered(msgspec.Struct, frozen=True, gc=False):
+    """The device is about to upload the files of an alarm, mostly on a connection made for that.
+
+    Such a connection says who it is by this alone; it does not take the place of the device's other one.
+    """
+
+    unique_ids: tuple[str, ...]
+    """As in `Login`."""
+    label: str
+    """Tells the alarm, hex digits: what the attribute `alarmLabel` of its position says."""
+    key: str
+    """The beginning of the label, which is the same in all messages about the alarm."""
+    is_ours: bool
+    """It repeats the number under which we ask for the files of this alarm."""
+    files: int
+    """How many."""
+    receipt: Receipt | None = None
+
+
+class FileBegun(msgspec.Struct, frozen=True, gc=False):
+    """Pieces of this file come next."""
+
+    name: str
+    """The device's own; never a path."""
+    size: int
+    """Bytes."""
+    receipt: Receipt | None = None
+
+
+class FilePiece(msgspec.Struct, frozen=True, gc=False):
+    """Some bytes of a file that was begun, within its size."""
+
+    name: str
+    offset: int
+    content: bytes
+
+
+class FileEnded(msgspec.Struct, frozen=True, gc=False):
+    """Every byte of the file has come."""
+
+    name: str
+    kind: str
+    """"image", "audio", "video" or "file": the position attribute that names it."""
+    extension: str
+    """Of the file, without the dot."""
+    size: int
+    """Bytes."""
+    channel: int = 0
+    """Camera; 0 where unknown."""
     receipt: Receipt | None = None
 
 
@@ -154,6 +217,10 @@ Report = (
     | PositionReport
     | CommandResult
     | MediaFile
+    | FilesOffered
+    | FileBegun
+    | FilePiece
+    | FileEnded
     | RecordingList
     | Information
     | Goodbye
@@ -169,6 +236,8 @@ class MediaAddress(msgspec.Struct, frozen=True, gc=False):
     """Numeric IPv4 where possible: many terminals resolve no names."""
     live_port: int
     playback_port: int
+    upload_port: int = 0
+    """Of files that belong to alarms: the protocol's own port."""
 
 
 class Order(msgspec.Struct, frozen=True, gc=False):
@@ -180,6 +249,8 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     unique_id: str = ""
     media: MediaAddress | None = None
     """Needed by the commands that make the device open a media connection."""
+    channels: ChannelNumbers = PLAIN
+    """What the device calls our channels."""
 
 
 class Outgoing(msgspec.Struct, frozen=True, gc=False):

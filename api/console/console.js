@@ -6,6 +6,7 @@ const STREAM_RETRY_MS = 3000;
 const SHOWN_AT_ONCE = 300;
 const DEFAULT_CHANNELS = 2;
 const SEGMENTS_AHEAD = 2;
+const CATCH_UP_RATE = 1.1;
 const WITHOUT_CAMERAS = new Set(["osmand"]);
 
 const byId = (id) => document.getElementById(id);
@@ -367,12 +368,19 @@ function play(screen, url) {
   if (screen.closed) return;
   if (window.Hls && window.Hls.isSupported()) {
     const hls = new window.Hls({
-      liveSyncDurationCount: 2, liveMaxLatencyDurationCount: 6, backBufferLength: 20,
+      lowLatencyMode: true, liveSyncDurationCount: 2, liveMaxLatencyDurationCount: 6, backBufferLength: 20,
       manifestLoadPolicy: { default: {
         maxTimeToFirstByteMs: 20000, maxLoadTimeMs: 25000, timeoutRetry: null, errorRetry: null,
       } },
     });
     screen.hls = hls;
+    // Where the playlist lists parts, it says itself how far from its end to play.
+    hls.on(window.Hls.Events.MANIFEST_PARSED, (_, { levels }) => {
+      const nearest = levels[0]?.details?.partHoldBack;
+      if (!nearest) return;
+      hls.targetLatency = nearest;
+      hls.config.maxLiveSyncPlaybackRate = CATCH_UP_RATE;
+    });
     // A stream that has just begun has one segment: begun at once, the picture would stop after it.
     let segments = 0;
     hls.on(window.Hls.Events.FRAG_BUFFERED, () => {

@@ -71,12 +71,13 @@ class NewCapture(msgspec.Struct, rename="camel"):
     """How long a live capture lasts; without it until it is deleted or the stream ends."""
 
 
-@OPERATIONS.operation("GET", "/captures", query=CapturesQuery, answer=list[Capture])
+@OPERATIONS.operation("GET", "/captures", query=CapturesQuery, answer=list[Capture], refusals=(400, 404))
 async def list_captures(call: Call) -> Response:
     """The captures of a device since the last start of the server, newest first."""
     device_id = call.query(CapturesQuery).device_id
     await require_device(call, device_id)
-    return as_json(await _shown(call, await call.house.system.ref(CAPTURES).ask(ListCaptures(device_id))))
+    records = await call.house.system.ref(CAPTURES).ask(ListCaptures(device_id))
+    return as_json(await _shown(call, records))
 
 
 @OPERATIONS.operation("POST", "/captures", query=NewCapture, answer=Capture, refusals=(400, 404))
@@ -99,7 +100,11 @@ async def create_capture(call: Call) -> Response:
             house.system,
             house.database,
             house.settings.data / "media",
-            CaptureLimits(start_seconds=chosen.start_seconds, idle_seconds=chosen.idle_seconds),
+            CaptureLimits(
+                start_seconds=chosen.start_seconds,
+                idle_seconds=chosen.idle_seconds,
+                reserve_bytes=house.settings.files.reserve_bytes,
+            ),
             OpenCapture(device.id, wanted.channel, wanted.live),
             unique_id=device.unique_id,
             seconds=None if wanted.minutes is None else wanted.minutes * 60,

@@ -1,16 +1,22 @@
 """Live video and playback: the playlists and their segments (decisions 24)."""
 
+from email.utils import format_datetime
+from typing import Annotated
+
+import msgspec
 import trio
 from quart import Response
 
 from motorpool.actors.playback import PLAYBACK, FindSegment, ReadPlayback
 from motorpool.actors.segment_files import segment_path
-from motorpool.actors.stream import STREAM, ReadPlaylist, ReadSegment
+from motorpool.actors.snapshot import read_snapshot
+from motorpool.actors.stream import STREAM, AwaitPlaylist, ReadPart, ReadPlaylist, ReadSegment, Unmet
 from motorpool.api.access import require_device
 from motorpool.api.answers import as_bytes
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import NoSuch
+from motorpool.api.errors import BadRequest, NoSuch, Unavailable
+from motorpool.codecs.errors import CodecError
 
 __all__ = ["OPERATIONS"]
 
@@ -19,23 +25,71 @@ OPERATIONS = Operations("stream")
 CHANNELS = range(1, 32)
 PLAYLIST = "application/vnd.apple.mpegurl"
 SEGMENT = "video/mp2t"
+JPEG = "image/jpeg"
 SEGMENT_SECONDS = 86_400
 """Segments never change and their numbers never come back, so a browser may keep them."""
+PATIENCE_SECONDS = 75.0
+"""Above three target durations of the longest segments, and the longest start; the stream ends a wait."""
 FRESH = {"Cache-Control": "no-cache, no-store"}
 FOR_EVER = {"Cache-Control": f"private, max-age={SEGMENT_SECONDS}, immutable"}
+
+
+class Directives(msgspec.Struct, frozen=True):
+    """What a player of Low-Latency HLS asks of a playlist (rfc8216bis, 6.2.5)."""
+
+    msn: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = msgspec.field(name="_HLS_msn", default=None)
+    part: Annotated[int, msgspec.Meta(ge=0, le=10_000)] | None = msgspec.field(name="_HLS_part", default=None)
 
 
 @OPERATIONS.operation(
     "GET",
     "/stream/{deviceId}/{channel}/live.m3u8",
+    query=Directives,
     answers={200: Content(media_type=PLAYLIST, text="The live playlist; empty where nothing streams")},
 )
 async def get_live_playlist(call: Call) -> Response:
-    """The live HLS playlist of a camera; its first reader may start the camera."""
+    """The live HLS playlist of a camera; its first reader may start the camera.
+
+    With parts switched on (`video.part_seconds`) it is Low-Latency HLS, and `_HLS_msn` with `_HLS_part` waits
+    until the playlist holds that: at most three target durations, then 503. What is too far ahead is 400.
+    """
     stream = await _stream_key(call)
-    patience = call.house.settings.video.start_seconds + 5
-    playlist = await call.house.system.ref(STREAM, stream).ask(ReadPlaylist(), seconds=patience)
-    return as_bytes(playlist.encode(), PLAYLIST, FRESH)
+    video = call.house.settings.video
+    wanted = call.query(Directives)
+    if wanted.part is not None and wanted.msn is None:
+        raise BadRequest("_HLS_part: of which segment? _HLS_msn is missing")
+    found: str | Unmet
+    if video.part_seconds and wanted.msn is not None:
+        question = AwaitPlaylist(wanted.msn, wanted.part)
+        found = await call.house.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
+    else:
+        patience = video.start_seconds + 5
+        found = await call.house.system.ref(STREAM, stream).ask(ReadPlaylist(), seconds=patience)
+    match found:
+        case Unmet.AHEAD:
+            raise BadRequest("_HLS_msn, _HLS_part: too far ahead")
+        case Unmet.OVERDUE:
+            raise Unavailable("the camera sends nothing now")
+        case _:
+            return as_bytes(found.encode(), PLAYLIST, FRESH)
+
+
+@OPERATIONS.operation(
+    "GET",
+    "/stream/{deviceId}/{channel}/{index}.{part}.ts",
+    answers={200: Content(media_type=SEGMENT, text="MPEG-TS")},
+)
+async def get_live_part(call: Call) -> Response:
+    """A part of a segment of the live stream (Low-Latency HLS); the next one is awaited.
+
+    404 once it has left the window, and where there are no parts.
+    """
+    stream = await _stream_key(call)
+    question = ReadPart(call.path["index"], call.path["part"])
+    content = await call.house.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
+    if content is None:
+        raise NoSuch("the part is not there")
+    return as_bytes(content, SEGMENT, FOR_EVER)
 
 
 @OPERATIONS.operation(
@@ -50,6 +104,35 @@ async def get_live_segment(call: Call) -> Response:
     if content is None:
         raise NoSuch("the segment is no longer there")
     return as_bytes(content, SEGMENT, FOR_EVER)
+
+
+@OPERATIONS.operation(
+    "GET",
+    "/stream/{deviceId}/{channel}/snapshot.jpg",
+    answers={
+        200: Content(
+            media_type=JPEG,
+            text="The picture",
+            headers={"Last-Modified": "When the picture arrived at the server"},
+        )
+    },
+)
+async def get_snapshot(call: Call) -> Response:
+    """The latest picture of a camera; its first reader may start the camera.
+
+    The last key frame of the live stream, in its own size. 404 where nothing streams and nothing could be
+    started in time; 503 where the key frame does not decode, which the next one may.
+    """
+    stream = await _stream_key(call)
+    patience = call.house.settings.video.start_seconds + 5
+    try:
+        picture = await read_snapshot(call.house.system, stream, patience)
+    except CodecError as error:
+        raise Unavailable("the last key frame of this camera does not decode") from error
+    if picture is None:
+        raise NoSuch("there is no picture: this camera does not stream")
+    taken_at = format_datetime(picture.taken_at, usegmt=True)
+    return as_bytes(picture.jpeg, JPEG, {"Cache-Control": "no-cache", "Last-Modified": taken_at})
 
 
 @OPERATIONS.operation(

@@ -9,12 +9,12 @@ from datetime import UTC, tzinfo
 
 from motorpool.codecs.devices.base import DeviceCodec
 from motorpool.codecs.devices.jt808_answers import BAD, IDENTITY_SHIFT, UNSUPPORTED, Answers, note
+from motorpool.codecs.devices.jt808_attachments import UPLOAD_MESSAGES
 from motorpool.codecs.devices.jt808_commands import COMMANDS, custom_bytes, encode_order
 from motorpool.codecs.devices.jt808_frames import (
     MAX_BODY_BYTES,
     SHOWN_BYTES,
     Frame,
-    Framer,
     Identity,
     open_frame,
     seal,
@@ -22,6 +22,7 @@ from motorpool.codecs.devices.jt808_frames import (
 from motorpool.codecs.devices.jt808_location import decode_location
 from motorpool.codecs.devices.jt808_orders import SentOrders
 from motorpool.codecs.devices.jt808_packets import Assembly
+from motorpool.codecs.devices.jt808_pieces import Piece, PieceFramer
 from motorpool.codecs.devices.jt808_times import BEIJING, TerminalClock, to_bcd
 from motorpool.codecs.devices.jt808_uplink import (
     AUTHENTICATE,
@@ -31,9 +32,20 @@ from motorpool.codecs.devices.jt808_uplink import (
     Message,
     read_message,
 )
+from motorpool.codecs.devices.jt808_uploads import Uploads
 from motorpool.codecs.devices.jt808_video import VideoContext
 from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
-from motorpool.codecs.reports import Heartbeat, Login, Order, Outgoing, Receipt, Rejected, Reply, Report
+from motorpool.codecs.reports import (
+    FILES_OF_ALARM,
+    Heartbeat,
+    Login,
+    Order,
+    Outgoing,
+    Receipt,
+    Rejected,
+    Reply,
+    Report,
+)
 
 TIME_ANSWER = 0x8004
 
@@ -47,13 +59,16 @@ class Jt808(DeviceCodec):
     numeric_identity = True
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
-        self._framer = Framer()
+        self._framer = PieceFramer()
         self._assembly = Assembly()
         self._answers = Answers()
+        self._uploads = Uploads(self._answers)
         self._orders = SentOrders()
         self._clock = TerminalClock(zone)
         self._phone = b""
         self._identity: Identity | None = None
+        self._introduced = ""
+        """The number that the connection last said to speak for."""
         self._identity_bits = 0
         self._location_receipts = 0
 
@@ -61,8 +76,8 @@ class Jt808(DeviceCodec):
         """All messages that these bytes complete. Nothing a peer sends ends the stream."""
         reports: list[Report] = []
         for content in self._framer.receive(data):
-            if isinstance(content, Rejected):
-                reports.append(content)
+            if not isinstance(content, bytes):
+                reports.append(self._uploads.take(content) if isinstance(content, Piece) else content)
                 continue
             try:
                 frame = open_frame(content)
@@ -117,7 +132,10 @@ class Jt808(DeviceCodec):
         if len(body) > MAX_BODY_BYTES:
             raise UnsupportedCommand(f"a body of {len(body)} bytes does not fit one message")
         serial = self._answers.next_serial()
-        return Outgoing(seal(identity, message_id, serial, body), self._orders.add(message_id, serial))
+        # What the server orders by itself has no result that anybody waits for.
+        is_own = order.type == FILES_OF_ALARM
+        reference = None if is_own else self._orders.add(message_id, serial)
+        return Outgoing(seal(identity, message_id, serial, body), reference)
 
     def tick(self, now: float) -> bytes:
         """Asks for missing packets after 5 s of silence; half messages go after 60 s of it."""
@@ -129,18 +147,25 @@ class Jt808(DeviceCodec):
 
     @property
     def buffered(self) -> int:
-        """At most 4 KiB of an unfinished frame and 1 MiB of half messages."""
+        """At most 4 KiB of an unfinished frame, 64 KiB of a file and 1 MiB of half messages."""
         return self._framer.buffered + self._assembly.buffered
 
     def _meet(self, frame: Frame, reports: list[Report]) -> None:
-        """A number not heard before, or the same in the other form, which is nobody new."""
-        known = self._identity
+        """A number not heard before, or the same in the other form, which is nobody new.
+
+        Files of alarms come on a connection of their own, which must not take the place of the terminal's
+        first one: it is introduced by the next other message, if there ever is one.
+        """
         identity = Identity(frame.phone, frame.modern)
         self._identity = identity
-        self._phone = frame.phone
         self._identity_bits = identity.key << IDENTITY_SHIFT
         self._location_receipts = note(self._identity_bits, LOCATION, 0)
-        is_new = known is None or known.number != identity.number
+        if frame.message_id in UPLOAD_MESSAGES:
+            self._phone = b""
+            return
+        self._phone = frame.phone
+        is_new = self._introduced != identity.number
+        self._introduced = identity.number
         if is_new and (frame.message_id not in (REGISTER, AUTHENTICATE) or frame.total):
             reports.append(Login(identity.unique_ids))
 
@@ -167,7 +192,8 @@ class Jt808(DeviceCodec):
             self._clock,
             self._orders,
         )
-        found = read_message(message)
+        uploads = frame.message_id in UPLOAD_MESSAGES
+        found = self._uploads.read(message) if uploads else read_message(message)
         if found is not None:
             reports.extend(found)
         elif frame.message_id == TIME_REQUEST and self.utc_now is not None:

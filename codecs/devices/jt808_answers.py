@@ -1,11 +1,13 @@
 """What the platform answers, and the receipts that stand for it until it may go out (jt808-jt1078 1.3).
 
 A receipt is an integer: from the low end serial and id of the message to be answered, a media id, the kind of
-answer, and the identity's key, so that one connection may speak for several terminals.
+answer, and the identity's key, so that one connection may speak for several terminals. That of a file of an
+alarm is bytes: the identity's key and the answer's body.
 """
 
 from struct import Struct, pack
 
+from motorpool.codecs.devices.jt808_attachments import FILE_ANSWER
 from motorpool.codecs.devices.jt808_frames import Identity, seal, wrap
 from motorpool.codecs.reports import Receipt
 
@@ -25,6 +27,7 @@ _GENERAL_2013 = Struct(">HH6sHHHB")
 _GENERAL_2019 = Struct(">HHB10sHHHB")
 
 IDENTITY_SHIFT = 72
+_KEY_BYTES = 11
 _KIND_SHIFT = 64
 _MEDIA_SHIFT = 32
 
@@ -32,6 +35,11 @@ _MEDIA_SHIFT = 32
 def note(identity_bits: int, message_id: int, serial: int, kind: int = GENERAL, media_id: int = 0) -> int:
     """The receipt of a message; `identity_bits` is the identity's key shifted by `IDENTITY_SHIFT`."""
     return identity_bits | kind << _KIND_SHIFT | media_id << _MEDIA_SHIFT | message_id << 16 | serial
+
+
+def file_note(identity: Identity, answer: bytes) -> bytes:
+    """The receipt of an alarm's file, which `answer` (the body of 0x9212) tells to be whole."""
+    return identity.key.to_bytes(_KEY_BYTES, "big") + answer
 
 
 class Answers:
@@ -52,6 +60,9 @@ class Answers:
 
     def accept(self, receipt: Receipt) -> bytes:
         """What the message behind the receipt is answered when all went well."""
+        if isinstance(receipt, bytes):
+            identity = Identity.from_key(int.from_bytes(receipt[:_KEY_BYTES], "big"))
+            return seal(identity, FILE_ANSWER, self.next_serial(), receipt[_KEY_BYTES:])
         assert isinstance(receipt, int)
         kind = receipt >> _KIND_SHIFT & 0xFF
         if kind == GENERAL:
@@ -66,7 +77,9 @@ class Answers:
         return packet + seal(self._identity_of(receipt), MEDIA_ANSWER, self.next_serial(), media_id)
 
     def refuse(self, receipt: Receipt, result: int = FAILED) -> bytes:
-        """The answer to a message that is not taken."""
+        """The answer to a message that is not taken; none to a file's end: the terminal tells it again."""
+        if isinstance(receipt, bytes):
+            return b""
         assert isinstance(receipt, int)
         if receipt >> _KIND_SHIFT & 0xFF == REGISTRATION:
             body = pack(">HB", receipt & 0xFFFF, NO_SUCH_TERMINAL)

@@ -9,9 +9,10 @@ from struct import pack
 
 from motorpool.codecs.devices import jt808_parameters as parameters
 from motorpool.codecs.devices import jt808_video as video
+from motorpool.codecs.devices.jt808_attachments import FILES_REQUEST, files_request
 from motorpool.codecs.devices.jt808_video import VideoContext, integer
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import Order
+from motorpool.codecs.reports import FILES_OF_ALARM, Order
 
 SET_PARAMETERS = 0x8103
 QUERY_PARAMETERS = 0x8104
@@ -39,6 +40,8 @@ def encode_order(order: Order, context: VideoContext, *, modern: bool) -> Messag
         return write(order)
     if order.type == "message":
         return TEXT, _text(order, modern=modern)
+    if order.type == FILES_OF_ALARM:
+        return FILES_REQUEST, files_request(order)
     film = _VIDEO.get(order.type)
     if film is None:
         raise UnsupportedCommand(f"jt808 has no message for {order.type}")
@@ -122,7 +125,7 @@ def _photo(order: Order) -> Message:
     attributes = order.attributes
     return SHOOT, pack(
         ">BHHBBBBBBB",
-        video.channel(attributes),
+        video.channel(order),
         integer(attributes, "count", 1, 1, 0xFFFE),
         integer(attributes, "interval", 0, 0, 0xFFFF),
         0,  # upload now

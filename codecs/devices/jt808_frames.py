@@ -207,6 +207,18 @@ class Framer:
         """Bytes of the unfinished frame, at most `MAX_UNFINISHED_BYTES`."""
         return len(self._carry)
 
+    @property
+    def is_between(self) -> bool:
+        """At a place where a frame may begin: behind a delimiter, or before the first byte."""
+        return not self._carry and not self._overflowed
+
+    def give_back(self, mark: bytes) -> bytes:
+        """Take back the unfinished frame if it may become `mark`, which is none; else nothing."""
+        given = self._carry if not self._overflowed and mark.startswith(self._carry) else b""
+        if given:
+            self._carry = b""
+        return given
+
     def receive(self, data: bytes) -> list[bytes | Rejected]:
         """The contents of all frames that end in these bytes: unescaped, their check byte right."""
         pieces = data.split(b"~")

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from motorpool.codecs.devices.jt808_labels import AlarmLabel
+from motorpool.codecs.reports import ALARM_LABEL
+
 _SHOWN_BYTES = 32
 """Of an item that nobody knows; longer ones are skipped."""
 
@@ -35,6 +38,11 @@ _VIDEO_ALARMS = ("fault", "tampering", "fault", "fault", "general", "general")
 _ADAS_ALARMS = {2: "laneChange", 5: "laneChange", 6: "overspeed"}
 _ADAS_EVENTS = frozenset((16, 17))
 """A sign read, a snapshot taken: nothing to be alarmed about."""
+_ALARM_ENDS = 2
+_TYRE_LABEL_AT = 24
+_TYRE_BYTES = 9
+"""Of each tyre in item 0x66, behind the label and their count."""
+_DRIVING_ALARMS = {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering"}
 _DRIVER_ALARMS = {1: "fatigueDriving"}
 _DRIVER_EVENTS = frozenset((16, 17))
 
@@ -102,14 +110,54 @@ def _fatigue(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
 
 def _assistance(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
     attributes["adasAlarm"], attributes["adasLevel"] = value[5], value[6]
-    if value[4] != 2 and value[5] not in _ADAS_EVENTS:  # 2: the end of an alarm
+    if value[4] != _ALARM_ENDS and value[5] not in _ADAS_EVENTS:
         alarms.append(_ADAS_ALARMS.get(value[5], "general"))
+    _files(AlarmLabel.of(value[31:]), attributes)
 
 
 def _driver_state(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
     attributes["dmsAlarm"], attributes["dmsLevel"] = value[5], value[6]
-    if value[4] != 2 and value[5] not in _DRIVER_EVENTS:
+    if value[4] != _ALARM_ENDS and value[5] not in _DRIVER_EVENTS:
         alarms.append(_DRIVER_ALARMS.get(value[5], "general"))
+    _files(AlarmLabel.of(value[31:]), attributes)
+
+
+def _blind_spot(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    label = AlarmLabel.of(value[25:])
+    if label is None:
+        return  # another maker's own item of this length
+    attributes["bsdAlarm"] = value[5]
+    if value[4] != _ALARM_ENDS:
+        alarms.append("general")
+    _files(label, attributes)
+
+
+def _harsh_driving(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    label = AlarmLabel.of(value[31:])
+    if label is None:
+        return
+    attributes["drivingAlarm"] = value[5]
+    if value[4] != _ALARM_ENDS:
+        alarms.append(_DRIVING_ALARMS.get(value[5], "general"))
+    _files(label, attributes)
+
+
+def _tyre_alarm(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    size = 16 if (len(value) - _TYRE_LABEL_AT - 17) % _TYRE_BYTES == 0 else 40
+    label = AlarmLabel.of(value[_TYRE_LABEL_AT : _TYRE_LABEL_AT + size])
+    if label is None:
+        return
+    if value[4] != _ALARM_ENDS:
+        alarms.append("general")
+    _files(label, attributes)
+
+
+def _files(label: AlarmLabel | None, attributes: Attributes) -> None:
+    """Name an alarm for which the terminal keeps files; a location may tell of several."""
+    if label is not None and label.files:
+        earlier = attributes.get(ALARM_LABEL)
+        told = label.content.hex()
+        attributes[ALARM_LABEL] = f"{earlier},{told}" if earlier else told
 
 
 WORDS: dict[int, Callable[[int, Attributes, Alarms], None]] = {
@@ -133,8 +181,17 @@ BLOCKS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
     0x64_47: _assistance,
     0x65_2F: _driver_state,
     0x65_47: _driver_state,
+    0x67_29: _blind_spot,
+    0x67_41: _blind_spot,
+    0x70_2F: _harsh_driving,
+    0x70_47: _harsh_driving,
 }
 """Longer items; keyed as `NUMBERS`."""
+BLOCKS |= {
+    0x66_00 | _TYRE_LABEL_AT + label + 1 + tyres * _TYRE_BYTES: _tyre_alarm
+    for label in (16, 40)
+    for tyres in range(1, 21)
+}
 
 
 def _unknown(item: int) -> Reader:

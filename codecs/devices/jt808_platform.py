@@ -6,6 +6,7 @@ import msgspec
 
 from motorpool.codecs.devices.jt808_frames import Frame
 from motorpool.codecs.devices.jt808_items import Attributes
+from motorpool.codecs.devices.jt808_labels import NUMBER_BYTES
 from motorpool.codecs.devices.jt808_parameters import read_parameters
 from motorpool.codecs.devices.jt808_times import TerminalClock
 from motorpool.codecs.reader import ByteReader
@@ -153,6 +154,26 @@ class PlaybackControlled(PlatformMessage, frozen=True, gc=False):
     time: datetime | None
 
 
+class FilesAsked(PlatformMessage, frozen=True, gc=False):
+    """0x9208: connect and upload the files of an alarm."""
+
+    host: str
+    tcp_port: int
+    udp_port: int
+    label: bytes
+    number: str
+    """The platform's own of the alarm."""
+
+
+class FileAnswered(PlatformMessage, frozen=True, gc=False):
+    """0x9212: a file has come."""
+
+    name: bytes
+    kind: int
+    missing: tuple[tuple[int, int], ...]
+    """Offset and length of what is to be sent again; none: it is whole."""
+
+
 def read_platform_message(frame: Frame, clock: TerminalClock) -> PlatformMessage:
     """One message from the platform.
 
@@ -198,6 +219,15 @@ def read_platform_message(frame: Frame, clock: TerminalClock) -> PlatformMessage
             return LiveAsked(*head, host, word(), word(), byte(), byte(), byte())
         case 0x9102:
             return LiveControlled(*head, byte(), byte(), byte(), byte())
+        case 0x9208:
+            host = fields.take(byte()).decode("gbk", "replace")
+            tcp_port, udp_port = word(), word()
+            label = fields.take(fields.remaining - NUMBER_BYTES - 16)
+            return FilesAsked(*head, host, tcp_port, udp_port, label, fields.take(NUMBER_BYTES).decode())
+        case 0x9212:
+            name, kind = fields.take(byte()), byte()
+            byte()  # whole or not, which the ranges tell as well
+            return FileAnswered(*head, name, kind, tuple((double(), double()) for _ in range(byte())))
         case 0x9205:
             channel, start, end = byte(), clock.read(fields.take(6)), clock.read(fields.take(6))
             return RecordingsAsked(*head, channel, start, end, fields.uint64(), byte(), byte(), byte())

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from motorpool.codecs.channel_numbers import MAX_CHANNEL
 from motorpool.codecs.devices.jt808_times import NO_TIME, TerminalClock
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import MediaAddress, Order
@@ -17,7 +18,6 @@ PLAYBACK_REQUEST = 0x9201
 PLAYBACK_CONTROL = 0x9202
 LIST_QUERY = 0x9205
 
-MAX_CHANNEL = 31
 QUERY_SPAN = timedelta(hours=24)
 """Asked for where the order names no start: many terminals answer no longer span."""
 
@@ -58,10 +58,12 @@ def integer(attributes: Mapping[str, Any], name: str, default: int, low: int, hi
     return value
 
 
-def channel(attributes: Mapping[str, Any], default: int = 1, low: int = 1) -> int:
-    """The logical channel: `channel`, else `index`."""
+def channel(order: Order, default: int = 1, low: int = 1) -> int:
+    """The logical channel, as the device calls it: `channel`, else `index`; 0, all of them, stays 0."""
+    attributes = order.attributes
     name = "channel" if "channel" in attributes or "index" not in attributes else "index"
-    return integer(attributes, name, default, low, MAX_CHANNEL)
+    ours = integer(attributes, name, default, low, MAX_CHANNEL)
+    return order.channels.number_of(ours) if ours else 0
 
 
 def live_request(order: Order, _: VideoContext) -> bytes:
@@ -70,7 +72,7 @@ def live_request(order: Order, _: VideoContext) -> bytes:
     address = _media(order)
     return _address(address.host, address.live_port) + pack(
         "BBB",
-        channel(attributes),
+        channel(order),
         integer(attributes, "dataType", 0, 0, 5),
         integer(attributes, "streamType", 0, 0, 1),
     )
@@ -81,7 +83,7 @@ def live_stop(order: Order, _: VideoContext) -> bytes:
     attributes = order.attributes
     return pack(
         "BBBB",
-        channel(attributes),
+        channel(order),
         0,
         integer(attributes, "closeType", 0, 0, 2),
         integer(attributes, "streamType", 0, 0, 1),
@@ -99,7 +101,7 @@ def list_query(order: Order, context: VideoContext) -> bytes:
         start = end - QUERY_SPAN
     alarm = integer(attributes, "alarmFlag", 0, 0, (1 << 64) - 1)
     return (
-        bytes((channel(attributes, 0, 0),))
+        bytes((channel(order, 0, 0),))
         + _span(start, end, context.clock)
         + pack(
             ">QBBB",
@@ -123,7 +125,7 @@ def playback_request(order: Order, context: VideoContext) -> bytes:
         _address(address.host, address.playback_port)
         + pack(
             "BBBBBB",
-            channel(attributes),
+            channel(order),
             integer(attributes, "dataType", 0, 0, 3),
             integer(attributes, "streamType", 0, 0, 2),
             integer(attributes, "memoryType", 0, 0, 2),
@@ -147,7 +149,7 @@ def playback_control(order: Order, context: VideoContext) -> bytes:
     time = _time(attributes, "time", "time")
     if control == 5 and time is None:
         raise UnsupportedCommand("time is required to seek")
-    return pack("BBB", channel(attributes), control, _speed(attributes) if control in (3, 4) else 0) + (
+    return pack("BBB", channel(order), control, _speed(attributes) if control in (3, 4) else 0) + (
         _stamp(time, context.clock) if control == 5 else NO_TIME
     )
 

@@ -96,16 +96,16 @@ class CaptureFile:
 
     def write(self, cut: Cut) -> None:
         """Append the cut; nothing where it holds nothing whole (the first sound of an encoder)."""
-        sounds = self._carrier.carry(cut)
-        if not cut.pictures and not sounds:
+        cut = self._carrier.carry(cut)
+        if not cut.pictures and not cut.sounds:
             return
         if self._base is None:
             # An encoder's first frame lies before its first sample.
-            self._base = min([cut.start, *(sound.pts for sound in sounds[:1])])
+            self._base = min([cut.start, *(sound.pts for sound in cut.sounds[:1])])
         known = len(self._tracks)
         samples: dict[int, _Samples] = {}
         self._place_pictures(cut, samples)
-        self._place_sounds(sounds, samples)
+        self._place_sounds(cut.sounds, samples)
         if not samples:
             return
         head = self._head() if len(self._tracks) > known else b""

@@ -36,7 +36,7 @@ class Keyframe(msgspec.Struct, frozen=True, gc=False):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """All that one segment is muxed from."""
+    """All that one segment is muxed from, or one part of it."""
 
     start: int
     end: int
@@ -53,6 +53,15 @@ class Cut(msgspec.Struct, frozen=True):
     """When its first unit arrived, on the clock that `Segmenter.push` was told."""
     last: bool = False
     """The stream ends or breaks off behind it: nothing is held back for the next one."""
+    has_sound: bool = False
+    """Sound belongs to it even if there is none here: an encoder holds all of it back for the next one."""
+    complete: bool = True
+    """Its segment ends with it; False for a part after which another of the same segment comes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its pictures and sounds."""
+        return sum([len(unit.payload) for unit in self.pictures + self.sounds])
 
     @property
     def needs_transcoding(self) -> bool:

@@ -1,7 +1,7 @@
 """JT/T 1078 media packets in, access units out (`jt808-jt1078.md` 6 and 7), over TCP or UDP."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.jt1078_head import (
@@ -19,6 +19,7 @@ from motorpool.codecs.media.jt1078_head import (
     sniff_video,
     split_hisilicon,
 )
+from motorpool.codecs.media.jt1078_join import KNOWN_BYTES, Join
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import Rejected
 
@@ -29,8 +30,6 @@ MAX_OPEN_BYTES = 4 << 20
 MAX_JUNK_BYTES = 256 << 10
 """A peer that sends this much without one packet sends no media."""
 
-_STEADY_UNITS = 8
-"""Units without a hole in their sequence after which a hole means a lost packet."""
 _FURTHEST_GAP = 1000
 """A larger step in the sequence is a restart of the count, not loss."""
 
@@ -43,31 +42,12 @@ class Jt1078Statistics:
     units: int = 0
     lost: int = 0
     """Packets missing by sequence; only as good as the device's count."""
+    stale: int = 0
+    """Packets that came again or late, and were left out."""
     rejected: int = 0
     """Runs of bytes that were no packet."""
     dropped_units: int = 0
     """Units given up: unfinished, begun in the middle, too large, or with a hole."""
-
-
-@dataclass(slots=True)
-class _Join:
-    """The unit under way of one channel's pictures or sound; named fields are its first packet's."""
-
-    channel: int
-    is_audio: bool
-    parts: list[bytes] = field(default_factory=list)
-    size: int = 0
-    broken: bool = False
-    holed: bool = False
-    """The sequence jumped since the unit began."""
-    steady_units: int = 0
-    sequence: int = -1
-    """The number that the next packet should have."""
-    data_type: int = 0
-    payload_type: int = -1
-    timestamp: int = 0
-    interval: int = 0
-    coding: Coding = Coding.OTHER
 
 
 class Jt1078:
@@ -81,7 +61,7 @@ class Jt1078:
         self._sim_bytes = b""
         self._rest: bytes | bytearray = b""
         self._needed = 0
-        self._joins: dict[int, _Join] = {}
+        self._joins: dict[int, Join] = {}
         self._sequence = -1
         self._junk = 0
         self._open_bytes = 0
@@ -160,8 +140,11 @@ class Jt1078:
             key = channel << 1 | (data_type == AUDIO)
             join = joins.get(key)
             if join is None:
-                join = joins[key] = _Join(channel, data_type == AUDIO, sequence=sequence)
+                join = joins[key] = Join(channel, data_type == AUDIO, sequence=sequence)
             if sequence != join.sequence and sequence != self._sequence:  # noqa: PLR1714 - a tuple costs here
+                if join.is_stale(sequence, kind, timestamp, data[stop - KNOWN_BYTES : stop]):
+                    statistics.stale += 1
+                    continue
                 self._hole(join, sequence)
             join.sequence = self._sequence = (sequence + 1) & 0xFFFF
 
@@ -186,8 +169,11 @@ class Jt1078:
             if marked_type & 127 != join.payload_type:
                 join.payload_type = marked_type & 127
                 join.coding = Coding.OTHER
-            join.holed = False
+            join.holed = join.broken = False  # what was missing was missing before it
+            if not 0 < data_type < AUDIO:
+                join.recent.append((sequence, timestamp, data[stop - KNOWN_BYTES : stop]))
             if cut == WHOLE:
+                join.trust()
                 self._emit(join, data[body:stop], found)
             else:
                 join.parts.append(data[body:stop])
@@ -235,38 +221,34 @@ class Jt1078:
             raise CodecError(f"{self._junk} bytes without a media packet")
         return following
 
-    def _hole(self, join: _Join, sequence: int) -> None:
+    def _hole(self, join: Join, sequence: int) -> None:
         """Note a step in the sequence: neither the unit's own count nor the connection's went on by one."""
         gap = min((sequence - expected) & 0xFFFF for expected in (join.sequence, self._sequence))
         if 0 < gap < _FURTHEST_GAP:
             self.statistics.lost += gap
-        # A device that never counts must not lose its pictures: only one that did count is believed.
-        if join.steady_units >= _STEADY_UNITS:
-            join.broken = True
-        join.holed = True
-        join.steady_units = 0
+        join.doubt()
 
-    def _abandon(self, join: _Join) -> None:
+    def _abandon(self, join: Join) -> None:
         self.statistics.dropped_units += 1
         self._clear(join)
 
-    def _clear(self, join: _Join) -> None:
+    def _clear(self, join: Join) -> None:
         self._open_bytes -= join.size
         join.parts.clear()
         join.size = 0
         join.broken = False
 
-    def _close(self, join: _Join, found: list[AccessUnit | Rejected]) -> None:
+    def _close(self, join: Join, found: list[AccessUnit | Rejected]) -> None:
         if join.broken:
             self._abandon(join)
             return
         if not join.holed:
-            join.steady_units += 1
+            join.trust()
         payload = b"".join(join.parts)
         self._clear(join)
         self._emit(join, payload, found)
 
-    def _emit(self, join: _Join, payload: bytes, found: list[AccessUnit | Rejected]) -> None:
+    def _emit(self, join: Join, payload: bytes, found: list[AccessUnit | Rejected]) -> None:
         join.broken = False
         if not payload:
             return

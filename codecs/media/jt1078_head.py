@@ -81,8 +81,14 @@ def sim_width(data: bytes, position: int, is_known: Callable[[str], bool] | None
     if len(data) - position < HEADS[10].size:
         return None
     stops = {width: stop for width in (6, 10) if (stop := _packet_stop(data, position, width)) is not None}
+    numbers = {width: data[position + 8 : position + 8 + width].hex() for width in stops}
+    if not any(number.isdecimal() for number in numbers.values()):
+        # Some trackers have hexadecimal digits: that must be more than chance.
+        found = {width: _followed(data, stop) for width, stop in stops.items()}
+        return next((width for width in found if found[width]), None if None in found.values() else 0)
+    stops = {width: stops[width] for width in stops if numbers[width].isdecimal()}
     if len(stops) == 2 and is_known is not None:
-        known = [width for width in stops if is_known(data[position + 8 : position + 8 + width].hex())]
+        known = [width for width in stops if is_known(numbers[width])]
         if len(known) == 1:
             return known[0]
     if len(stops) == 2:
@@ -100,9 +106,9 @@ def sim_width(data: bytes, position: int, is_known: Callable[[str], bool] | None
 
 def _packet_stop(data: bytes, position: int, width: int) -> int | None:
     """Where the packet ends when read with this width; None where its fields make no sense."""
-    _, _, _, sim, _, kind, timestamp, since_key, _, length = HEADS[width].unpack_from(data, position)
+    _, _, _, _, _, kind, timestamp, since_key, _, length = HEADS[width].unpack_from(data, position)
     data_type = kind >> 4
-    if data_type > TRANSPARENT or kind & 15 > MIDDLE or not sim.hex().isdecimal():
+    if data_type > TRANSPARENT or kind & 15 > MIDDLE:
         return None
     if data_type < AUDIO:
         return position + width + 24 + int(length)

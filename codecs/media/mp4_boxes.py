@@ -132,11 +132,11 @@ def _fragment_head(sequence: int, runs: Sequence[Run], offsets: Sequence[int]) -
 
 
 def _run(run: Run, offset: int) -> bytes:
+    columns, values = _RUN_FIELDS, [run.durations, run.sizes]
     if run.flags:
-        columns, samples = _RUN_FIELDS | _RUN_FLAGS, zip(run.durations, run.sizes, run.flags, strict=True)
-    else:
-        columns, samples = _RUN_FIELDS, zip(run.durations, run.sizes, strict=True)
-    fields = list(chain.from_iterable(samples))
+        columns |= _RUN_FLAGS
+        values.append(run.flags)
+    fields = list(chain.from_iterable(zip(*values, strict=True)))
     return full_box(b"trun", 0, columns, pack(f">II{len(fields)}I", len(run.sizes), offset, *fields))
 
 

@@ -1,7 +1,6 @@
-"""Cuts into MPEG-TS segments, in memory, by PyAV; nothing is decoded but sound that HLS cannot carry."""
+"""Cuts into MPEG-TS segments, in memory, by PyAV; nothing is decoded."""
 
 import io
-from collections.abc import Sequence
 from fractions import Fraction
 
 import av
@@ -9,8 +8,7 @@ import msgspec
 from av.stream import Stream
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.cuts import Cut, Sound
-from motorpool.codecs.media.sound_carrier import SoundCarrier
+from motorpool.codecs.media.cuts import Cut
 from motorpool.codecs.media.sounds import RATE
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 
@@ -32,6 +30,8 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
     pictures: int
     arrived: float
     """When its first unit arrived, on the clock that `Segmenter.push` was told."""
+    complete: bool = True
+    """False for a part of a segment after which another comes; the segment's file is theirs, joined."""
 
     @property
     def duration(self) -> float:
@@ -39,32 +39,31 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
         return (self.end - self.start) / TICKS_PER_SECOND
 
 
-class Muxer:
-    """Makes a stream's segments, in order; keeps the sound's encoder from one to the next.
+def mux(cut: Cut) -> Segment:
+    """The cut as a file of its own: tables first, the same packet identifiers each time.
 
-    For one thread at a time. Blocking: about 0.2 ms a second of stream, or 3 where a cut needs transcoding.
+    Its sound is AAC (see `SoundCarrier`). Blocking: about 0.2 ms a second of stream.
+
+    Raises:
+        CodecError: FFmpeg does not take the bytes; the stream's next cut may do.
     """
-
-    def __init__(self) -> None:
-        self._carrier = SoundCarrier()
-
-    def mux(self, cut: Cut) -> Segment:
-        """The cut as a file of its own: tables first, the same packet identifiers each time.
-
-        Raises:
-            CodecError: FFmpeg does not take the bytes; the stream's next cut may do.
-        """
-        try:
-            sounds = self._carrier.carry(cut)
-            data = _file(cut, sounds)
-        except av.FFmpegError as error:
-            raise CodecError(f"cannot be muxed: {error}") from error
-        return Segment(
-            cut.start, cut.end, cut.discontinuity, cut.independent, data, len(cut.pictures), cut.arrived
-        )
+    try:
+        data = _file(cut)
+    except av.FFmpegError as error:
+        raise CodecError(f"cannot be muxed: {error}") from error
+    return Segment(
+        cut.start,
+        cut.end,
+        cut.discontinuity,
+        cut.independent,
+        data,
+        len(cut.pictures),
+        cut.arrived,
+        cut.complete,
+    )
 
 
-def _file(cut: Cut, sounds: Sequence[Sound]) -> bytes:
+def _file(cut: Cut) -> bytes:
     file = io.BytesIO()
     with av.open(file, "w", format="mpegts", options=_OPTIONS) as container:
         units: list[tuple[int, Stream, bytes, bool]] = []
@@ -73,11 +72,11 @@ def _file(cut: Cut, sounds: Sequence[Sound]) -> bytes:
             video.id = _VIDEO_PID
             video.time_base = _TICK
             units += [(picture.pts, video, picture.payload, picture.keyframe) for picture in cut.pictures]
-        if sounds or cut.sounds:
+        if cut.sounds or cut.has_sound:
             audio = container.add_mux_stream("aac", rate=RATE)  # the heads tell the true rate
             audio.id = _AUDIO_PID
             audio.time_base = _TICK
-            units += [(sound.pts, audio, sound.payload, True) for sound in sounds]
+            units += [(sound.pts, audio, sound.payload, True) for sound in cut.sounds]
         units.sort(key=_by_time)
         for pts, stream, payload, keyframe in units:
             packet = av.Packet(payload)

@@ -1,23 +1,35 @@
-"""Segments into an HLS media playlist (RFC 8216) whose window moves."""
+"""Segments into an HLS media playlist (RFC 8216) whose window moves, part by part if wanted (rfc8216bis)."""
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from datetime import datetime
 
 import m3u8  # type: ignore[import-untyped]  # has no annotations
 import msgspec
-from m3u8.model import Segment as Entry  # type: ignore[import-untyped]  # as above
+from m3u8.model import PartialSegment, PartialSegmentList, PartInformation, PreloadHint, ServerControl  # type: ignore[import-untyped]  # as above
+from m3u8.model import Segment as Entry
 
 from motorpool.codecs.media.muxer import Segment
+from motorpool.codecs.media.parts import GrowingSegment, Part
 
 _VERSION = 3
 """The first with fractions of a second in EXTINF."""
+_PARTS_VERSION = 6
+"""As the players that know parts expect at least."""
+_HOLD_BACK_PARTS = 3
+"""How far from the end players of parts play."""
+_PARTS_FOR_TARGETS = 3
+"""Parts are listed so many target durations from the end."""
+_STEPS_PER_SECOND = 20
+"""The part target is rounded up, so that it does not change with each part of a camera that jitters."""
 
 
 class _Listed(msgspec.Struct, frozen=True, gc=False):
     index: int
     segment: Segment
     started_at: datetime | None
+    parts: tuple[Part, ...] = ()
 
 
 class LivePlaylist:
@@ -26,6 +38,9 @@ class LivePlaylist:
     The target duration is the longest segment so far, rounded, and at least the target: it grows but never
     shrinks. (RFC 8216 wants it constant, which nobody can promise who does not own the encoder; it is settled
     with the first segment as long as key frames come regularly.)
+
+    With `part_seconds` the parts of segments are listed near the end, and the next one is named. The part
+    target is the longest part that is listed, and at least `part_seconds`.
     """
 
     def __init__(
@@ -38,6 +53,7 @@ class LivePlaylist:
         first_discontinuity: int = 0,
         late: int = 3,
         max_bytes: int = 64 << 20,
+        part_seconds: float = 0.0,
     ) -> None:
         """`window` segments are listed, `late` more can still be fetched; `max_bytes` bounds both.
 
@@ -56,16 +72,24 @@ class LivePlaylist:
         self._bytes = 0
         self._ended = False
         self._text: str | None = None
+        self._part_seconds = part_seconds
+        self._growing: GrowingSegment | None = None
 
     @property
     def next_index(self) -> int:
-        """What the next segment will be called; a later life of the stream starts at or above it."""
+        """What the next segment will be called; a later life of the stream starts above it."""
         return self._next_index
+
+    @property
+    def target_duration(self) -> int:
+        """Seconds; no segment is longer, when rounded."""
+        return self._target_duration
 
     @property
     def next_discontinuity(self) -> int:
         """The first discontinuity sequence for a later life of the stream."""
-        return self._discontinuities + sum(listed.segment.discontinuity for listed in self._listed)
+        growing = self._growing is not None and self._growing.discontinuity
+        return self._discontinuities + sum(listed.segment.discontinuity for listed in self._listed) + growing
 
     @property
     def stored_bytes(self) -> int:
@@ -81,11 +105,35 @@ class LivePlaylist:
         return len(self._listed)
 
     def append(self, segment: Segment, started_at: datetime | None = None) -> int:
-        """List the next segment, whose first picture was taken at `started_at`; returns its index."""
+        """List the next segment, or the next part of one; returns its index.
+
+        `started_at`: when its first picture was taken.
+        """
+        self._ended = False
+        self._text = None
+        self._bytes += len(segment.data)
+        if segment.complete and self._growing is None and not self._part_seconds:
+            return self._list(segment, started_at)
+        return self._append_part(segment, started_at)
+
+    def _append_part(self, part: Segment, started_at: datetime | None) -> int:
+        growing = self._growing
+        if growing is not None and not growing.is_continued_by(part):
+            self._list(growing.join(), growing.started_at, tuple(growing.parts))
+            growing = None
+        if growing is None:
+            self._growing = growing = GrowingSegment(part, started_at)
+        else:
+            growing.add(part)
+        if not part.complete:
+            return self._next_index
+        self._growing = None
+        return self._list(growing.join(), growing.started_at, tuple(growing.parts))
+
+    def _list(self, segment: Segment, started_at: datetime | None, parts: tuple[Part, ...] = ()) -> int:
         index = self._next_index
         self._next_index += 1
-        self._listed.append(_Listed(index, segment, started_at))
-        self._bytes += len(segment.data)
+        self._listed.append(_Listed(index, segment, started_at, parts))
         self._target_duration = max(self._target_duration, math.floor(segment.duration + 0.5))
         while len(self._listed) > self._window:
             self._unlist()
@@ -95,22 +143,57 @@ class LivePlaylist:
             if not self._left:
                 self._unlist()
             self._forget()
-        self._ended = False
-        self._text = None
         return index
 
     def end(self) -> None:
         """No segment follows: players stop asking. Undone by another `append`."""
+        if self._growing is not None:
+            growing, self._growing = self._growing, None
+            self._list(growing.join(), growing.started_at, tuple(growing.parts))
         if not self._ended:
             self._ended = True
             self._text = None
 
     def get(self, index: int) -> bytes | None:
         """The file of a segment, also for a while after it left the list."""
-        for kept in (self._listed, self._left):
-            if kept and kept[0].index <= index <= kept[-1].index:
-                return kept[index - kept[0].index].segment.data
-        return None
+        kept = self._find(index)
+        return None if kept is None else kept.segment.data
+
+    def get_part(self, index: int, part: int) -> bytes | None:
+        """The file of a part, as long as that of its segment."""
+        if index == self._next_index:
+            growing = self._growing
+            return growing.contents[part] if growing is not None and 0 <= part < len(growing) else None
+        kept = self._find(index)
+        if kept is None or not 0 <= part < len(kept.parts):
+            return None
+        found = kept.parts[part]
+        return kept.segment.data[found.begin : found.end]
+
+    def holds(self, index: int, part: int | None = None) -> bool:
+        """Whether a segment, or a part of it, or something behind it is there (rfc8216bis, 6.2.5.2).
+
+        A part behind the last one of its segment is the next segment's first.
+        """
+        if index >= self._next_index:
+            growing = 0 if self._growing is None else len(self._growing)
+            return index == self._next_index and part is not None and part < growing
+        if index < self._next_index - 1 or part is None or self._growing is not None or self._ended:
+            return True
+        last = self._find(index)
+        return last is None or part < len(last.parts) or not last.parts
+
+    def is_next(self, index: int, part: int) -> bool:
+        """Whether this is the part that the playlist names as the next one."""
+        return index == self._next_index and part == (0 if self._growing is None else len(self._growing))
+
+    def is_ahead(self, index: int, part: int | None = None) -> bool:
+        """Whether that will not come soon, so that nobody should wait for it (rfc8216bis, 6.2.5.2)."""
+        if index > self._next_index + 1:
+            return True
+        growing = 0 if self._growing is None else len(self._growing)
+        few = math.ceil(3 / self._part_seconds) if 0 < self._part_seconds < 1 else 3
+        return part is not None and part >= few + (growing if index == self._next_index else 0)
 
     def render(self) -> str:
         """The playlist as text; the same object until something changes."""
@@ -134,7 +217,54 @@ class LivePlaylist:
                     program_date_time=listed.started_at,
                 )
             )
-        return str(playlist.dumps(infspec="microseconds"))
+        if self._part_seconds:
+            self._add_parts(playlist)
+        text = str(playlist.dumps(infspec="microseconds"))
+        return text.replace("\n\n", "\n") if self._part_seconds else text
+
+    def _add_parts(self, playlist: m3u8.M3U8) -> None:
+        """List the parts near the end, and what players of parts need to know."""
+        growing = self._growing
+        from_end, longest = 0.0, self._part_seconds
+        if growing is not None:
+            from_end = growing.duration
+            longest = max(longest, *[part.duration for part in growing.parts])
+        for listed, entry in zip(reversed(self._listed), reversed(playlist.segments), strict=True):
+            if from_end >= _PARTS_FOR_TARGETS * self._target_duration:
+                break
+            from_end += listed.segment.duration
+            longest = max([longest, *[part.duration for part in listed.parts]])
+            entry.parts = self._entries(listed.index, listed.parts)
+        if growing is not None:
+            entry = Entry(discontinuity=growing.discontinuity, program_date_time=growing.started_at)
+            entry.parts = self._entries(self._next_index, growing.parts)
+            playlist.add_segment(entry)
+        part_target = math.ceil(longest * _STEPS_PER_SECOND - 1e-6) / _STEPS_PER_SECOND
+        playlist.version = _PARTS_VERSION
+        playlist.part_inf = PartInformation(part_target)
+        playlist.server_control = ServerControl(
+            can_block_reload="YES", part_hold_back=round(_HOLD_BACK_PARTS * part_target, 3)
+        )
+        if not self._ended:
+            number = 0 if growing is None else len(growing)
+            playlist.preload_hint = PreloadHint("PART", None, f"{self._prefix}{self._next_index}.{number}.ts")
+
+    def _entries(self, index: int, parts: Iterable[Part]) -> PartialSegmentList:
+        return PartialSegmentList(
+            PartialSegment(
+                None,
+                f"{self._prefix}{index}.{number}.ts",
+                round(part.duration, 6),
+                independent="YES" if part.independent else None,
+            )
+            for number, part in enumerate(parts)
+        )
+
+    def _find(self, index: int) -> _Listed | None:
+        for kept in (self._listed, self._left):
+            if kept and kept[0].index <= index <= kept[-1].index:
+                return kept[index - kept[0].index]
+        return None
 
     def _unlist(self) -> None:
         listed = self._listed.popleft()

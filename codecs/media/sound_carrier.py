@@ -2,6 +2,10 @@
 
 import itertools
 
+import av
+import msgspec
+
+from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio import Transcoder
 from motorpool.codecs.media.cuts import Cut, Sound
 from motorpool.codecs.media.units import Coding
@@ -10,15 +14,32 @@ __all__ = ["SoundCarrier"]
 
 
 class SoundCarrier:
-    """Keeps the encoder of one stream from cut to cut. Blocking where a cut needs transcoding."""
+    """Keeps the encoder of one stream from cut to cut.
+
+    For one thread at a time. Blocking: 3 ms a second of sound where a cut needs transcoding.
+    """
 
     def __init__(self) -> None:
         self._transcoder: Transcoder | None = None
 
-    def carry(self, cut: Cut) -> list[Sound]:
-        """The cut's sound as AAC; up to two frames stay behind for the next cut, none after the last."""
+    def carry(self, cut: Cut) -> Cut:
+        """The cut with AAC alone; up to two frames stay behind for the next cut, none after the last.
+
+        Raises:
+            CodecError: FFmpeg does not take the sound; the stream's next cut may do.
+        """
         if not cut.needs_transcoding and self._transcoder is None:
-            return list(cut.sounds)
+            return cut
+        try:
+            carried = self._transcode(cut)
+        except av.FFmpegError as error:
+            self._transcoder = None
+            raise CodecError(f"its sound cannot be transcoded: {error}") from error
+        return msgspec.structs.replace(
+            cut, sounds=tuple(carried), has_sound=cut.has_sound or bool(cut.sounds)
+        )
+
+    def _transcode(self, cut: Cut) -> list[Sound]:
         carried: list[Sound] = []
         for coding, run in itertools.groupby(cut.sounds, _layout):
             if self._transcoder is not None and self._transcoder.layout != coding:

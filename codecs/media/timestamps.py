@@ -24,6 +24,14 @@ _SNAP_TICKS = 250 * TICKS_PER_MS
 """Further off than this, sound is set right at once; nearer, bit by bit."""
 _SKEW_TICKS = 40 * TICKS_PER_MS
 """How far sound on a clock of its own may drift from the pictures it arrives with."""
+_BASELINE_TICKS = 20 * TICKS_PER_SECOND
+"""Of sound, until it is known how far from the pictures' stamps its own are when they arrive."""
+_TREND_TICKS = 15 * TICKS_PER_SECOND
+"""Over so much sound that distance is smoothed: a link that stalls is no trend."""
+_TREND_DEAD_TICKS = 30 * TICKS_PER_MS
+"""A change of that distance which is not believed to be a drift of the sound's clock…"""
+_FASTEST_DRIFT = 200
+"""…which is at most one part in so many."""
 _JUMP_REPORT_TICKS = 10 * TICKS_PER_SECOND
 """A clock that jumps more often than this means nothing, and only its first jump is reported."""
 
@@ -36,6 +44,30 @@ class _Track:
     step: int = 40 * TICKS_PER_MS
     """Ticks from this unit to the next, as far as we know."""
     started: bool = False
+
+
+@dataclass(slots=True)
+class _Trend:
+    """How far the sound's clock has run ahead of the pictures' since both were first heard together."""
+
+    drift: int = 0
+    """Ticks; behind is negative."""
+    smoothed: float = 0.0
+    baseline: float | None = None
+    heard: int = 0
+
+    def follow(self, difference: float, duration: int) -> None:
+        """Take how far a unit's stamp lay before that of the picture it arrived with; all in ticks."""
+        self.heard += duration
+        self.smoothed += (difference - self.smoothed) * duration / min(self.heard, _TREND_TICKS)
+        if self.baseline is None:
+            if self.heard >= _BASELINE_TICKS:
+                self.baseline = self.smoothed
+            return
+        change = self.smoothed - self.baseline - self.drift
+        fastest = duration / _FASTEST_DRIFT
+        if abs(change) > _TREND_DEAD_TICKS:
+            self.drift += round(min(max(change, -fastest), fastest))
 
 
 class Timeline:
@@ -52,7 +84,10 @@ class Timeline:
         self._pace = 40.0 * TICKS_PER_MS
         self._paced = 0
         self._base_difference: float | None = None
+        self._trend = _Trend()
         self._audio_offset = 0
+        self._owed = 0
+        """Ticks by which sound is still to be set right; for stamps that stand still, which do not tell."""
         self._skew = 0.0
         self._last_jump = -_JUMP_REPORT_TICKS
 
@@ -63,6 +98,8 @@ class Timeline:
         self._video = _Track(step=step)
         self._audio = _Track()
         self._base_difference = None
+        self._trend = _Trend()
+        self._owed = 0
         self._skew = 0.0
 
     @property
@@ -131,18 +168,19 @@ class Timeline:
             regular = 0 < difference <= _LONGEST_STEP_MS
             jumped = difference != 0 and not regular
         else:
-            expected = self._picture_position(now) if video.started else self._start
+            expected = self._picture_position(now) - duration if video.started else self._start
             regular = False
-        if beside and self._same_base(timestamp, now):
-            self._audio_offset = video.pts - video.timestamp * TICKS_PER_MS
+        if beside and self._same_base(timestamp, duration, now):
+            self._audio_offset = video.pts - video.timestamp * TICKS_PER_MS - self._trend.drift
         elif not regular:
             # A jump beside pictures is bridged by what they say; else sound just goes on.
-            position = self._picture_position(now) if beside and jumped else expected
+            by_pictures = beside and jumped
+            position = self._picture_position(now) - duration if by_pictures else expected + self._owed
             self._audio_offset = position - stamp
             if beside:
-                self._follow_pictures(position, now)
+                self._follow_pictures(position, duration, now)
         elif beside:
-            self._follow_pictures(self._audio_offset + stamp, now)
+            self._follow_pictures(self._audio_offset + stamp, duration, now)
         error = self._audio_offset + stamp - expected
         if not audio.started or abs(error) > _SNAP_TICKS:
             pts = expected + error
@@ -150,6 +188,7 @@ class Timeline:
             pts = expected + error // 8
         else:
             pts = expected
+        self._owed = error - (pts - expected)
         if audio.started:
             pts = max(pts, audio.pts + (audio.step >> 1))  # sound that is ahead waits, but never stands still
         audio.started = True
@@ -180,29 +219,36 @@ class Timeline:
     def _sound_position(self, now: float) -> int:
         """The presentation time that a picture arriving now has, by the sound."""
         audio = self._audio
-        return audio.pts + min(max(round((now - audio.arrival) * TICKS_PER_SECOND), 0), audio.step)
+        return self.sound_end + min(max(round((now - audio.arrival) * TICKS_PER_SECOND), 0), audio.step)
 
     def _picture_position(self, now: float) -> int:
-        """The presentation time that sound arriving now has, by the pictures.
+        """The presentation time at which sound arriving now ends, by the pictures.
 
-        Order of arrival counts more than time: behind a stalled link everything arrives at once.
+        It cannot be sent before its last sample is there. Order of arrival counts more than time: behind a
+        stalled link everything arrives at once.
         """
         video = self._video
         return video.pts + min(max(round((now - video.arrival) * TICKS_PER_SECOND), 0), video.step)
 
-    def _same_base(self, timestamp: int, now: float) -> bool:
-        """Whether one clock stamps sound and pictures: then it says best how they belong together."""
+    def _same_base(self, timestamp: int, duration: int, now: float) -> bool:
+        """Whether one clock stamps sound and pictures: then it says best how they belong together.
+
+        Stamps that count samples begin on the pictures' clock and drift from it: that is a trend.
+        """
         video, smoothed = self._video, self._base_difference
         since_picture = min(1000 * (now - video.arrival), video.step / TICKS_PER_MS)
         difference = timestamp - video.timestamp - since_picture
         if smoothed is None or not -_LONGEST_STEP_MS <= difference - smoothed <= _LONGEST_STEP_MS:
             smoothed = difference
         self._base_difference = smoothed = smoothed + (difference - smoothed) / 16
-        return self._stamped and -_SAME_BASE_MS <= smoothed <= _SAME_BASE_MS
+        if not self._stamped or abs(smoothed - self._trend.drift / TICKS_PER_MS) > _SAME_BASE_MS:
+            return False
+        self._trend.follow(difference * TICKS_PER_MS, duration)
+        return True
 
-    def _follow_pictures(self, pts: int, now: float) -> None:
+    def _follow_pictures(self, pts: int, duration: int, now: float) -> None:
         """Keep sound on its own clock beside the pictures it arrives with."""
-        skew = pts - self._picture_position(now)
+        skew = pts + duration - self._picture_position(now)
         self._skew += (skew - self._skew) / 32
         if abs(self._skew) > _SKEW_TICKS:
             self._audio_offset -= round(skew if abs(skew) > 2 * _SNAP_TICKS else self._skew)

@@ -21,6 +21,7 @@ from motorpool.actors.downlink import CONNECTION, Transmit, Transmitted
 from motorpool.actors.media_requests import MEDIA_REQUESTS
 from motorpool.actors.position_writer import POSITION_WRITER
 from motorpool.actors.uplink import DEVICE
+from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ChildSpec, DynamicSpec, MailboxFull, Restart
 from motorpool.runtime.testing import Probe, TestClock, open_tree
@@ -274,3 +275,15 @@ def film():
         ]
 
     return filmed
+
+
+def _cut_up(units):
+    segmenter = Segmenter(1.0, live=False)
+    cuts = [*(segmenter.push(unit, 0.0) for unit in units), segmenter.flush()]
+    return [cut for cut in cuts if cut is not None]
+
+
+@pytest.fixture(scope="session")
+def cut_up():
+    """`cut_up(units)`: the cuts of a film, a second each."""
+    return _cut_up

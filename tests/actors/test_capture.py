@@ -1,6 +1,7 @@
 """One capture between a stream that hands it units and the list that keeps its record."""
 
 import errno
+from functools import partial
 from pathlib import Path
 
 import av
@@ -17,12 +18,27 @@ from motorpool.actors.capture import (
 from motorpool.actors.capture_files import CaptureWriting
 from motorpool.actors.captures import CAPTURES, GetCapture, ListCaptures, OpenCapture, captures_spec
 from motorpool.actors.playback import PLAYBACK
-from motorpool.actors.publishing import LeaveUnits, StreamEnded, TakeUnits, UnitsTaken
+from motorpool.actors.publishing import CutsTaken, LeaveCuts, StreamEnded, TakeCuts
 from motorpool.actors.stream import STREAM
+from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import devices
+
+
+class Source(Probe):
+    """A stream or playback: records, and lets go of its taker with what is open."""
+
+    def __init__(self, answers):
+        super().__init__(answers)
+        self.segmenter = Segmenter(1.0, live=False)
+        self.is_busy = False
+
+    def handle(self, message):
+        if isinstance(message, LeaveCuts) and not self.is_busy:
+            message.taker.offer(StreamEnded(message.reason, self.segmenter.rest()))
+        return super().handle(message)
 
 
 class House:
@@ -52,12 +68,19 @@ class House:
     def told(self, kind=PLAYBACK):
         return [type(message) for message in self.sources[kind].messages]
 
-    async def show(self, units, lossy=False):
-        await self.ref.tell(UnitsTaken(units, lossy))
+    @property
+    def segmenter(self):
+        return self.sources[PLAYBACK].segmenter
+
+    async def show(self, units):
+        for unit in units:
+            cut = self.segmenter.push(unit, 0.0)
+            if cut is not None:
+                await self.ref.tell(CutsTaken((cut,)))
         await self.time.settle()
 
     async def end(self, reason="the device ended it"):
-        await self.ref.tell(StreamEnded(reason))
+        await self.ref.tell(StreamEnded(reason, self.segmenter.flush()))
         await self.time.settle()
 
     @property
@@ -71,13 +94,15 @@ def house(database, make_device, tree, time, tmp_path):
 
     class Opened:
         def __init__(self, answers=None, per_device=8, **limits):
-            self.answers = {TakeUnits: None} if answers is None else answers
+            self.answers = {TakeCuts: None} if answers is None else answers
             self.per_device = per_device
             self.limits = CaptureLimits(**limits)
 
         async def __aenter__(self):
             row = await make_device("van 1")
-            sources = {PLAYBACK: Probe(self.answers), STREAM: Probe(self.answers)}
+            source = Source(self.answers)
+            sources = {PLAYBACK: source, STREAM: Source(self.answers)}
+            sources[STREAM].segmenter = source.segmenter
             specs = [
                 DynamicSpec(kind=kind, name=name, factory=lambda key, kind=kind: sources[kind])
                 for kind, name in ((PLAYBACK, "playbacks"), (STREAM, "streams"))
@@ -103,7 +128,7 @@ class TestPlayback:
             created = await captures.start()
             assert (created.status, created.live) == ("RECORDING", False)
             # Before anybody sends a command.
-            assert captures.told() == [TakeUnits]
+            assert captures.told() == [TakeCuts]
             assert captures.sources[PLAYBACK].messages[0].taker == captures.ref
             sizes = []
             for second in range(9):
@@ -123,14 +148,14 @@ class TestPlayback:
             assert ended.completed_at > ended.started_at
             # It has left by itself, and the stream has let go of it.
             assert not captures.ref.alive
-            assert captures.told() == [TakeUnits]
+            assert captures.told() == [TakeCuts]
 
     async def test_a_burst_is_written_in_batches_and_kept_in_full(self, house, film, time):
         async with house() as captures:
             await captures.start()
             units = film(40)
             for start in range(0, 200, 10):
-                await captures.ref.tell(UnitsTaken(units[start : start + 10]))
+                await captures.show(units[start : start + 10])
             await captures.end()
             assert (await captures.record()).status == "COMPLETE"
             assert count(captures.files[0]) == 200
@@ -142,9 +167,13 @@ class TestPlayback:
             assert (await captures.record()).status == "RECORDING"
             await time.passes(3, step=1)
             failed = await captures.record()
-            assert (failed.status, failed.reason, failed.size) == ("FAILED", "the stream never started", 0)
+            assert (failed.status, failed.reason, failed.size) == (
+                "FAILED",
+                "nothing came that can be kept: the stream never started",
+                0,
+            )
             assert failed.completed_at is not None
-            assert captures.told()[-1] is LeaveUnits
+            assert captures.told()[-1] is LeaveCuts
             assert captures.files == []
 
     async def test_what_ends_without_anything_that_decodes_fails(self, house, film, time):
@@ -154,7 +183,7 @@ class TestPlayback:
             await captures.end("the device ended it")
             failed = await captures.record()
             assert failed.status == "FAILED"
-            assert failed.reason == "nothing came that can be kept (the device ended it)"
+            assert failed.reason == "nothing came that can be kept: the device ended it"
             assert captures.files == []
 
     async def test_an_end_before_the_first_unit_fails(self, house, time):
@@ -162,7 +191,8 @@ class TestPlayback:
             await captures.start()
             await captures.end("replaced by a new playback")
             failed = await captures.record()
-            assert (failed.status, failed.reason) == ("FAILED", "replaced by a new playback")
+            assert failed.status == "FAILED"
+            assert failed.reason == "nothing came that can be kept: replaced by a new playback"
 
     async def test_a_terminal_that_never_closes_completes_it_by_time_out(self, house, film, time):
         async with house(idle_seconds=30) as captures:
@@ -174,7 +204,7 @@ class TestPlayback:
             ended = await captures.record()
             assert (ended.status, ended.reason) == ("COMPLETE", "the device sent nothing for too long")
             assert count(captures.files[0]) == 15
-            assert captures.told()[-1] is LeaveUnits
+            assert captures.told()[-1] is LeaveCuts
 
     async def test_sound_alone_is_enough(self, house, time):
         async with house() as captures:
@@ -191,9 +221,13 @@ class TestPlayback:
         async with house() as captures:
             await captures.start()
             await captures.show(film(2))
-            await captures.show(film(6)[12:], lossy=True)
+            missed = captures.segmenter.push(film(3)[10], 0.0)
+            assert missed is not None
+            await captures.show(film(6)[11:])
             await captures.end()
-            assert count(captures.files[0]) == 10 + 15
+            assert count(captures.files[0]) == 5 + 20
+            with av.open(str(captures.files[0])) as container:
+                assert container.duration == 6_000_000
 
     async def test_several_of_one_channel_at_once_and_no_more_than_allowed(self, house, film, time):
         async with house(per_device=2) as captures:
@@ -206,8 +240,10 @@ class TestPlayback:
             assert third is None
             for record in (first, second):
                 ref = captures.system.ref(CAPTURE, record.id)
-                await ref.tell(UnitsTaken(film(3)))
-                await ref.tell(StreamEnded("over"))
+                segmenter = Segmenter(1.0, live=False)
+                cuts = [segmenter.push(unit, 0.0) for unit in film(3)]
+                await ref.tell(CutsTaken(tuple(cut for cut in cuts if cut is not None)))
+                await ref.tell(StreamEnded("over", segmenter.flush()))
             await captures.time.settle()
             assert [count(path) for path in captures.files] == [15, 15]
 
@@ -216,7 +252,7 @@ class TestLive:
     async def test_it_takes_the_live_stream_for_its_time(self, house, film, time):
         async with house() as captures:
             await captures.start(live=True, seconds=120)
-            assert (captures.told(STREAM), captures.told(PLAYBACK)) == ([TakeUnits], [])
+            assert (captures.told(STREAM), captures.told(PLAYBACK)) == ([TakeCuts], [])
             await time.passes(60, step=1)
             await captures.show(film(30))
             await time.passes(59, step=1)
@@ -229,11 +265,11 @@ class TestLive:
     async def test_a_stream_that_may_have_forgotten_it_is_asked_again(self, house, film, time):
         async with house() as captures:
             await captures.start(live=True)
-            await captures.show(film(1))
+            await captures.show(film(2))
             await time.passes(9, step=1)
-            assert captures.told(STREAM) == [TakeUnits]
+            assert captures.told(STREAM) == [TakeCuts]
             await time.passes(12, step=1)
-            assert captures.told(STREAM) == [TakeUnits] * 3
+            assert captures.told(STREAM) == [TakeCuts] * 3
 
 
 class TestEnds:
@@ -242,11 +278,12 @@ class TestEnds:
             await captures.start()
             await captures.show(film(3))
             ended = await captures.ref.ask(EndCapture("ended by a user"))
+            # The last second had not become a cut yet.
             assert (ended.status, ended.reason) == ("COMPLETE", "ended by a user")
             assert await captures.record() == ended
             assert count(captures.files[0]) == 15
             await captures.time.settle()
-            assert captures.told() == [TakeUnits, LeaveUnits]
+            assert captures.told() == [TakeCuts, LeaveCuts]
             with pytest.raises(ActorStopped):
                 await captures.ref.ask(EndCapture("again"))
 
@@ -254,12 +291,27 @@ class TestEnds:
         async with house() as captures:
             await captures.start()
             ended = await captures.ref.ask(EndCapture("ended by a user"))
-            assert (ended.status, ended.reason) == ("FAILED", "ended by a user")
+            assert ended.status == "FAILED"
+            assert ended.reason == "nothing came that can be kept: ended by a user"
+
+    async def test_a_stream_that_does_not_let_go_of_it_is_not_waited_for_longer_than_this(
+        self, house, film, time
+    ):
+        async with house() as captures, trio.open_nursery() as nursery:
+            await captures.start()
+            await captures.show(film(3))
+            captures.sources[PLAYBACK].is_busy = True
+            nursery.start_soon(partial(captures.ref.ask, EndCapture("ended by a user"), seconds=20))
+            await time.passes(4, step=1)
+            assert (await captures.record()).status == "RECORDING"
+            await time.passes(3, step=1)
+            assert (await captures.record()).status == "COMPLETE"
+            assert count(captures.files[0]) == 10
 
     async def test_an_orderly_stop_of_the_server_finishes_the_file(self, house, film, time):
         async with house() as captures:
             await captures.start()
-            await captures.show(film(3))
+            await captures.show(film(4)[:16])
             await captures.ref.stop()
             ended = await captures.record()
             assert (ended.status, ended.reason) == ("COMPLETE", "the server was stopped")
@@ -316,9 +368,9 @@ class TestTrouble:
             assert failed.status == "FAILED"
             assert failed.reason == "the disk did not take it: No space left on device"
             assert failed.size == written
-            assert captures.told()[-1] is LeaveUnits
+            assert captures.told()[-1] is LeaveCuts
             # What was written stays, and others go on.
-            assert count(captures.media / "van 1" / full.file_name) == 10
+            assert count(captures.media / "van 1" / full.file_name) == 15
             await captures.start()
             await captures.show(film(4))
             await captures.end()
@@ -360,7 +412,7 @@ class TestTrouble:
             assert failed.status == "FAILED"
             assert failed.reason == "the server failed in writing it; what was written before is kept"
             assert failed.size > 0
-            assert count(captures.files[0]) == 10
+            assert count(captures.files[0]) == 15
             assert not captures.ref.alive
 
     async def test_a_stream_that_cannot_be_asked_fails_it_at_once(self, house, time):
@@ -383,7 +435,7 @@ class TestTrouble:
 
             monkeypatch.setattr("motorpool.actors.capture.Capture._in_thread", hang)
             monkeypatch.setattr("motorpool.actors.capture.BATCH_BYTES", 1)
-            unit = film(1)[:1]
-            await captures.show(unit)
-            assert until_full(lambda _: captures.ref.tell_nowait(UnitsTaken(unit))) == 256
+            await captures.show(film(2))
+            nothing = CutsTaken(())
+            assert until_full(lambda _: captures.ref.tell_nowait(nothing)) == 32
             release.set()

@@ -28,15 +28,14 @@ def kept(media: Path, device: str, seconds_ago: float, size: int) -> Path:
     return path
 
 
-def test_the_file_comes_with_the_first_whole_fragment_and_ends_whole(tmp_path, film):
-    writing = CaptureWriting(tmp_path / "van 1", "capture-a.mp4", live=False)
-    units = film(5)
-    writing.write([(units[:5], False, 0.0)])
+def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up):
+    writing = CaptureWriting(tmp_path / "van 1", "capture-a.mp4")
+    cuts = cut_up(film(5))
     assert (writing.size, writing.path.exists()) == (0, False)
-    writing.write([(units[5:15], False, 1.0)])
+    writing.write(cuts[:2])
     assert writing.size == writing.path.stat().st_size > HEAD_BYTES
     assert count(writing.path) == 10
-    writing.write([(units[15:20], False, 2.0), (units[20:], False, 3.0)])
+    writing.write(cuts[2:])
     writing.finish()
     assert count(writing.path) == 25
     assert writing.duration == pytest.approx(5)
@@ -45,34 +44,35 @@ def test_the_file_comes_with_the_first_whole_fragment_and_ends_whole(tmp_path, f
         assert container.duration == 5_000_000
 
 
-def test_what_is_missing_is_a_discontinuity_and_starts_with_the_next_key_frame(tmp_path, film):
-    writing = CaptureWriting(tmp_path, "capture-a.mp4", live=True)
-    units = film(4)
-    writing.write([(units[:8], False, 0.0), (units[12:], True, 2.5)])
+def test_what_was_missed_leaves_its_time(tmp_path, film, cut_up):
+    writing = CaptureWriting(tmp_path, "capture-a.mp4")
+    cuts = cut_up(film(4))
+    writing.write([cuts[0], *cuts[2:]])
     writing.finish()
-    assert count(writing.path) == 8 + 5
+    assert count(writing.path) == 15
+    assert writing.duration == pytest.approx(4)
 
 
-def test_nothing_that_decodes_leaves_no_file(tmp_path, film):
-    writing = CaptureWriting(tmp_path, "capture-a.mp4", live=False)
-    writing.write([(film(1)[1:], False, 0.0)])
+def test_nothing_that_decodes_leaves_no_file(tmp_path):
+    writing = CaptureWriting(tmp_path, "capture-a.mp4")
+    writing.write([])
     writing.finish()
     assert (writing.size, list(tmp_path.iterdir())) == (0, [])
 
 
-def test_a_name_that_is_taken_is_not_written_over(tmp_path, film):
+def test_a_name_that_is_taken_is_not_written_over(tmp_path, film, cut_up):
     (tmp_path / "capture-a.mp4").write_bytes(b"older")
-    writing = CaptureWriting(tmp_path, "capture-a.mp4", live=False)
+    writing = CaptureWriting(tmp_path, "capture-a.mp4")
     with pytest.raises(FileExistsError):
-        writing.write([(film(5), False, 0.0)])
+        writing.write(cut_up(film(5)))
     assert (tmp_path / "capture-a.mp4").read_bytes() == b"older"
 
 
-def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film):
+def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film, cut_up):
     names = ["capture-whole.mp4", "capture-crashed.mp4", "capture-open.mp4", "capture-empty.mp4"]
     for name in names:
-        writing = CaptureWriting(tmp_path / "van", name, live=False)
-        writing.write([(film(7), False, 0.0)])
+        writing = CaptureWriting(tmp_path / "van", name)
+        writing.write(cut_up(film(7)))
         if name == names[0]:
             writing.finish()
         writing.close()
@@ -81,7 +81,7 @@ def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film):
         os.truncate(path, max(100, path.stat().st_size - less))
     assert mend_all(tmp_path, keep={names[2]}) == [names[1]]
     assert [path.exists() for path in paths] == [True, True, True, False]
-    assert [count(path) for path in paths[:2]] == [35, 20]
+    assert [count(path) for path in paths[:2]] == [35, 30]
     assert mend_all(tmp_path, keep={names[2]}) == []
     assert mend_all(tmp_path / "nowhere") == []
 

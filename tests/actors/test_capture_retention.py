@@ -92,12 +92,12 @@ async def test_captures_that_are_too_much_while_they_are_written_are_ended(house
         assert path.exists()
 
 
-async def test_what_a_crash_has_left_is_readable_after_the_start(tree, tmp_path, film, time):
-    writing = CaptureWriting(tmp_path / "van", "capture-a.mp4", live=False)
-    writing.write([(film(7), False, 0.0)])
+async def test_what_a_crash_has_left_is_readable_after_the_start(tree, tmp_path, film, cut_up, time):
+    writing = CaptureWriting(tmp_path / "van", "capture-a.mp4")
+    writing.write(cut_up(film(7)))
     writing.close()
     os.truncate(writing.path, writing.size - 50)
     async with tree(captures_spec(1), capture_retention_spec(tmp_path, 0, 0)):
         await time.settle()
     with av.open(str(writing.path)) as container:
-        assert sum(packet.size > 0 for packet in container.demux()) == 20
+        assert sum(packet.size > 0 for packet in container.demux()) == 30

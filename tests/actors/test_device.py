@@ -33,6 +33,8 @@ from motorpool.actors.uplink import (
     Connected,
     DeviceEdited,
     Disconnected,
+    FileKept,
+    FilesClaimed,
     GetCommandTypes,
     Heard,
     LatestForgotten,
@@ -42,9 +44,12 @@ from motorpool.actors.uplink import (
     SendCommand,
     SetAccumulators,
 )
+from motorpool.codecs.channel_numbers import ATTRIBUTE
 from motorpool.codecs.devices.jt808 import Jt808
 from motorpool.codecs.reports import (
     CommandResult,
+    FileEnded,
+    FilesOffered,
     MediaAddress,
     MediaFile,
     PositionReport,
@@ -107,17 +112,20 @@ def house(database, neighbours, tree, tmp_path):
     def opened_for(probes):
         return lambda key: probes.setdefault(key, Probe())
 
-    def opened(*, host="203.0.113.5", status_timeout_seconds=600.0, idle_seconds=300.0, writer=None):
+    def opened(
+        *, host="203.0.113.5", status_timeout_seconds=600.0, idle_seconds=300.0, writer=None, **settings
+    ):
         specs = (
             writer or neighbours.writer_spec,
             neighbours.directory_spec,
             neighbours.media_requests_spec,
             device_spec(
                 database,
-                media=MediaAddress(host, 5263, 5363),
+                media=MediaAddress(host, 5263, 5363, 5015),
                 media_folder=tmp_path,
                 status_timeout_seconds=status_timeout_seconds,
                 idle_seconds=idle_seconds,
+                **settings,
             ),
             DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
@@ -641,7 +649,7 @@ class TestCommands:
             assert await device.ask(SendCommand("videoStart", {"channel": 3})) == CommandSent()
             assert told == [MediaAsked(row.id, row.unique_id, {"channel": 3}, "live", "192.0.2.7")]
             # No public host is set: the device is sent to where it reached us.
-            assert probe.messages[-1].order.media == MediaAddress("198.51.100.1", 5263, 5363)
+            assert probe.messages[-1].order.media == MediaAddress("198.51.100.1", 5263, 5363, 5015)
             assert running.streams[(row.id, 3)].messages == [Held()]
             await device.ask(SendCommand("videoStop", {"index": 3}))
             assert running.streams[(row.id, 3)].messages == [Held(), Released()]
@@ -658,6 +666,57 @@ class TestCommands:
             outcome = await running.device(row).ask(SendCommand("videoStart", {"channel": 99}))
             assert outcome == CommandRefused("no such channel")
             assert running.streams == {}
+
+    async def test_a_video_start_from_the_queue_holds_its_stream_as_well(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            device = running.device(row)
+            queued = [
+                SendCommand("videoStart", {"channel": 3}),
+                SendCommand("videoPlayback", {"channel": 4, "startTime": "2026-06-15T10:00:00Z"}),
+                SendCommand("videoPlaybackControl", {"channel": 4, "control": "pause"}),
+            ]
+            for command in queued:
+                assert isinstance(await device.ask(command), CommandQueued)
+            assert running.streams == running.playbacks == {}
+            await running.connect(row)
+            await time.settle()
+            assert running.streams[(row.id, 3)].messages == [Held()]
+            told = running.playbacks[(row.id, 4)].messages
+            assert told == [PlaybackAsked(), PlaybackSettled(sent=True), PlaybackSteered(1)]
+
+    async def test_a_video_stop_that_must_wait_lets_go_of_the_stream_at_once(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            device = running.device(row)
+            assert isinstance(await device.ask(SendCommand("videoStop", {"channel": 3})), CommandQueued)
+            assert running.streams[(row.id, 3)].messages == [Released()]
+            await device.ask(SendCommand("videoStop", {"channel": 5}, no_queue=True))
+            assert (row.id, 5) not in running.streams
+            _, probe = await running.connect(row)
+            await time.settle()
+            assert [told.order.type for told in probe.messages] == ["videoStop"]
+
+    async def test_a_queued_video_start_that_is_refused_holds_no_stream(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            await running.device(row).ask(SendCommand("videoStart", {"channel": 99}))
+            await running.connect(row, answers={Transmit: Refused("no such channel")})
+            await time.settle()
+            assert running.streams == {}
+
+    @pytest.mark.parametrize(("text", "numbers"), [("0:1,1:2", {0: 1, 1: 2}), ("first", {})])
+    async def test_commands_and_media_know_what_the_device_calls_its_channels(
+        self, make_device, house, text, numbers
+    ):
+        row = await make_device(attributes={ATTRIBUTE: text})
+        async with house() as running:
+            _, probe = await running.connect(row)
+            assert await running.device(row).ask(SendCommand("videoStart", {"channel": 1})) == CommandSent()
+            (announced,) = running.neighbours.media_requests.messages
+            assert announced.channels.ours == probe.messages[-1].order.channels.ours == numbers
+            # Streams, like all that the API tells, go by our numbers.
+            assert running.streams.keys() == {(row.id, 1)}
 
     async def test_a_playback_is_told_of_its_commands(self, make_device, house):
         row = await make_device()
@@ -726,7 +785,19 @@ class TestMedia:
             name = told.position.attributes["image"]
             assert (running.folder / row.unique_id / name).read_bytes() == b"\xff\xd8"
             assert told.position.attributes["channel"] == 2
+            assert [(event.type, event.attributes) for event in told.events] == [
+                ("media", {"media": "image", "file": name})
+            ]
             assert (told.position.latitude, told.receipt, told.connection) == (7.0, 9, connection)
+
+    async def test_an_upload_tells_our_channel(self, make_device, house):
+        row = await make_device(attributes={ATTRIBUTE: "0:1"})
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            photo = MediaFile("image", "jpg", b"\xff\xd8", channel=0, position=fix(NOW))
+            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            told = await running.neighbours.writer.receive()
+            assert told.position.attributes["channel"] == 1
 
     async def test_an_upload_that_the_disk_does_not_take_is_not_acknowledged(
         self, make_device, house, caplog
@@ -740,6 +811,98 @@ class TestMedia:
             await running.device(row).ask(GetCommandTypes())
             assert running.appended == []
         assert "a file of 2 bytes was not kept" in caplog.text
+
+
+class TestFilesOfAlarms:
+    LABEL = "aa01"
+
+    def alarm(self, moment=NOW, label=LABEL):
+        return fix(moment, 7.0, attributes={"alarm": "general", "alarmLabel": label})
+
+    def offered(self, key="aa", is_ours=False):
+        return FilesOffered(("13912345678",), "aa01", key, is_ours=is_ours, files=1)
+
+    async def test_a_device_is_asked_once_for_the_files_of_each_alarm(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            for label in ("aa01", "aa01,bb01", "bb01"):
+                await running.device(row).tell(said(self.alarm(label=label), connection))
+            await running.device(row).tell(said(fix(NOW), connection))
+            await running.device(row).ask(GetCommandTypes())
+            asked = [told.order for told in probe.messages if isinstance(told, Transmit)]
+            assert [(order.type, order.attributes) for order in asked] == [
+                ("alarmFiles", {"label": "aa01"}),
+                ("alarmFiles", {"label": "bb01"}),
+            ]
+            assert asked[0].media == MediaAddress("203.0.113.5", 5263, 5363, 5015)
+            assert len(running.appended) == 4
+
+    async def test_what_could_not_be_asked_is_asked_with_the_next_word_of_it(
+        self, make_device, house, caplog
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, probe = await running.connect(row, answers={Transmit: Refused("no address")})
+            for _ in range(2):
+                await running.device(row).tell(said(self.alarm(), connection))
+            await running.device(row).ask(GetCommandTypes())
+            assert len([told for told in probe.messages if isinstance(told, Transmit)]) == 2
+            assert caplog.text.count("files of an alarm not asked for: no address") == 2
+
+    async def test_where_it_is_switched_off_nobody_is_asked_and_nothing_is_taken(self, make_device, house):
+        row = await make_device()
+        async with house(asks_files=False) as running:
+            connection, probe = await running.connect(row)
+            await running.device(row).tell(said(self.alarm(), connection))
+            assert await running.device(row).ask(FilesClaimed(self.offered(is_ours=True))) == ""
+            assert not [told for told in probe.messages if isinstance(told, Transmit)]
+
+    async def test_files_are_wanted_of_alarms_that_were_asked_for_even_before_a_restart(
+        self, make_device, house
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            claim = running.device(row).ask
+            assert await claim(FilesClaimed(self.offered())) == ""
+            assert await claim(FilesClaimed(self.offered(is_ours=True))) == row.unique_id
+            await running.device(row).tell(said(self.alarm(), connection))
+            assert await claim(FilesClaimed(self.offered())) == row.unique_id
+            assert await claim(FilesClaimed(self.offered(key="ab"))) == ""
+            assert (
+                await running.system.ref(DEVICE, row.id + 1).ask(FilesClaimed(self.offered(is_ours=True)))
+                == ""
+            )
+
+    async def test_a_kept_file_is_named_by_a_position_where_the_alarm_was_and_by_an_event(
+        self, make_device, house
+    ):
+        row = await make_device()
+        async with house() as running:
+            main, _ = await running.connect(row)
+            other, _ = await running.neighbours.connect(running.system, 2)
+            await running.device(row).tell(said(self.alarm(), main))
+            await running.device(row).tell(said(fix(NOW + MINUTE, 8.0), main))
+            for kind in ("video", "file"):
+                ended = FileEnded("theirs", kind, "bin", 5, receipt=kind.encode())
+                await running.device(row).tell(FileKept("ours", ended, self.offered(), "jt808", other))
+            await running.device(row).ask(GetCommandTypes())
+            film, text = running.appended[2:]
+            assert (film.position.latitude, film.position.fix_time) == (7.0, NOW)
+            assert film.position.attributes["video"] == "ours"
+            assert film.position.attributes["alarmLabel"] == "aa01"
+            assert "alarm" not in film.position.attributes
+            assert (film.connection, film.receipt) == (other, b"video")
+            (event,) = film.events
+            assert (event.type, event.attributes) == ("media", {"media": "video", "file": "ours"})
+            assert (text.position.attributes["file"], text.events) == ("ours", ())
+            # The device's connection is the one that it was.
+            await running.device(row).ask(SendCommand("custom", {"data": "0200"}))
+            assert [type(told) for told in running.neighbours.connections[1].messages][-1] is Transmit
+            assert not [
+                told for told in running.neighbours.connections[2].messages if isinstance(told, Transmit)
+            ]
 
 
 class TestRecordings:
@@ -757,6 +920,18 @@ class TestRecordings:
                 kept = await recordings.load(database, row.id)
                 assert [each.size for each in kept] == [5_000] * len(listed)
                 assert probe.messages[-1] == Stored((number,))
+
+    async def test_recordings_are_listed_by_our_channels(self, database, make_device, house, time):
+        row = await make_device(attributes={ATTRIBUTE: "0:1,1:2"})
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            found = [Recording(number, NOW, NOW + MINUTE, 5, 1, 2, 1, 999) for number in (0, 1, 7)]
+            listed = RecordingList(None, tuple(found))
+            await running.device(row).tell(RecordingsListed(listed, "jt808", connection))
+            await time.settle()
+            kept = await recordings.load(database, row.id)
+            assert [each.channel for each in kept] == [1, 2, 7]
+            assert (kept[0].start_time, kept[0].alarm_flag, kept[0].size) == (NOW, 5, 999)
 
     async def test_a_list_that_cannot_be_stored_is_not_acknowledged(
         self, make_device, house, time, outage, caplog

@@ -14,6 +14,7 @@ from motorpool.actors.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.stream import STREAM
 from motorpool.actors.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.wire import Wire
+from motorpool.codecs.channel_numbers import ATTRIBUTE, channel_numbers
 from motorpool.codecs.media.jt1078_sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import Order
@@ -40,6 +41,18 @@ class Line:
         """What the channel's stream was told of pictures, message by message."""
         messages = self.streams[(DEVICE_ID, channel)].messages
         return [told for told in messages if isinstance(told, UnitsPublished)]
+
+
+class Asked(Probe):
+    """A stream that records, and wants what it wants when it is asked."""
+
+    def __init__(self, wants):
+        super().__init__({Publish: None})
+        self.wants = wants
+
+    def handle(self, message):
+        super().handle(message)
+        return self.wants() if isinstance(message, Publish) else None
 
 
 @pytest.fixture
@@ -70,7 +83,7 @@ def opened(tcp, tree, neighbours):
             self.spec = DynamicSpec(kind=taken_by, name="streams", factory=made, mailbox_size=size)
 
         def stream(self, key):
-            self.found[key] = Probe({Publish: self.wanted(key[1])})
+            self.found[key] = Asked(lambda: self.wanted(key[1]))
             return self.found[key]
 
         async def __aenter__(self):
@@ -248,6 +261,154 @@ async def test_it_takes_no_commands_and_closes_when_told(line, film, time):
         await time.settle()
         assert camera.wire.reason == "replaced"
         assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)
+
+
+class TestChannels:
+    """Of one connection that carries several."""
+
+    async def test_one_that_is_let_go_costs_the_others_nothing_and_the_last_ends_it(
+        self, line, film, time, neighbours
+    ):
+        one, two = film(4), film(4, channel=2)
+        async with line() as camera:
+            camera.send([*one[:2], *two[:2]])
+            await time.settle()
+            await camera.ref.tell(Close("the stream was stopped", 2))
+            camera.send([*one[2:4], *two[2:4]])
+            await time.passes(0.5)
+            assert camera.ref.alive
+            assert [len(told.units) for told in camera.units(2)] == [2]
+            assert sum(len(told.units) for told in camera.units(1)) == 4
+            assert neighbours.devices == {DEVICE_ID: neighbours.devices[DEVICE_ID]}
+            assert neighbours.devices[DEVICE_ID].messages == []  # the stream has told it already
+            await camera.ref.tell(Close("the stream was stopped", 1))
+            await time.settle()
+            assert camera.wire.reason == "the stream was stopped"
+            # Only what it still carried is left by its end.
+            assert PublisherLeft(camera.ref) not in camera.streams[(DEVICE_ID, 2)].messages
+
+    async def test_one_that_was_let_go_may_come_back_when_it_is_asked_for_again(self, line, film, time):
+        asked = {1: True, 2: True}
+        async with line(wanted=asked.get) as camera:
+            camera.send([film(1)[0], film(1, channel=2)[0]])
+            await time.settle()
+            await camera.ref.tell(Close("the stream was stopped", 2))
+            stream = camera.streams[(DEVICE_ID, 2)]
+            asked[2] = False
+            for number in range(6):
+                camera.send([film(4)[number], film(4, channel=2)[number]])
+                await time.passes(1)
+            # It is not asked at each packet, and not told to stop for it again.
+            assert stream.messages.count(Publish(camera.ref, again=True)) == 2
+            asked[2] = True
+            for number in range(6, 9):
+                camera.send([film(4)[number], film(4, channel=2)[number]])
+                await time.passes(1)
+            assert len(camera.units(2)) > 1
+
+    async def test_a_channel_that_nobody_asked_for_may_be_asked_for_later(self, line, film, time, neighbours):
+        asked = {1: True, 2: False}
+        async with line(wanted=asked.get) as camera:
+            camera.send([film(1)[0], film(1, channel=2)[0]])
+            await time.passes(3)
+            asked[2] = True
+            camera.send([film(1)[1], film(1, channel=2)[1]])
+            await time.settle()
+            assert [told.units[0].timestamp for told in camera.units(2)] == [1200]
+            assert len(neighbours.devices[DEVICE_ID].messages) == 1
+
+    async def test_a_stream_that_takes_it_and_lets_go_at_once_is_heard(self, line, film, time):
+        class Fickle(Actor):
+            def handle(self, message):
+                if isinstance(message, Publish):
+                    message.connection.offer(Close("replaced", 1))
+                    return True
+                raise AssertionError("it was let go")
+
+        async with line(streams=Fickle) as camera:
+            camera.send(film(1))
+            await time.settle()
+            assert camera.wire.reason == "replaced"
+
+
+class TestOddNumbers:
+    """A device that calls its channels otherwise than we (`jt1078.channels`)."""
+
+    @pytest.fixture
+    def odd(self, line):
+        numbers = channel_numbers({ATTRIBUTE: "0:1,1:2,33:1"})
+        return partial(line, publisher=Publisher(DEVICE_ID, PHONE, numbers))
+
+    async def test_pictures_go_to_the_channel_that_their_number_stands_for(self, odd, film, time):
+        async with odd() as camera:
+            camera.send([*film(1, channel=0), *film(1, channel=1), *film(1, channel=5)])
+            await time.settle()
+            assert camera.streams.keys() == {(DEVICE_ID, channel) for channel in (1, 2, 5)}
+            assert [len(camera.units(channel)[0].units) for channel in (1, 2, 5)] == [5, 5, 5]
+
+    async def test_what_nobody_asked_for_is_told_to_stop_by_our_channel(self, odd, film, time, neighbours):
+        async with odd(wanted=False) as camera:
+            camera.send(film(1, channel=33))
+            await time.settle()
+            (told,) = neighbours.devices[DEVICE_ID].messages
+            assert told.attributes == {"channel": 1}  # the device's own number is put in its place later
+
+    async def test_our_channel_is_let_go_by_whatever_number_carried_it(self, odd, film, time):
+        async with odd() as camera:
+            camera.send(film(1, channel=33))
+            await time.settle()
+            await camera.ref.tell(Close("the stream was stopped", 1))
+            assert camera.wire.reason == "the stream was stopped"
+
+    async def test_a_sub_stream_beside_its_main_stream_is_left_out_until_that_falls_silent(
+        self, odd, film, time
+    ):
+        main, sub = film(20, channel=0), film(20, channel=33, start=500_000)
+        async with odd() as camera:
+            for number in range(5):
+                camera.send([main[number], sub[number]])
+                await time.passes(0.5)
+            assert {unit.channel for told in camera.units() for unit in told.units} == {0}
+            for number in range(5, 12):
+                camera.send([sub[number]])
+                await time.passes(0.5)
+            messages = camera.streams[(DEVICE_ID, 1)].messages
+            assert messages.count(Publish(camera.ref)) == 2  # a beginning, as another connection is one
+            later = [unit for told in camera.units() for unit in told.units if unit.channel == 33]
+            assert 3 <= len(later) < 7
+            assert messages[-1].units[-1].timestamp == sub[11].timestamp
+
+
+class TestRoad:
+    """Links that break without a word, and terminals that come again and again."""
+
+    async def test_a_half_open_connection_is_closed_and_its_stream_told(self, line, film, time):
+        async with line() as camera:
+            camera.send(film(1))
+            await time.settle()
+            # Power is lost: neither a packet nor a FIN will ever come.
+            await time.passes(29, step=1)
+            assert camera.ref.alive
+            await time.passes(12, step=1)
+            assert camera.wire.reason == "no media for too long"
+            assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)
+
+    async def test_a_terminal_that_is_refused_and_never_closes_is_closed(self, line, film, time):
+        async with line(wanted=False) as camera:
+            camera.send(film(1))
+            await time.passes(4.9, step=0.7)
+            assert camera.ref.alive
+            await time.passes(0.2)
+            assert camera.wire.reason == "media that nobody asked for"
+
+    async def test_junk_that_drips_in_does_not_keep_a_connection(self, line, film, time):
+        async with line() as camera:
+            camera.send(film(1))
+            for _ in range(45):
+                with contextlib.suppress(OSError):
+                    camera.socket.send(b"\0" * 100)
+                await time.passes(1)
+            assert camera.wire.reason == "no media for too long"
 
 
 class TestPlayback:

@@ -1,5 +1,6 @@
 """Which device a media connection belongs to."""
 
+import msgspec
 import pytest
 
 from motorpool.actors import media_requests
@@ -10,6 +11,7 @@ from motorpool.actors.media_requests import (
     Publisher,
     media_requests_spec,
 )
+from motorpool.codecs.channel_numbers import ATTRIBUTE, ChannelNumbers
 from motorpool.storage.errors import StorageUnavailable
 
 HOME, ELSEWHERE = "192.0.2.7", "192.0.2.8"
@@ -40,6 +42,22 @@ async def test_the_number_of_a_device_needs_no_request(make_device, finder):
         assert await find(system, "000000000000") is None
 
 
+async def test_a_device_that_was_asked_to_come_is_known_without_the_database(finder, outage):
+    numbers = ChannelNumbers({0: 1}, {1: 0})
+    async with finder() as system:
+        told = system.ref(MEDIA_REQUESTS)
+        await told.tell(msgspec.structs.replace(asked(7, "13912345678"), channels=numbers))
+        with outage():
+            assert await find(system, "013912345678") == Publisher(7, "13912345678", numbers)
+            with pytest.raises(StorageUnavailable):
+                await find(system, "013912345678", kind="playback")
+            # It has another name now.
+            await told.tell(asked(7, "13912345679"))
+            assert await find(system, "013912345679") == Publisher(7, "13912345679")
+            with pytest.raises(StorageUnavailable):
+                await find(system, "013912345678")
+
+
 async def test_the_last_digits_tell_among_open_requests(finder):
     async with finder() as system:
         told = system.ref(MEDIA_REQUESTS)
@@ -65,6 +83,18 @@ async def test_the_address_tells_where_one_request_alone_comes_from_it(finder):
         assert await find(system, "000000000001", HOME) == Publisher(7, "camera-a")
         await told.tell(asked(8, "camera-b"))
         assert await find(system, "000000000001", HOME) is None
+
+
+async def test_what_the_device_calls_its_channels_is_told_as_well(make_device, finder):
+    row = await make_device("13912345678", attributes={ATTRIBUTE: "0:1,1:2"})
+    wrong = await make_device("13912345679", attributes={ATTRIBUTE: "first"})
+    numbers = ChannelNumbers({0: 1, 1: 2}, {1: 0, 2: 1})
+    async with finder() as system:
+        assert await find(system, "013912345678") == Publisher(row.id, "13912345678", numbers)
+        assert await find(system, "013912345679") == Publisher(wrong.id, "13912345679")
+        told = msgspec.structs.replace(asked(7, "camera-a"), channels=numbers)
+        await system.ref(MEDIA_REQUESTS).tell(told)
+        assert await find(system, "1", HOME) == Publisher(7, "camera-a", numbers)
 
 
 async def test_a_request_is_open_for_two_minutes(database, finder, time):

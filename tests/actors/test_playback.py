@@ -19,18 +19,17 @@ from motorpool.actors.playback import (
 )
 from motorpool.actors.playback_run import PlaybackLimits
 from motorpool.actors.publishing import (
-    LeaveUnits,
+    LeaveCuts,
     Publish,
     PublisherLeft,
     StreamEnded,
-    TakeUnits,
+    TakeCuts,
     UnitsPublished,
-    UnitsTaken,
 )
 from motorpool.actors.segment_files import segment_files_spec, segment_path
 from motorpool.actors.uplink import CommandSent, SendCommand
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.muxer import Muxer
+from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import DynamicSpec, Kind
 from motorpool.runtime.testing import Probe
@@ -80,7 +79,7 @@ class House:
         return None if run is None else segment_path(self.data, run, index).read_bytes()
 
     async def take(self, name):
-        await self.ref.ask(TakeUnits(self.system.ref(TAKER, name)))
+        await self.ref.ask(TakeCuts(self.system.ref(TAKER, name)))
         return self.takers.setdefault(name, Probe())
 
     def files(self):
@@ -260,15 +259,15 @@ class TestPlaylist:
     async def test_a_segment_that_cannot_be_made_is_left_out_and_told(
         self, house, film, time, monkeypatch, caplog
     ):
-        made, mux = [], Muxer.mux
+        made = []
 
-        def fails_once(muxer, cut):
+        def fails_once(cut):
             made.append(cut)
             if len(made) == 2:
                 raise CodecError("cannot be muxed: no such bytes")
-            return mux(muxer, cut)
+            return mux(cut)
 
-        monkeypatch.setattr(Muxer, "mux", fails_once)
+        monkeypatch.setattr("motorpool.actors.playback.mux", fails_once)
         async with house() as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(5))
@@ -321,13 +320,24 @@ class TestEnd:
             assert [entry.discontinuity for entry in playlist.segments] == [False, False, True, False]
             assert not playlist.is_endlist
 
+    async def test_one_that_was_let_go_before_takes_the_place_of_nobody(self, house, film, time):
+        async with house(unrequested=True) as playback:
+            older, _ = await playback.neighbours.connect(playback.system, 1)
+            newer, probe = await playback.neighbours.connect(playback.system, 2)
+            assert await playback.ref.ask(Publish(older, again=True)) is False  # it begins nothing
+            assert await playback.ref.ask(Publish(newer)) is True
+            assert await playback.ref.ask(Publish(older, again=True)) is False
+            assert probe.messages == []
+            await playback.ref.tell(PublisherLeft(newer))
+            assert await playback.ref.ask(Publish(older, again=True)) is True
+
     async def test_the_newest_connection_wins_and_the_older_is_closed(self, house, film, time):
         async with house() as playback:
             older, probe = await playback.begin()
             await playback.send(older, film(2))
             newer, _, wanted = await playback.publish(2)
             assert wanted
-            assert probe.messages[0] == Close("replaced by a newer media connection of the same channel")
+            assert probe.messages[0] == Close("replaced by a newer media connection of the same channel", 1)
             await playback.send(older, film(2))
             await playback.ref.tell(PublisherLeft(older))
             await playback.send(newer, film(4)[10:])
@@ -346,7 +356,7 @@ class TestEnd:
             await playback.send(camera, film(2))
             assert probe.messages == []
             await time.passes(6, step=1)
-            assert probe.messages == [Close("the playback has ended")]
+            assert probe.messages == [Close("the playback has ended", 1)]
 
     async def test_a_pause_is_no_silence_until_it_lasts_too_long(self, house, film, time):
         async with house(silence_seconds=12, linger_seconds=120, return_seconds=8) as playback:
@@ -378,7 +388,7 @@ class TestEnd:
             assert (len(playlist.segments), playlist.is_endlist) == (2, True)
             assert playback.commands == []  # it is being told
             await time.passes(6, step=1)
-            assert probe.messages == [Close("the playback has ended")]
+            assert probe.messages == [Close("the playback has ended", 1)]
 
     async def test_one_that_closes_by_itself_after_the_end_is_not_closed_again(self, house, film, time):
         async with house() as playback:
@@ -449,11 +459,13 @@ class TestKeeping:
                 await playback.send(camera, film(30)[5 * second : 5 * second + 5])
                 await time.passes(5, step=1)
             assert playback.commands == []
-            await playback.ref.tell(LeaveUnits(playback.system.ref(TAKER, "one")))
+            await playback.ref.tell(LeaveCuts(playback.system.ref(TAKER, "one"), "enough"))
             await time.passes(2, step=1)
             assert told_stop(playback)
             assert playback.files() == []
-            assert not any(isinstance(told, StreamEnded) for told in taker.messages)
+            *taken, ended = taker.messages
+            assert len(taken) == 29
+            assert (ended.reason, len(ended.rest.pictures)) == ("enough", 5)
 
     async def test_after_an_orderly_end_numbers_go_on_and_after_a_crash_they_skip(self, house, film, time):
         async with house() as playback:
@@ -472,7 +484,7 @@ class TestKeeping:
             assert again.files() == []
             # The connection of the life before is not left hanging.
             await again.send(camera, film(1))
-            assert again.neighbours.connections[1].messages == [Close("this playback is over")]
+            assert again.neighbours.connections[1].messages == [Close("this playback is over", 1)]
             camera, _ = await again.begin(2)
             await again.send(camera, film(3))
             assert indices(await again.playlist()) == [1004, 1005]
@@ -496,7 +508,7 @@ class TestKeeping:
 
 
 class TestTakers:
-    async def test_takers_get_every_unit_in_order_and_the_end(self, house, film, time):
+    async def test_takers_get_every_cut_in_order_and_the_end(self, house, film, time):
         async with house(return_seconds=8) as playback:
             early = await playback.take("early")
             camera, _ = await playback.begin()
@@ -509,14 +521,17 @@ class TestTakers:
             await playback.send(again, film(2, start=901_000))
             await playback.ref.tell(PublisherLeft(again))
             await time.passes(9, step=1)
-            since = [
-                UnitsTaken(film(3)[10:13]),
-                UnitsTaken(film(1, start=900_000), lossy=True),
-                UnitsTaken(film(2, start=901_000), lossy=True),
-                StreamEnded("the device has hung up"),
+            *taken, ended = late.messages
+            assert [(len(cut.pictures), cut.discontinuity) for message in taken for cut in message.cuts] == [
+                (5, False),
+                (3, False),
+                (5, True),
+                (5, True),
+                (5, False),
             ]
-            assert late.messages == since
-            assert early.messages == [UnitsTaken(film(2)), *since]
+            assert ended == StreamEnded("the device has hung up")
+            assert early.messages[1:] == late.messages
+            assert len(early.messages[0].cuts[0].pictures) == 5
 
     async def test_a_taker_of_before_the_command_is_not_ended_by_what_ran_before_it(self, house, film, time):
         async with house() as playback:
@@ -524,11 +539,11 @@ class TestTakers:
             old = await playback.take("old")
             await playback.send(camera, film(1))
             await time.passes(35, step=5)
-            await playback.ref.tell(UnitsPublished(camera, film(2)[5:]))
             camera, _ = await playback.begin(2)
             await playback.send(camera, film(1))
             fresh = await playback.take("fresh")
             camera, _ = await playback.begin(3)
-            await playback.send(camera, film(1, start=5_000))
-            assert fresh.messages == [UnitsTaken(film(1, start=5_000), lossy=True)]
+            await playback.send(camera, film(2, start=5_000))
+            assert fresh.messages[-1].cuts[0].discontinuity
+            assert not any(isinstance(told, StreamEnded) for told in fresh.messages)
             assert isinstance(old.messages[-1], StreamEnded)

@@ -3,6 +3,7 @@
 import pytest
 
 from motorpool.actors.playback_run import PlaybackLimits, PlaybackRun
+from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import Kind
 from motorpool.runtime.ref import Ref
 
@@ -27,8 +28,7 @@ def run():
 
 def test_a_burst_is_cut_by_the_stamps_of_its_pictures_and_not_by_their_arrival(run, film):
     run.publish(CAMERA, 1001.0)
-    parts, cuts = run.push(film(4), 1001.0)
-    assert parts == [film(4)]
+    cuts = run.push(film(4), 1001.0)
     assert [(cut.end - cut.start) / 90_000 for cut in cuts] == [1.0, 1.0, 1.0]
     # It goes on above an earlier playback.
     assert [cut.discontinuity for cut in cuts] == [True, False, False]
@@ -37,21 +37,50 @@ def test_a_burst_is_cut_by_the_stamps_of_its_pictures_and_not_by_their_arrival(r
     assert run.flush() == []
 
 
-async def test_a_cut_becomes_a_segment(run, film):
-    run.push(film(2), 1001.0)
+async def test_telephone_sound_is_carried_as_aac_and_pictures_as_they_are(run, film):
+    sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(25)]
+    run.push([film(1)[0], *sound, *film(1)[1:]], 1001.0)
+    assert run.rest() == run.rest()
     (cut,) = run.flush()
-    segment = await run.mux(cut)
-    assert (segment.duration, segment.pictures) == (pytest.approx(1.0), 5)
+    assert cut.needs_transcoding
+    carried = await run.carry(cut)
+    assert {each.coding for each in carried.sounds} == {Coding.AAC}
+    assert carried.pictures == cut.pictures
+    assert await run.carry(carried) is carried
 
 
-def test_units_are_parted_where_a_seek_takes_hold(run, film):
+def test_a_recording_that_begins_again_is_over(run, film):
+    run.publish(CAMERA, 1001.0)
+    recording = film(40)
+    run.push(recording, 1001.0)
+    assert run.why_over(1001.0) == ""
+    assert run.push(recording, 1001.0) == []
+    assert run.why_over(1001.0) == "the device begins again"
+    assert run.push(recording, 1001.0) == []
+
+
+def test_a_seek_to_the_beginning_and_a_clock_that_is_set_back_are_no_end(run, film):
+    run.publish(CAMERA, 1001.0)
+    run.push(film(40), 1001.0)
+    run.steer(SEEK, 1, 1001.0)
+    run.push(film(5), 1001.1)
+    assert run.why_over(1001.1) == ""
+    run.publish(CAMERA, 1002.0)  # it comes back, and may have lost its place
+    run.push(film(5), 1002.0)
+    for _ in range(20):
+        run.push(film(2), 1002.0)
+    assert run.why_over(1002.0) == ""
+
+
+def test_a_cut_ends_where_a_seek_takes_hold(run, film):
     run.publish(CAMERA, 1001.0)
     run.push(film(1), 1001.0)
     run.steer(SEEK, 1, 1001.0)
     old, new = film(2)[5:8], film(1, start=900_000)
-    parts, cuts = run.push([*old, *new], 1001.1)
-    assert parts == [old, new]
+    cuts = run.push([*old, *new], 1001.1)
     assert [len(cut.pictures) for cut in cuts] == [5, 3]
+    (after,) = run.flush()
+    assert after.discontinuity
 
 
 @pytest.mark.parametrize(

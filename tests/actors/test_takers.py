@@ -1,10 +1,11 @@
-"""Takers of units: actors with room, without, and gone."""
+"""Takers of cuts: actors with room, without, and gone."""
 
 import pytest
 import trio
 
-from motorpool.actors.publishing import StreamEnded, UnitsTaken
+from motorpool.actors.publishing import CutsTaken, StreamEnded
 from motorpool.actors.takers import Takers
+from motorpool.codecs.media.cuts import Cut
 from motorpool.runtime import Actor, DynamicSpec, Kind, Restart
 
 TAKER = Kind("taker")
@@ -62,94 +63,96 @@ def joined(tree):
     return Opened
 
 
-async def test_units_and_the_end_reach_each_taker_once(joined, film, time):
-    units = film(1)
+def cut(number):
+    return Cut(number, number + 1, None, (), (), False, True, 0.0)
+
+
+CUTS = tuple(cut(number) for number in range(6))
+OVER = StreamEnded("over", CUTS[5])
+
+
+async def test_cuts_and_the_end_reach_each_taker_once(joined, time):
     async with joined(2, slow=False) as (takers, refs, actors):
         takers.add(refs[0], 50.0)  # again
-        assert takers.pass_on(units[:2]) == []
-        takers.discontinuity()
-        assert takers.pass_on(units[2:3]) == []
-        takers.remove(refs[1])
-        takers.pass_on(units[3:])
-        takers.end("over")
-        takers.end("over again")
-        takers.pass_on(units)
+        assert takers.pass_on(CUTS[:1]) == []
+        takers.remove(refs[1], StreamEnded("let go", CUTS[1]))
+        takers.pass_on(CUTS[1:3])
+        takers.end(OVER)
+        takers.end(StreamEnded("over again"))
+        takers.pass_on(CUTS)
         assert not takers
-        told = [UnitsTaken(units[:2]), UnitsTaken(units[2:3], lossy=True)]
-        assert actors[0].messages == [*told, UnitsTaken(units[3:]), StreamEnded("over")]
-        assert actors[1].messages == told
+        assert actors[0].messages == [CutsTaken(CUTS[:1]), CutsTaken(CUTS[1:3]), OVER]
+        assert actors[1].messages == [CutsTaken(CUTS[:1]), StreamEnded("let go", CUTS[1])]
 
 
-async def test_who_has_no_room_misses_units_and_is_told_so(joined, film, time):
-    units = film(1)
+async def test_who_has_no_room_misses_cuts(joined, time):
     async with joined() as (takers, refs, (slow,)):
-        takers.pass_on(units[:1])
-        takers.pass_on(units[1:2])
-        full = takers.pass_on(units[2:3])
-        assert full == refs
-        takers.missed(full)
+        assert takers.pass_on(CUTS[:1]) == []
+        assert takers.pass_on(CUTS[1:2]) == []
+        assert takers.pass_on(CUTS[2:3]) == refs
         slow.free.set()
         await time.settle()
-        takers.pass_on(units[3:])
-        assert slow.messages == [
-            UnitsTaken(units[:1]),
-            UnitsTaken(units[1:2]),
-            UnitsTaken(units[3:], lossy=True),
-        ]
+        takers.pass_on(CUTS[3:])
+        assert slow.messages == [CutsTaken(CUTS[:1]), CutsTaken(CUTS[1:2]), CutsTaken(CUTS[3:])]
 
 
-async def test_who_may_wait_waits_for_room_but_not_for_ever(joined, film, time):
-    units = film(1)
-    async with joined() as (takers, _, (slow,)), trio.open_nursery() as nursery:
-        takers.pass_on(units[:1])
-        takers.pass_on(units[1:2])
-        nursery.start_soon(takers.wait, takers.pass_on(units[2:3]), units[2:3])
+async def test_who_may_wait_waits_for_room_but_not_for_ever(joined, time):
+    missed = []
+
+    async def wait(cuts):
+        missed.append(await takers.wait(takers.pass_on(cuts), cuts))
+
+    async with joined() as (takers, refs, (slow,)), trio.open_nursery() as nursery:
+        takers.pass_on(CUTS[:1])
+        takers.pass_on(CUTS[1:2])
+        nursery.start_soon(wait, CUTS[2:3])
         await time.passes(9)
         slow.free.set()
         await time.settle()
-        assert slow.messages == [UnitsTaken(units[number : number + 1]) for number in range(3)]
+        assert slow.messages == [CutsTaken(CUTS[number : number + 1]) for number in range(3)]
         slow.free = trio.Event()
-        takers.pass_on(units[3:4])
-        takers.pass_on(units[4:])
-        nursery.start_soon(takers.wait, takers.pass_on(units[:1]), units[:1])
+        takers.pass_on(CUTS[:1])
+        takers.pass_on(CUTS[1:2])
+        nursery.start_soon(wait, CUTS[3:4])
         await time.passes(10.1, step=1)
-        assert not nursery.child_tasks
+        assert missed == [[], refs]
         slow.free.set()
         await time.settle()
-        takers.pass_on(units[1:2])
-        assert slow.messages[-1] == UnitsTaken(units[1:2], lossy=True)
+        takers.pass_on(CUTS[4:5])
+        assert CutsTaken(CUTS[3:4]) not in slow.messages
+        assert slow.messages[-1] == CutsTaken(CUTS[4:5])
 
 
-async def test_the_end_is_told_as_soon_as_there_is_room(joined, film, time):
+async def test_the_end_is_told_as_soon_as_there_is_room(joined, time):
     async with joined() as (takers, _, (slow,)):
-        takers.pass_on(film(1)[:1])
-        takers.pass_on(film(1)[1:2])
-        takers.end("over")
+        takers.pass_on(CUTS[:1])
+        takers.pass_on(CUTS[1:2])
+        takers.end(OVER)
         takers.tell_ends()
         slow.free.set()
         await time.settle()
         takers.tell_ends()
         takers.tell_ends()
-        assert slow.messages[2:] == [StreamEnded("over")]
+        assert slow.messages[2:] == [OVER]
 
 
-async def test_the_end_may_be_told_to_the_older_ones_alone(joined, film, time):
+async def test_the_end_may_be_told_to_the_older_ones_alone(joined, time):
     async with joined(3, slow=False) as (takers, _, actors):
         assert takers.joined_at == 2.0
-        takers.end("over", lambda joined_at: joined_at < 2)
-        assert [actor.messages for actor in actors] == [[StreamEnded("over")]] * 2 + [[]]
+        takers.end(OVER, lambda joined_at: joined_at < 2)
+        assert [actor.messages for actor in actors] == [[OVER]] * 2 + [[]]
         assert len(takers) == 1
 
 
-async def test_one_that_has_gone_is_forgotten(joined, film, time):
+async def test_one_that_has_gone_is_forgotten(joined, time):
     async with joined(3, slow=False) as (takers, refs, actors):
         await refs[0].stop()
-        assert takers.pass_on(film(1)) == []
+        assert takers.pass_on(CUTS) == []
         assert len(takers) == 2
         await refs[1].stop()
-        await takers.wait(refs[1:2], film(1))
+        assert await takers.wait(refs[1:2], CUTS) == []
         assert len(takers) == 1
         await refs[2].stop()
-        takers.end("over")
+        takers.end(OVER)
         takers.tell_ends()
         assert not actors[0].messages

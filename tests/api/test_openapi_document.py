@@ -35,6 +35,8 @@ OURS = {
     "get /commands/types",
     "get /server/actors",
     "get /media/{uniqueId}/{file}",
+    "get /stream/{deviceId}/{channel}/snapshot.jpg",
+    "get /stream/{deviceId}/{channel}/{index}.{part}.ts",
     "post /devices/{id}/image",
     "put /devices/{id}/accumulators",
 }

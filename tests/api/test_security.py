@@ -282,6 +282,10 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
             "/media/{uniqueId}/{file}",
             "/server/geocode",
             "/stream/{deviceId}/{channel}/{index}.ts",
+            "/stream/{deviceId}/{channel}/{index}.{part}.ts",
+            "/stream/{deviceId}/{channel}/playback/{index}.ts",
+            "/stream/{deviceId}/{channel}/snapshot.jpg",
+            "/captures/{id}",
         }
         address = f"ws://127.0.0.1:{served.port}/api/socket?token={token}"
         with trio.fail_after(10):

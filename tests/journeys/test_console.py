@@ -14,9 +14,10 @@ PLAY_SECONDS = 30
 
 
 @pytest.fixture
-def fleet():
-    """A server with two simulated vehicles."""
-    with run_server({"MOTORPOOL_REGISTER_UNKNOWN": "false"}) as server:
+def fleet(request):
+    """A server with two simulated vehicles; `indirect` gives it further settings."""
+    settings = {"MOTORPOOL_REGISTER_UNKNOWN": "false", **getattr(request, "param", {})}
+    with run_server(settings) as server:
         arguments = ["--server", server.url, "--port-offset", str(server.offset), "--vehicles", "2"]
         arguments += ["--seed", "7"]
         login = {"MOTORPOOL_SIMULATE_EMAIL": EMAIL, "MOTORPOOL_SIMULATE_PASSWORD": server.password}
@@ -33,10 +34,10 @@ def fleet():
             vehicles.wait(20)
 
 
-def watch(server, folder):
-    """What a viewer saw in PLAY_SECONDS."""
+def watch(server, folder, seconds=PLAY_SECONDS):
+    """What a viewer saw."""
     command = [sys.executable, "-m", "motorpool.bench.load.browser", server.url, EMAIL]
-    command += ["--seconds", str(PLAY_SECONDS), "--vehicles", "2", "--picture", str(folder / "page.png")]
+    command += ["--seconds", str(seconds), "--vehicles", "2", "--picture", str(folder / "page.png")]
     watched = subprocess.run(
         command,
         env={**os.environ, "MOTORPOOL_BROWSER_PASSWORD": server.password},
@@ -49,9 +50,12 @@ def watch(server, folder):
     return json.loads(watched.stdout)
 
 
-@pytest.mark.skipif(
+needs_chromium = pytest.mark.skipif(
     find_chromium() is None and os.environ.get("CI") != "true", reason="no Chromium on this machine"
 )
+
+
+@needs_chromium
 @pytest.mark.timeout(300)
 def test_a_newcomer_logs_in_sees_vehicles_and_a_live_picture_that_plays(fleet, tmp_path):
     found = watch(fleet, tmp_path)
@@ -64,4 +68,18 @@ def test_a_newcomer_logs_in_sees_vehicles_and_a_live_picture_that_plays(fleet, t
     assert found["stalls"] == 0
     assert found["played_seconds"] == pytest.approx(PLAY_SECONDS, abs=2)
     assert found["complaints"] == []
+    assert found["parts"] == 0
     assert (tmp_path / "page.png").stat().st_size > 10_000
+
+
+@needs_chromium
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("fleet", [{"MOTORPOOL_VIDEO_PART_SECONDS": "0.4"}], indirect=True)
+def test_where_there_are_parts_the_page_plays_them(fleet, tmp_path):
+    found = watch(fleet, tmp_path, 10)
+    if found["stalls"]:
+        found = watch(fleet, tmp_path, 10)
+    assert found["stalls"] == 0
+    assert found["played_seconds"] == pytest.approx(10, abs=2)
+    assert found["complaints"] == []
+    assert found["parts"] >= 15

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_only_what_the_specification_names_is_open(document):
 
 def test_paths_name_their_parameters(document):
     for path, entries in document["paths"].items():
-        named = {part[1:-1] for part in path.replace(".ts", "").split("/") if part.startswith("{")}
+        named = set(re.findall(r"{(\w+)}", path))
         for entry in entries.values():
             declared = {item["name"] for item in entry.get("parameters", ()) if item["in"] == "path"}
             assert declared == named, path

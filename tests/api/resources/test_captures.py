@@ -7,8 +7,9 @@ import pytest
 
 from motorpool.actors.capture import CAPTURE
 from motorpool.actors.captures import CAPTURES, CaptureFilesRemoved
-from motorpool.actors.publishing import StreamEnded, UnitsTaken
+from motorpool.actors.publishing import CutsTaken, StreamEnded
 from motorpool.api.settings import CaptureSettings
+from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 SOUND = [AccessUnit(1, Coding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
@@ -28,9 +29,11 @@ async def start(caller, device, **query):
 async def stream(served, capture, units=SOUND, reason="the device ended it"):
     """What the device streams into the capture, to its end."""
     running = served.house.system.ref(CAPTURE, capture["id"])
-    await running.tell(UnitsTaken(units))
+    segmenter = Segmenter(live=False)
+    cuts = [segmenter.push(unit, 0.0) for unit in units]
+    await running.tell(CutsTaken(tuple(cut for cut in cuts if cut is not None)))
     if reason:
-        await running.tell(StreamEnded(reason))
+        await running.tell(StreamEnded(reason, segmenter.flush()))
         await running.wait_stopped()
 
 

@@ -1,3 +1,22 @@
+"""Streams over HTTP: playlists, segments and pictures, and who may see them."""
+
+import gzip
+import io
+from email.utils import parsedate_to_datetime
+from fractions import Fraction
+
+import av
+import m3u8
+import msgspec
+from PIL import Image
+
+from motorpool.actors.downlink import CONNECTION
+from motorpool.actors.publishing import Publish, UnitsPublished
+from motorpool.actors.stream import STREAM, Held
+from motorpool.api.settings import HttpSettings, VideoSettings
+from motorpool.codecs.media.units import AccessUnit, Coding
+
+
 async def test_the_playlist_of_an_offline_device_is_empty_and_never_cached(served):
     number = await served.device(served.admin, "1")
     answer = await served.admin.get(f"/stream/{number}/1/live.m3u8")
@@ -48,3 +67,163 @@ async def test_a_playback_that_is_not_there_or_not_ones_own_is_404(served):
         if path != "1/playback.m3u8":
             assert (await served.admin.get(f"/stream/{number}/{path}")).status == 404
     assert (await served.client().get(f"/stream/{number}/1/playback.m3u8")).status == 401
+
+
+async def test_a_snapshot_is_the_last_key_frame_and_says_when_it_came(served):
+    number = await served.device(served.admin, "1")
+    unit = coded_picture()
+    stream = served.house.system.ref(STREAM, (number, 2))
+    connection = served.house.system.ref(CONNECTION, 1)
+    await stream.tell(Held())
+    assert await stream.ask(Publish(connection))
+    await stream.tell(UnitsPublished(connection, [unit]))
+    arrived = served.clock.now().replace(microsecond=0)
+    answer = await served.admin.get(f"/stream/{number}/2/snapshot.jpg")
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "image/jpeg"
+    assert answer.headers["Cache-Control"] == "no-cache"
+    assert parsedate_to_datetime(answer.headers["Last-Modified"]) == arrived
+    with Image.open(io.BytesIO(answer.body)) as picture:
+        assert (picture.format, picture.size) == ("JPEG", (64, 48))
+    assert (await served.admin.get(f"/stream/{number}/1/snapshot.jpg")).status == 404
+
+
+async def test_a_snapshot_whose_key_frame_does_not_decode_is_503_in_one_line(served):
+    number = await served.device(served.admin, "1")
+    whole = coded_picture()
+    start = whole.payload.rindex(b"\0\0\1\x65") + 4
+    stream = served.house.system.ref(STREAM, (number, 1))
+    connection = served.house.system.ref(CONNECTION, 1)
+    await stream.tell(Held())
+    assert await stream.ask(Publish(connection))
+    spoilt = msgspec.structs.replace(whole, payload=whole.payload[:start] + bytes(9))
+    await stream.tell(UnitsPublished(connection, [spoilt]))
+    answer = await served.admin.get(f"/stream/{number}/1/snapshot.jpg")
+    assert (answer.status, answer.text) == (503, "the last key frame of this camera does not decode")
+    assert answer.headers["Retry-After"]
+    await stream.tell(UnitsPublished(connection, [msgspec.structs.replace(whole, timestamp=40)]))
+    assert (await served.admin.get(f"/stream/{number}/1/snapshot.jpg")).status == 200
+
+
+async def test_where_nothing_streams_there_is_no_snapshot_and_others_see_none_at_all(served):
+    number = await served.device(served.admin, "1")
+    ann = await served.user("ann")
+    answer = await served.admin.get(f"/stream/{number}/1/snapshot.jpg")
+    assert (answer.status, answer.text) == (404, "there is no picture: this camera does not stream")
+    assert (await served.client().get(f"/stream/{number}/1/snapshot.jpg")).status == 401
+    for path in ["1/snapshot.jpg", "0/snapshot.jpg", "32/snapshot.jpg", "x/snapshot.jpg"]:
+        assert (await ann.get(f"/stream/{number}/{path}")).status == 404
+        assert (await served.admin.get(f"/stream/999/{path}")).status == 404
+        assert (await served.admin.get(f"/stream/{number}/{path}")).status == 404
+
+
+async def shown(served, number, seconds):
+    """A stream of channel 1 with two key frames a second, and its connection."""
+    stream = served.house.system.ref(STREAM, (number, 1))
+    connection = served.house.system.ref(CONNECTION, 1)
+    await stream.tell(Held())
+    assert await stream.ask(Publish(connection))
+    picture = coded_picture()
+    units = [msgspec.structs.replace(picture, timestamp=500 * count) for count in range(2 * seconds + 1)]
+    await stream.tell(UnitsPublished(connection, units))
+
+
+async def test_with_parts_a_player_waits_for_what_comes_next_and_fetches_it_by_its_name(starting):
+    async with starting(video=VideoSettings(part_seconds=0.5)) as served:
+        number = await served.device(served.admin, "1")
+        await shown(served, number, 5)
+        live = f"/stream/{number}/1/live.m3u8"
+        playlist = m3u8.loads((await served.admin.get(live)).text)
+        assert [entry.uri for entry in playlist.segments] == ["0.ts", "1.ts", None]
+        assert playlist.preload_hint.uri == "2.2.ts"
+        again = await served.admin.get(f"{live}?_HLS_msn=2&_HLS_part=1")
+        assert m3u8.loads(again.text).preload_hint.uri == "2.2.ts"
+        part = await served.admin.get(f"/stream/{number}/1/0.0.ts")
+        assert (part.status, part.headers["Content-Type"]) == (200, "video/mp2t")
+        assert "immutable" in part.headers["Cache-Control"]
+        for wrong in ("_HLS_part=0", "_HLS_msn=-1", "_HLS_msn=x", "_HLS_msn=5", "_HLS_msn=2&_HLS_part=99"):
+            assert (await served.admin.get(f"{live}?{wrong}")).status == 400, wrong
+        for missing in ("0.9.ts", "9.0.ts", "2.3.ts"):
+            assert (await served.admin.get(f"/stream/{number}/1/{missing}")).status == 404, missing
+
+
+async def test_a_reload_that_waits_too_long_is_503(starting, monkeypatch):
+    monkeypatch.setattr("motorpool.actors.stream.RELOAD_TARGETS", 0.1)
+    async with starting(video=VideoSettings(part_seconds=0.5)) as served:
+        number = await served.device(served.admin, "1")
+        await shown(served, number, 5)
+        live = f"/stream/{number}/1/live.m3u8"
+        answer = await served.admin.get(f"{live}?_HLS_msn=2&_HLS_part=2")
+        assert (answer.status, answer.text) == (503, "the camera sends nothing now")
+        assert answer.headers["Retry-After"]
+
+
+async def test_without_parts_the_playlist_has_none_and_does_not_wait(served):
+    number = await served.device(served.admin, "1")
+    await shown(served, number, 5)
+    plain = await served.admin.get(f"/stream/{number}/1/live.m3u8")
+    assert (
+        await served.admin.get(f"/stream/{number}/1/live.m3u8?_HLS_msn=99&_HLS_part=3")
+    ).text == plain.text
+    assert "PART" not in plain.text
+    assert "SERVER-CONTROL" not in plain.text
+    assert (await served.admin.get(f"/stream/{number}/1/0.0.ts")).status == 404
+
+
+async def test_a_playlist_is_zipped_for_who_accepts_it_and_a_segment_never_is(served):
+    number = await served.device(served.admin, "1")
+    await shown(served, number, 13)
+    zipped = {"Accept-Encoding": "gzip"}
+    plain = await served.admin.get(f"/stream/{number}/1/live.m3u8")
+    packed = await served.admin.get(f"/stream/{number}/1/live.m3u8", headers=zipped)
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    assert len(m3u8.loads(plain.text).segments) == 6
+    segment = await served.admin.get(f"/stream/{number}/1/0.ts", headers=zipped)
+    assert segment.status == 200
+    assert "Content-Encoding" not in segment.headers
+    assert segment.body[0] == 0x47
+    headed = await served.admin.call("HEAD", f"/api/stream/{number}/1/0.ts", headers=zipped)
+    assert headed.status == 200
+    assert "immutable" in headed.headers["Cache-Control"]
+
+
+async def test_a_page_of_an_allowed_origin_may_play_and_one_of_another_may_not(starting):
+    async with starting(http=HttpSettings(cors_origin="https://app.example")) as served:
+        number = await served.device(served.admin, "1")
+        await shown(served, number, 5)
+        token = (await served.admin.post("/session/token")).text
+        player = served.client({"Authorization": f"Bearer {token}"})
+        for name in ("live.m3u8", "0.ts", "playback.m3u8"):
+            path = f"/stream/{number}/1/{name}"
+            asked = {
+                "Origin": "https://app.example",
+                "Access-Control-Request-Method": "GET",
+                "Access-Control-Request-Headers": "authorization",
+            }
+            before = await served.client().call("OPTIONS", f"/api{path}", headers=asked)
+            assert before.status == 200
+            assert "authorization" in before.headers["Access-Control-Allow-Headers"]
+            assert "GET" in before.headers["Access-Control-Allow-Methods"]
+            assert int(before.headers["Access-Control-Max-Age"]) > 60
+            answer = await player.get(path, headers={"Origin": "https://app.example"})
+            assert answer.status == 200
+            for each in (before, answer):
+                assert each.headers["Access-Control-Allow-Origin"] == "https://app.example"
+            other = await player.get(path, headers={"Origin": "https://other.example"})
+            assert "Access-Control-Allow-Origin" not in other.headers
+            # What a browser keeps of a page of ours does not serve a page of another origin.
+            for each in (answer, other, await player.get(path)):
+                assert "Origin" in each.headers.getlist("Vary")
+
+
+def coded_picture():
+    encoder = av.CodecContext.create("libx264", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = 64, 48, "yuv420p"
+    encoder.framerate, encoder.time_base = Fraction(25), Fraction(1, 25)
+    encoder.options = {"preset": "ultrafast", "tune": "zerolatency"}
+    frame = av.VideoFrame(64, 48, "yuv420p")
+    for plane in frame.planes:
+        plane.update(bytes([128]) * plane.buffer_size)
+    (packet,) = encoder.encode(frame)
+    return AccessUnit(2, Coding.H264, True, 0, bytes(packet))

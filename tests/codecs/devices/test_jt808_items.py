@@ -77,3 +77,48 @@ def test_types_are_those_that_clients_expect():
         "obdSpeed": float,
         "sat": int,
     }
+
+
+SU = "5445524d303031" + "260305200000" + "02" + "03" + "00"
+YUE = "5445524d303031" + "00" * 23 + "260305200000" + "02" + "03" + "0000"
+PLACE = "32" + "0022" + "03200000" + "00cc0000" + "260305200000" + "0001"
+"""Speed, altitude, latitude, longitude, time and vehicle status of an active-safety alarm."""
+TYRE = "00" + "0004" + "00fa" + "0019" + "0050"
+
+
+@pytest.mark.parametrize("label", [SU, YUE])
+@pytest.mark.parametrize(
+    ("item", "head", "tail", "attributes", "alarms"),
+    [
+        (0x64, "00000001 01 03 01 0000000000", "", {"adasAlarm": 3, "adasLevel": 1}, ["general"]),
+        (0x65, "00000001 01 02 01 0000000000", "", {"dmsAlarm": 2, "dmsLevel": 1}, ["general"]),
+        (0x66, "00000001 01", "01" + TYRE, {}, ["general"]),
+        (0x66, "00000001 01", "08" + TYRE * 8, {}, ["general"]),
+        (0x66, "00000001 02", "01" + TYRE, {}, []),
+        (0x67, "00000001 01 02", "", {"bsdAlarm": 2}, ["general"]),
+        (0x70, "00000001 01 01 0005 0028 0000", "", {"drivingAlarm": 1}, ["hardAcceleration"]),
+        (0x70, "00000001 01 02 0005 0028 0000", "", {"drivingAlarm": 2}, ["hardBraking"]),
+        (0x70, "00000001 01 03 0005 0028 0000", "", {"drivingAlarm": 3}, ["hardCornering"]),
+        (0x70, "00000001 02 07 0005 0028 0000", "", {"drivingAlarm": 7}, []),
+    ],
+)
+def test_an_alarm_with_files_names_its_label(label, item, head, tail, attributes, alarms):
+    value = (head + PLACE + label + tail).replace(" ", "")
+    for _ in range(2):
+        assert read((item, value)) == ({**attributes, "alarmLabel": label}, alarms)
+
+
+def test_an_alarm_without_files_names_none():
+    value = "000000010103010000000000" + PLACE + SU[:-4] + "0000"
+    assert read((0x64, value)) == ({"adasAlarm": 3, "adasLevel": 1}, ["general"])
+
+
+def test_two_alarms_of_one_location_are_both_named():
+    adas, dsm = ("00000001010301" + "00" * 5 + PLACE + SU[:-6] + f"0{number}0300" for number in (2, 3))
+    attributes, _ = read((0x64, adas), (0x65, dsm))
+    assert attributes["alarmLabel"] == f"{SU[:-6]}020300,{SU[:-6]}030300"
+
+
+@pytest.mark.parametrize(("item", "size"), [(0x66, 50), (0x67, 41), (0x67, 65), (0x70, 47)])
+def test_what_other_makers_keep_at_the_same_length_is_no_alarm(item, size):
+    assert read((item, "7f" * size)) == ({}, [])

@@ -3,6 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from motorpool.codecs.channel_numbers import ATTRIBUTE, channel_numbers
 from motorpool.codecs.devices import jt808_video as video
 from motorpool.codecs.devices.jt808_times import TerminalClock
 from motorpool.codecs.errors import UnsupportedCommand
@@ -34,6 +35,28 @@ def test_the_index_is_the_channel_where_none_is_named():
 def test_channels_outside_1_to_31_are_refused(write, channel):
     with pytest.raises(UnsupportedCommand, match="channel must be a whole number from 1 to 31"):
         body(write, channel=channel)
+
+
+@pytest.mark.parametrize(
+    ("write", "at"),
+    [
+        (video.live_request, -3),
+        (video.live_stop, 0),
+        (video.list_query, 0),
+        (video.playback_request, -18),
+        (video.playback_control, 0),
+    ],
+)
+@pytest.mark.parametrize(("channel", "number"), [(1, 0), (2, 1), (3, 36), (4, 4)])
+def test_a_device_that_counts_oddly_is_told_its_own_number(write, at, channel, number):
+    attributes = {"channel": channel, "startTime": "2026-05-01T00:00:00Z"}
+    order = Order("video", attributes, media=MEDIA, channels=channel_numbers({ATTRIBUTE: "0:1,1:2,36:3"}))
+    assert write(order, CONTEXT)[at] == number
+
+
+def test_all_channels_are_all_of_an_odd_device_too():
+    order = Order("video", {}, media=MEDIA, channels=channel_numbers({ATTRIBUTE: "7:1"}))
+    assert video.list_query(order, CONTEXT)[0] == 0
 
 
 def test_a_list_query_asks_all_channels_of_the_last_day():

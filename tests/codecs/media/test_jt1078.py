@@ -158,6 +158,125 @@ def test_a_device_that_never_counts_loses_no_picture() -> None:
     assert codec.statistics.units == 40
 
 
+def counted(sender: Jt1078Sender, codec: Jt1078) -> None:
+    """Enough pictures to be believed to count."""
+    for number in range(40):
+        assert len(codec.receive(sender.encode(picture(timestamp=10 * number)))) == 1
+
+
+@pytest.mark.parametrize(
+    "order",
+    [[0, 1, 1, 2, 3], [0, 0, 1, 2, 3], [0, 1, 2, 3, 3], [0, 1, 2, 1, 2, 3], [0, 1, 2, 0, 1, 2, 3]],
+    ids=str,
+)
+def test_a_packet_that_comes_again_does_not_harm_its_picture(order: list[int]) -> None:
+    sender, codec = Jt1078Sender(SIM), Jt1078()
+    counted(sender, codec)
+    first, second = picture(timestamp=400), picture(3000, timestamp=440)
+    parts = packets(sender.encode(first))
+    assert received(codec, *(parts[number] for number in order), sender.encode(second)) == [first, second]
+    assert codec.statistics.stale == len(order) - 4
+    assert (codec.statistics.lost, codec.statistics.dropped_units) == (0, 0)
+
+
+@pytest.mark.parametrize("back", [1, 2, 20])
+def test_pictures_and_sound_that_are_sent_again_come_once(back: int) -> None:
+    sender, codec = Jt1078Sender(SIM), Jt1078()
+    counted(sender, codec)
+    units = [
+        unit
+        for number in range(30)
+        for unit in (picture(2000 + number, timestamp=500 + 40 * number), speech(500 + 40 * number))
+    ]
+    wires = [sender.encode(unit) for unit in units]
+    # In the middle the proxy sends again what it had sent last.
+    found = received(codec, *wires[:40], *wires[40 - back : 40], *wires[40:])
+    assert found == units
+    assert codec.statistics.stale == sum(len(packets(wire)) for wire in wires[40 - back : 40])
+
+
+def test_what_comes_again_inside_another_picture_harms_neither() -> None:
+    sender, codec = Jt1078Sender(SIM), Jt1078()
+    counted(sender, codec)
+    before, open_one = sender.encode(picture(timestamp=400)), picture(2800, timestamp=440)
+    parts = packets(sender.encode(open_one))
+    found = received(codec, before, *parts[:2], before, *parts[2:])
+    assert found == [picture(timestamp=400), open_one]
+
+
+def test_a_count_that_begins_anew_with_each_picture_loses_none() -> None:
+    codec = Jt1078()
+    for number in range(40):
+        wire = Jt1078Sender(SIM, body_bytes=100).encode(picture(3000 + number, timestamp=0))
+        assert len(codec.receive(wire)) == 1
+    assert codec.statistics.stale == 0
+
+
+def test_silence_that_stands_still_without_a_count_is_not_taken_for_repeats() -> None:
+    wire = Jt1078Sender(SIM).encode(speech(0))
+    codec = Jt1078()
+    assert received(codec, *[wire] * 50) == [speech(0)] * 50
+
+
+def test_a_picture_that_comes_late_is_left_out_and_a_key_frame_never() -> None:
+    sender, codec = Jt1078Sender(SIM), Jt1078()
+    counted(sender, codec)
+    late, plain, key = (picture(500, timestamp=ms, keyframe=ms == 480) for ms in (400, 440, 480))
+    wires = [sender.encode(unit) for unit in (late, plain, key)]
+    assert received(codec, wires[1], wires[0], wires[2]) == [plain, key]
+    early = picture(600, timestamp=520)
+    last = [sender.encode(unit) for unit in (picture(700, timestamp=500, keyframe=True), early)]
+    assert [unit.timestamp for unit in received(codec, last[1], last[0])] == [520, 500]
+
+
+def test_one_loss_after_another_does_not_shake_the_belief_in_a_count() -> None:
+    sender, codec = Jt1078Sender(SIM), Jt1078()
+    for number in range(70):
+        codec.receive(sender.encode(picture(timestamp=40 * number)))
+    for number in range(70, 74):
+        parts = packets(sender.encode(picture(timestamp=40 * number)))
+        assert received(codec, parts[0], *parts[2:]) == []
+
+
+def test_a_clock_and_a_count_that_begin_anew_with_each_key_frame_lose_nothing() -> None:
+    codec = Jt1078()
+    for turn in range(4):
+        sender = Jt1078Sender(SIM)
+        units = [picture(500 + ms + turn, timestamp=ms, keyframe=ms == 0) for ms in range(0, 1000, 40)]
+        units += [
+            msgspec.structs.replace(speech(ms), payload=bytes([turn]) * 320) for ms in range(0, 1000, 40)
+        ]
+        units.sort(key=lambda unit: unit.timestamp)
+        assert received(codec, *map(sender.encode, units)) == units
+
+
+def test_packets_lost_before_a_picture_do_not_cost_it() -> None:
+    sender, codec = Jt1078Sender(SIM), Jt1078()
+    counted(sender, codec)
+    sender.encode(picture(timestamp=400))
+    assert received(codec, sender.encode(picture(timestamp=440))) == [picture(timestamp=440)]
+    assert codec.statistics.lost == 4
+
+
+@pytest.mark.parametrize("body_bytes", [65_535, 10_000, 951])
+def test_bodies_past_the_nominal_size_are_taken(body_bytes: int) -> None:
+    sender = Jt1078Sender(SIM, body_bytes=body_bytes)
+    units = [picture(65_000, timestamp=0, keyframe=True), picture(200, timestamp=40)]
+    wire = b"".join(map(sender.encode, units))
+    codec = Jt1078()
+    assert received(codec, *(wire[start : start + 1400] for start in range(0, len(wire), 1400))) == units
+
+
+@pytest.mark.parametrize("mark", ["never", "always"])
+def test_the_mark_bit_says_nothing(mark: str) -> None:
+    sender = Jt1078Sender(SIM)
+    wires = packets(b"".join(sender.encode(picture(timestamp=ms)) for ms in (0, 40, 80)))
+    marked = [
+        wire[:5] + bytes([wire[5] & 0x7F if mark == "never" else wire[5] | 0x80]) + wire[6:] for wire in wires
+    ]
+    assert received(Jt1078(), *marked) == [picture(timestamp=ms) for ms in (0, 40, 80)]
+
+
 def test_junk_between_packets_costs_nothing_but_itself() -> None:
     sender = Jt1078Sender(SIM)
     first, second = sender.encode(picture(200)), sender.encode(picture(300))

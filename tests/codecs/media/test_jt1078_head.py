@@ -10,7 +10,7 @@ SPEECH = AccessUnit(1, Coding.G711A, False, 0, b"\xd5" * 320)
 
 @pytest.mark.parametrize("width", [6, 10])
 @pytest.mark.parametrize("unit", [UNIT, SPEECH])
-@pytest.mark.parametrize("sim", ["13912345678", "000012345678", "861234567890"])
+@pytest.mark.parametrize("sim", ["13912345678", "000012345678", "861234567890", "39a2c4e6f801"])
 def test_the_second_packet_tells_the_width(width: int, unit: AccessUnit, sim: str) -> None:
     packet = Jt1078Sender(sim, sim_bytes=width).encode(unit)
     assert sim_width(packet + packet, 0, None) == width
@@ -29,6 +29,12 @@ def test_transparent_packets_tell_the_width_too(width: int) -> None:
         b"01cd\x81\x5b\0\1" + bytes.fromhex("139123456789").rjust(width, b"\0") + b"\1\x40\0\x14" + b"\7" * 20
     )
     assert sim_width(packet + packet, 0, None) == width
+
+
+def test_hexadecimal_digits_want_a_second_packet() -> None:
+    packet = Jt1078Sender("39a2c4e6f801").encode(UNIT)
+    assert sim_width(packet, 0, None) is None
+    assert sim_width(packet + b"no packet" * 10_000, 0, None) == 0
 
 
 def test_too_few_bytes_tell_nothing() -> None:

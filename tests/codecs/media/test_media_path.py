@@ -9,9 +9,10 @@ import pytest
 
 from motorpool.codecs.media.jt1078 import Jt1078
 from motorpool.codecs.media.jt1078_sender import Jt1078Sender
-from motorpool.codecs.media.muxer import Muxer, Segment
+from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 Film = Callable[..., tuple[bytes, ...]]
@@ -25,7 +26,7 @@ class Server:
         self.channel = channel
         self.codec = Jt1078()
         self.segmenter = Segmenter(1.0)
-        self.muxer = Muxer()
+        self.carrier = SoundCarrier()
         self.segments: list[Segment] = []
         self.now = 50.0
 
@@ -33,7 +34,7 @@ class Server:
         self.codec = Jt1078()
         cut = self.segmenter.discontinuity()
         if cut is not None:
-            self.segments.append(self.muxer.mux(cut))
+            self.segments.append(mux(self.carrier.carry(cut)))
 
     def receive(self, data: bytes) -> None:
         for unit in self.codec.receive(data):
@@ -42,12 +43,12 @@ class Server:
             if unit.channel == self.channel:
                 cut = self.segmenter.push(unit, self.now)
                 if cut is not None:
-                    self.segments.append(self.muxer.mux(cut))
+                    self.segments.append(mux(self.carrier.carry(cut)))
 
     def end(self) -> list[Segment]:
         cut = self.segmenter.flush()
         if cut is not None:
-            self.segments.append(self.muxer.mux(cut))
+            self.segments.append(mux(self.carrier.carry(cut)))
         return self.segments
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.cuts import Cut, PlacedPicture, Sound
-from motorpool.codecs.media.muxer import Muxer, Segment
+from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 Film = Callable[..., tuple[bytes, ...]]
@@ -19,9 +20,9 @@ START = 10 * SECOND
 
 
 def segments_of(units: list[AccessUnit], target: float = 1.0, **options: int) -> list[Segment]:
-    segmenter, muxer = Segmenter(target, **options), Muxer()
+    segmenter, carrier = Segmenter(target, **options), SoundCarrier()
     cuts = [segmenter.push(unit, unit.timestamp / 1000) for unit in units]
-    return [muxer.mux(cut) for cut in [*cuts, segmenter.flush()] if cut is not None]
+    return [mux(carrier.carry(cut)) for cut in [*cuts, segmenter.flush()] if cut is not None]
 
 
 @pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
@@ -108,15 +109,16 @@ def test_sound_that_changes_its_coding_plays_on(sound: Film, camera, play) -> No
 def test_bytes_that_are_no_film_raise_a_codec_error() -> None:
     pictures = (PlacedPicture(START, b"no start code at all", True),)
     with pytest.raises(CodecError, match="cannot be muxed"):
-        Muxer().mux(Cut(START, START + 1, Coding.H264, pictures, (), False, True, 0.0))
+        mux(Cut(START, START + 1, Coding.H264, pictures, (), False, True, 0.0))
 
 
 def test_sound_too_short_for_a_frame_comes_with_the_next_segment(play) -> None:
-    muxer = Muxer()
+    carrier = SoundCarrier()
     sounds = tuple(Sound(START + 3600 * n, Coding.G711A, b"\xd5" * 320, 320) for n in range(2))
-    first = muxer.mux(Cut(START, START + 7200, None, (), sounds, False, True, 0.0))
+    first = mux(carrier.carry(Cut(START, START + 7200, None, (), sounds, False, True, 0.0)))
     assert first.data == b""
-    last = muxer.mux(Cut(START + 7200, START + 7201, None, (), (), False, True, 0.0, last=True))
+    ending = Cut(START + 7200, START + 7201, None, (), (), False, True, 0.0, last=True)
+    last = mux(carrier.carry(ending))
     assert play(last.data).samples >= 640
 
 

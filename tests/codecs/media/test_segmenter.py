@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from itertools import pairwise
+from operator import itemgetter
 
 import pytest
 from hypothesis import given, settings
@@ -103,6 +104,23 @@ def test_new_parameter_sets_cut_at_once_and_begin_anew() -> None:
     assert [cut.discontinuity for cut in cuts] == [False, True, False]
 
 
+def test_another_coding_of_pictures_begins_anew_and_each_segment_is_of_its_own() -> None:
+    sets = CODE + b"\x40\1\x0c" + CODE + b"\x42\1\1" + CODE + b"\x44\1\xc0"
+    units = [picture(number) for number in range(30)]
+    units += [
+        AccessUnit(1, Coding.H265, number == 35, 5_000 + 40 * number, payload + b"%d" % number, 40)
+        for number in range(30, 60)
+        for payload in [sets + CODE + b"\x26\1" if number == 35 else CODE + b"\x02\1"]
+    ]
+    segmenter = Segmenter(2.0)
+    cuts = whole(segmenter, units)
+    assert [(cut.coding, len(cut.pictures), cut.discontinuity) for cut in cuts] == [
+        (Coding.H264, 30, False),
+        (Coding.H265, 25, True),
+    ]
+    assert segmenter.statistics.awaiting_keyframe == 5  # of the new coding, before its first key frame
+
+
 def test_a_jump_of_the_clock_cuts_at_the_next_key_frame_and_loses_nothing() -> None:
     units = [picture(number, stamp=40 * number + (9_000_000 if number >= 30 else 0)) for number in range(150)]
     segmenter = Segmenter(2.0)
@@ -173,8 +191,11 @@ def test_sound_goes_on_when_the_camera_stops_and_comes_back() -> None:
     units = [
         unit for unit in mixed(500, 156) if not unit.coding.is_video or not 6_500 < unit.timestamp < 15_300
     ]
+    # Sound is sent once its last sample is there.
+    sent = [(unit.timestamp + (0 if unit.coding.is_video else 128), unit) for unit in units]
     segmenter = Segmenter(2.0)
-    cuts = whole(segmenter, units)
+    cuts = [segmenter.push(unit, 100.0 + at / 1000) for at, unit in sorted(sent, key=itemgetter(0))]
+    cuts = [cut for cut in [*cuts, segmenter.flush()] if cut is not None]
     assert sum(len(cut.sounds) for cut in cuts) == 156
     assert all(before.end == after.start for before, after in pairwise(cuts))
     kept = numbers(*cuts)

@@ -120,9 +120,13 @@ class Film:
 
     def __init__(self, *, fps: int = 25, sound_ms: float = 40.0, seconds: float = 60.0) -> None:
         step = 1000 / fps
+        # A unit of sound is sent once its last sample is there.
         self.events = sorted(
-            [(number * step, True) for number in range(round(seconds * fps))]
-            + [(number * sound_ms, False) for number in range(round(seconds * 1000 / sound_ms))]
+            [(number * step, True, number * step) for number in range(round(seconds * fps))]
+            + [
+                ((number + 1) * sound_ms, False, number * sound_ms)
+                for number in range(round(seconds * 1000 / sound_ms))
+            ]
         )
         self.step, self.sound_ms = step, sound_ms
 
@@ -131,8 +135,8 @@ class Film:
     ):
         """The largest distance in ms between pictures and sound of one true time, each checked in order."""
         worst, placed_video, last = 0.0, None, {True: -1, False: -1}
-        for true, is_video in self.events:
-            now = true / 1000 + late(true)
+        for sent, is_video, true in self.events:
+            now = sent / 1000 + late(sent)
             if is_video:
                 pts, _ = timeline.picture(video_clock(true), interval, now)
                 placed_video = pts / MS - true

@@ -1,0 +1,49 @@
+"""A key frame as a JPEG picture."""
+
+from fractions import Fraction
+
+import av
+from av.video.codeccontext import VideoCodecContext
+
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.cuts import Keyframe
+
+_MAX_PIXELS = 1 << 25
+"""More than 8K has. A parameter set may claim sizes for which no memory suffices."""
+_COARSENESS = 4
+"""On FFmpeg's scale from 2 (best) to 31: steps as fine as those of libjpeg at 85 of 100."""
+
+
+def jpeg_of(keyframe: Keyframe) -> bytes:
+    """The picture as JPEG, in its own size; takes milliseconds and belongs in a thread.
+
+    Raises:
+        CodecError: it does not decode, or not to a picture.
+    """
+    try:
+        return _encode(_decode(keyframe))
+    except (av.FFmpegError, ValueError, MemoryError) as error:
+        raise CodecError(f"the key frame does not decode: {error}") from error
+
+
+def _decode(keyframe: Keyframe) -> av.VideoFrame:
+    decoder = av.CodecContext.create(keyframe.coding.value, "r")
+    assert isinstance(decoder, VideoCodecContext)
+    decoder.thread_count = 1
+    decoder.options = {"max_pixels": str(_MAX_PIXELS)}
+    for packet in (av.Packet(keyframe.payload), None):
+        for frame in decoder.decode(packet):
+            return frame
+    raise CodecError("the key frame does not decode: there is no picture in it")
+
+
+def _encode(frame: av.VideoFrame) -> bytes:
+    encoder = av.CodecContext.create("mjpeg", "w")
+    encoder.thread_count = 1
+    # JPEG's range of colours is the full one, cameras' is not.
+    picture = frame.reformat(format="yuvj420p")
+    picture.pts = 0
+    encoder.width, encoder.height, encoder.pix_fmt = picture.width, picture.height, "yuvj420p"
+    encoder.time_base = Fraction(1, 25)
+    encoder.qmin = encoder.qmax = _COARSENESS
+    return b"".join(bytes(packet) for part in (picture, None) for packet in encoder.encode(part))

@@ -1,0 +1,96 @@
+"""What the README shows works as it stands there."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from motorpool.bench.server import EMAIL, run_server
+from motorpool.runtime.clock import SystemClock
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def block_after(heading: str) -> str:
+    """The first shell block below a heading."""
+    found = re.search(r"```sh\n(.*?)```", README.partition(f"\n## {heading}\n")[2], re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+needs_curl = pytest.mark.skipif(
+    shutil.which("curl") is None and not os.environ.get("CI"), reason="there is no curl program here"
+)
+
+
+def shell(script: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=90, check=False)
+
+
+@needs_curl
+def test_the_five_calls_work_as_they_are_shown():
+    with run_server() as server:
+        script = block_after("The five calls")
+        assert script.count("curl -sf") == 5
+        script = script.replace("http://localhost:8082", server.url)
+        script = script.replace("me@example.com:secret", f"{EMAIL}:{server.password}")
+        # Each answer in a line of its own.
+        script = re.sub(r"^(curl .*?[^\\])$", r"\1; echo", script, flags=re.MULTILINE | re.DOTALL)
+        done = shell(script)
+    assert done.returncode == 0, done.stderr
+    device, positions, history, command = (
+        json.loads(line) for line in done.stdout.splitlines() if line.strip()
+    )
+    assert (device["id"], device["uniqueId"]) == (1, "13912345678")
+    assert positions == history == []
+    assert (command["deviceId"], command["type"]) == (1, "positionSingle")
+
+
+@needs_curl
+def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(eventually):
+    quick = {"MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "0"}
+    with run_server(quick) as server, server.client() as client:
+        token = client.post("/session/token").text
+        script = block_after("Recorded video").replace("http://localhost:8082", server.url)
+        # Some seconds that the simulated vehicle recorded an hour ago.
+        start = SystemClock().now() - timedelta(hours=1)
+        script = script.replace("2026-11-21T08:00:00Z", start.isoformat(timespec="seconds"))
+        script = script.replace(
+            "2026-11-21T08:15:00Z", (start + timedelta(seconds=4)).isoformat(timespec="seconds")
+        )
+        head, *calls = [line for line in script.splitlines() if line]
+        calls = [f"{call}\necho\nsleep 1" if call.startswith("api ") else call for call in calls]
+        credentials = server.folder / "credentials.json"
+        credentials.touch(0o600)
+        credentials.write_text(json.dumps({"email": EMAIL, "password": server.password}))
+        simulate = [sys.executable, "-m", "motorpool", "simulate", "--server", server.url]
+        simulate += ["--credentials", str(credentials), "--vehicles", "1", "--end-with-input"]
+        simulate += ["--host", server.host, "--port-offset", str(server.jt808_port - 5015)]
+        with subprocess.Popen(simulate, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as vehicle:
+            eventually(lambda: any(each["status"] == "online" for each in client.get("/devices").json()), 30)
+            done = shell("\n".join([f"TOKEN={token}", head, *calls]))
+            assert done.returncode == 0, done.stderr
+            answers = [line for line in done.stdout.split("\n") if line]
+            listed = json.loads(answers[1])
+            assert {each["channel"] for each in listed} == {1, 2}
+            assert json.loads(answers[2])["status"] == "RECORDING"
+            assert "#EXTM3U" in answers
+            (capture,) = json.loads(answers[-1])
+            complete = eventually(
+                lambda: (
+                    (found := client.get(f"/captures/{capture['id']}").json())["status"] == "COMPLETE"
+                    and found
+                ),
+                30,
+            )
+            film = client.get(complete["url"].removeprefix("/api"))
+            assert (film.status_code, len(film.content)) == (200, complete["size"])
+            assert vehicle.stdin is not None
+            vehicle.stdin.close()
+            vehicle.wait(20)
