@@ -30,6 +30,8 @@ class Film(msgspec.Struct, frozen=True, kw_only=True):
     coding: Coding = Coding.H264
     sound: Coding | None = Coding.AAC
     """AAC (16 kHz, ADTS) or G.711 A-law (8 kHz); None: mute."""
+    stamped: bool = False
+    """The squares in the picture hold its time, in milliseconds, instead of its number."""
 
 
 class Camera:
@@ -55,7 +57,8 @@ class Camera:
         if self._begun is None:
             self._begun = instant
         timestamp = round(instant.timestamp() * 1000)
-        picture = self._scenery.draw(moment, instant, self._frames)
+        code = timestamp if self.film.stamped else self._frames
+        picture = self._scenery.draw(moment, instant, self._frames, code)
         frame = _frame(picture)
         frame.pts = self._frames
         packets = self._encoder.encode(frame)

@@ -91,8 +91,10 @@ async def film_playback(
     film = subject.film if playback.speed == 1 else msgspec.structs.replace(subject.film, sound=None)
     async with await _connect(host, port) as stream:
         camera = await studio.open_camera(subject.vehicle, channel, film)
+        due = clock.monotonic()
         while playback.position < playback.end:
-            due = clock.monotonic() + interval
+            # From due to due: counted from the end of each picture the film would be slower than it was shot.
+            due = max(due + interval, clock.monotonic() - LATE_SECONDS)
             if not playback.paused:
                 if playback.seeked:
                     playback.seeked = False

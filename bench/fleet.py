@@ -49,11 +49,13 @@ def plan_fleet(
     seed: int = 1,
     h265: int = 0,
     frames_per_second: int = 15,
+    stamped: bool = False,
+    alarm_seconds: float = 0.0,
 ) -> Fleet:
     """Make up a fleet; the same seed gives the same one, another seed shares no device with it.
 
     Every second vehicle speaks the 2019 form of JT/T 808, and sends G.711 instead of AAC; the last `h265`
-    vehicles film H.265.
+    vehicles film H.265. `stamped` pictures tell their time to whoever reads their squares.
     """
     return Fleet(
         tuple(
@@ -67,10 +69,12 @@ def plan_fleet(
                 seed=seed * 100_000 + number,
                 channels=channels,
                 interval_seconds=interval_seconds,
+                alarm_seconds=alarm_seconds,
                 film=Film(
                     frames_per_second=frames_per_second,
                     coding=Coding.H265 if number > vehicles - h265 else Coding.H264,
                     sound=Coding.G711A if number % 2 == 0 else Coding.AAC,
+                    stamped=stamped,
                 ),
             )
             for number in range(1, vehicles + 1)

@@ -4,6 +4,8 @@ A row of squares along the lower edge: black and white for the number's bits, th
 that are always white and black and before four check bits. They survive any sane compression and scaling.
 """
 
+from collections.abc import Sequence
+
 from PIL import Image, ImageDraw
 
 NUMBER_BITS = 24
@@ -40,15 +42,25 @@ def draw_number(picture: Image.Image, number: int) -> None:
             draw.rectangle((left, bottom - side, left + side - 1, bottom), fill=white)
 
 
+def centres(width: int, height: int) -> list[tuple[int, int]]:
+    """Where the middles of the squares are in a picture of that size, from left to right."""
+    side = _side(width)
+    row = round(height - MARGIN - side / 2)
+    return [(round(MARGIN + (square + 0.5) * side), row) for square in range(SQUARES)]
+
+
 def read_number(picture: Image.Image) -> int | None:
     """Read the number in a decoded picture; None where there is no readable row."""
     grey = picture.getchannel("Y") if picture.mode == "YCbCr" else picture.convert("L")
-    side = _side(grey.width)
-    row = round(grey.height - MARGIN - side / 2)
+    levels = [grey.getpixel(centre) for centre in centres(grey.width, grey.height)]
+    return read_levels([level if isinstance(level, int | float) else 0 for level in levels])
+
+
+def read_levels(levels: Sequence[float]) -> int | None:
+    """Read the number from the brightness of the squares, 0 to 255; None where it is none."""
     bits = 0
-    for square in range(SQUARES):
-        level = grey.getpixel((round(MARGIN + (square + 0.5) * side), row))
-        bits = bits << 1 | (isinstance(level, int | float) and level > 127)
+    for level in levels:
+        bits = bits << 1 | (level > 127)
     number = bits >> CHECK_BITS & (1 << NUMBER_BITS) - 1
     if bits >> CHECK_BITS + NUMBER_BITS != 0b10 or bits & 0b1111 != _check(number):
         return None

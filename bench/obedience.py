@@ -5,12 +5,14 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
+from motorpool.bench.alarms import Alarms
 from motorpool.bench.studio import Studio
-from motorpool.bench.transmissions import UNSUPPORTED, Transmissions
+from motorpool.bench.transmissions import DONE, FAILED, UNSUPPORTED, Transmissions
 from motorpool.bench.vehicle import Vehicle
 from motorpool.codecs.devices.jt808_parameters import HEARTBEAT_SECONDS, REPORT_SECONDS
 from motorpool.codecs.devices.jt808_platform import (
     Controlled,
+    FilesAsked,
     Followed,
     LiveAsked,
     LiveControlled,
@@ -23,6 +25,7 @@ from motorpool.codecs.devices.jt808_platform import (
     TextShown,
 )
 from motorpool.codecs.devices.jt808_terminal import Terminal
+from motorpool.codecs.errors import CodecError
 from motorpool.runtime.clock import Clock
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -53,6 +56,8 @@ class Obedience:
 
     def __init__(self, vehicle: Vehicle, studio: Studio, clock: Clock, nursery: trio.Nursery) -> None:
         self.transmissions = Transmissions(vehicle, studio, clock, nursery)
+        self.alarms = Alarms(vehicle, studio)
+        self._nursery = nursery
         self._vehicle = vehicle
         self._studio = studio
         self._clock = clock
@@ -102,8 +107,18 @@ class Obedience:
                 await send(terminal.answer(message))
             case PhotoAsked():
                 await self._take_photos(message, terminal, send)
+            case FilesAsked():
+                await send(terminal.answer(message, DONE if self.alarms.knows(message) else FAILED))
+                if self.alarms.knows(message):
+                    self._nursery.start_soon(self._upload, message)
             case _:
                 await send(self._answer_query(message, terminal))
+
+    async def _upload(self, asked: FilesAsked) -> None:
+        try:
+            await self.alarms.upload(asked)
+        except (OSError, trio.BrokenResourceError, trio.TooSlowError, CodecError) as error:
+            _log.debug("%s: the files of an alarm were not taken: %s", self._vehicle.plan.name, error)
 
     def _answer_query(self, message: PlatformMessage, terminal: Terminal) -> bytes:
         plan = self._vehicle.plan

@@ -143,7 +143,8 @@ class OnBoardUnit:
         # Vehicles that start together do not report together.
         await trio.sleep(obedience.interval_seconds * self._chance.random())
         while True:
-            location = self.vehicle.location(self._clock.now())
+            now = self._clock.now()
+            location = self.vehicle.location(now, obedience.alarms.raised_at(now))
             if self.is_accepted:
                 self.logbook.sent(self._terminal.serial, [location])
                 await self._try_to_send(self._terminal.location(location))

@@ -17,7 +17,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Of a play (scenario `play`)."""
     terminals: int = 1000
     idle_terminals: int = 10_000
-    streams: int = 200
+    streams: int = 400
     actors: int = 100_000
 
     def span(self, usual: float) -> float:

@@ -27,15 +27,21 @@ class Played(msgspec.Struct, frozen=True):
     """Of the stream that were shown."""
     stalls: int
     complaints: tuple[str, ...]
+    ages: tuple[float, ...] = ()
+    """Seconds from the stamp in a picture to its sight, of some that were shown."""
 
 
-def play_in_chromium(url: str, email: str, password: str, seconds: float) -> Played:
-    """Play the first vehicle's camera on the server's own page.
+def play_in_chromium(
+    url: str, email: str, password: str, seconds: float, *, playlist: str | None = None
+) -> Played:
+    """Play the first vehicle's camera on the server's own page; or the playlist of this path.
 
     Raises:
         BenchError: there is no Chromium or Playwright, or the page does not come to play.
     """
     command = [sys.executable, "-m", "motorpool.bench.load.browser", url, email, "--seconds", str(seconds)]
+    if playlist is not None:
+        command += ["--playlist", playlist]
     try:
         told = subprocess.run(
             command,
@@ -52,7 +58,8 @@ def play_in_chromium(url: str, email: str, password: str, seconds: float) -> Pla
         named = [line for line in lines if "Error" in line] or lines or ["it said nothing"]
         raise BenchError(f"Chromium: {named[-1]}")
     found = json.loads(told.stdout.splitlines()[-1])
-    return Played(found["played_seconds"], found["stalls"], tuple(found["complaints"]))
+    ages = tuple(found["ages"])
+    return Played(found["played_seconds"], found["stalls"], tuple(found["complaints"]), ages)
 
 
 def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Played:

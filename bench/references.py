@@ -45,8 +45,10 @@ def _run(name: str, *arguments: str) -> Iterator[tuple[int, int]]:
         process.communicate()
 
 
-def ffmpeg_cpu_seconds(transport_stream: Path, *, sound: str = "copy") -> float:
+def ffmpeg_cpu_seconds(transport_stream: Path, *, telephone_sound: Path | None = None) -> float:
     """CPU (user and system) of one run of ffmpeg from that file to HLS, its start-up included.
+
+    Copies what is in it; `telephone_sound`, G.711 A-law at 8 kHz, is transcoded to AAC beside it.
 
     Raises:
         BenchError: there is no ffmpeg, or it fails.
@@ -55,8 +57,11 @@ def ffmpeg_cpu_seconds(transport_stream: Path, *, sound: str = "copy") -> float:
     if program is None:
         raise BenchError("the ffmpeg program is not installed; the reference cannot be measured")
     with tempfile.TemporaryDirectory(prefix="motorpool-bench-") as folder:
-        arguments = ["-nostdin", "-loglevel", "error", "-i", str(transport_stream), "-c:v", "copy"]
-        arguments += ["-c:a", sound, "-f", "hls", "-hls_time", "2", "-hls_list_size", "6"]
+        arguments = ["-nostdin", "-loglevel", "error", "-i", str(transport_stream)]
+        if telephone_sound is not None:
+            arguments += ["-f", "alaw", "-ar", "8000", "-ac", "1", "-i", str(telephone_sound)]
+        arguments += ["-c:v", "copy", "-c:a", "copy" if telephone_sound is None else "aac"]
+        arguments += ["-f", "hls", "-hls_time", "2", "-hls_list_size", "6"]
         arguments += ["-hls_flags", "delete_segments", str(Path(folder) / "out.m3u8")]
         process = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)

@@ -60,8 +60,11 @@ class Scenery:
         self._ground = self._draw_ground()
         self._skyline = self._draw_skyline(random.Random(f"{vehicle}/{channel}"))
 
-    def draw(self, moment: Moment, instant: datetime, number: int) -> Image.Image:
-        """One picture (YCbCr) of the vehicle at that moment; instant and frame number stand in it."""
+    def draw(self, moment: Moment, instant: datetime, number: int, code: int | None = None) -> Image.Image:
+        """One picture (YCbCr) of the vehicle at that moment; instant and frame number stand in it.
+
+        `code` is what the squares hold, if not the frame number.
+        """
         if self._seconds is not None:
             elapsed = min(1.0, max(0.0, (instant - self._seconds).total_seconds()))
             self._heading += moment.turning * elapsed
@@ -74,7 +77,7 @@ class Scenery:
         else:
             self._draw_markings(draw, moment)
         self._draw_text(picture, moment, instant, number)
-        draw_number(picture, number)
+        draw_number(picture, number if code is None else code)
         return picture
 
     def photograph(self, moment: Moment, instant: datetime) -> bytes:

@@ -50,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--interval", type=float, default=5.0, help="seconds between positions (default 5)")
     add("--fps", type=int, default=15, help="pictures a second (default 15)")
     add("--h265", type=int, default=0, metavar="COUNT", help="vehicles that film H.265 (default 0)")
+    add("--stamped", action="store_true", help="the squares in the pictures hold the time, not the number")
+    add("--alarms", type=float, default=0.0, help="seconds between alarms with files (default: none)")
     add("--seed", type=int, default=1, help="another seed is another fleet (default 1)")
     add("--replay", type=Path, metavar="FILE", help="play back what `serve --record` wrote, instead")
     add("--speed", type=float, default=1.0, help="of the replay: 2 is twice as fast (default 1)")
@@ -142,6 +144,7 @@ def find_fleet(args: argparse.Namespace) -> Fleet:
         ("h265", 0, 99_999),
         ("seed", 0, 999),
         ("speed", 0.001, 1000),
+        ("alarms", 0, 86_400),
     )
     for name, least, most in limits:
         if not least <= getattr(args, name) <= most:
@@ -154,6 +157,8 @@ def find_fleet(args: argparse.Namespace) -> Fleet:
         seed=args.seed,
         h265=args.h265,
         frames_per_second=args.fps,
+        stamped=args.stamped,
+        alarm_seconds=args.alarms,
     )
 
 

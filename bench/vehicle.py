@@ -1,5 +1,6 @@
 """A simulated vehicle: its drive, and what it has to say about it."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -36,6 +37,8 @@ class VehiclePlan(msgspec.Struct, frozen=True, kw_only=True):
     channels: int
     interval_seconds: float
     film: Film
+    alarm_seconds: float = 0.0
+    """Between alarms with a photo and a film; 0: there are none."""
 
     def device(self) -> NewDevice:
         """Describe it for the API."""
@@ -81,8 +84,8 @@ class Vehicle:
             return stopped._replace(speed=0.0, acceleration=0.0, turning=0.0)
         return self._drive.at((instant - self._stood - SET_OUT).total_seconds())
 
-    def location(self, instant: datetime) -> bytes:
-        """Describe the vehicle at that instant, as the body of a location message."""
+    def location(self, instant: datetime, alarms: Iterable[tuple[int, bytes]] = ()) -> bytes:
+        """Describe the vehicle at that instant, as the body of a location with these further items."""
         moment = self.moment_at(instant)
         kilometres = moment.odometer / 1000
         items = encode_items(
@@ -94,6 +97,7 @@ class Vehicle:
             signals=_signals(moment),
             rssi=24 + round(6 * (moment.latitude * 1000 % 1)),
             satellites=9 + round(moment.longitude * 1000) % 6,
+            others=alarms,
         )
         return encode_location(
             moment.latitude,

@@ -7,24 +7,55 @@ Tells one JSON object when it is done.
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 import time
 
-__all__ = ["find_chromium", "watch"]
+from motorpool.bench.framecode import NUMBER_BITS, centres, read_levels
 
-# Looks twice a second: a picture that stands still although the page wants to play is a stall.
+__all__ = ["ages", "find_chromium", "watch"]
+
+# Looks twice a second: a picture that stands still although the page wants to play is a stall. The brightness
+# of the squares in the picture is kept with the time at which it was seen.
 _WATCH = """
-() => {
+(centres) => {
   const video = document.querySelector("#screens video");
+  const canvas = document.createElement("canvas");
+  canvas.width = video.videoWidth;
+  canvas.height = video.videoHeight;
+  const drawing = canvas.getContext("2d", { willReadFrequently: true });
   window.stalls = 0;
+  window.seen = [];
   setInterval(() => {
     if (video.currentTime === window.lastTime && !video.paused) window.stalls += 1;
     window.lastTime = video.currentTime;
+    drawing.drawImage(video, 0, 0, canvas.width, canvas.height);
+    window.seen.push([Date.now(), centres.map(([x, y]) => drawing.getImageData(x, y, 1, 1).data[1])]);
   }, 500);
   return video.currentTime;
 }
 """
+# For a playlist that the page has no button for: hls.js as it comes, from the playlist's beginning.
+_PLAY = """
+(url) => {
+  const video = Object.assign(document.createElement("video"), { muted: true, playsInline: true });
+  document.querySelector("#screens").append(video);
+  const hls = new window.Hls({ startPosition: 0 });
+  window.problems = [];
+  let segments = 0;
+  hls.on(window.Hls.Events.FRAG_BUFFERED, () => {
+    segments += 1;
+    if (segments === 3) video.play();
+  });
+  hls.on(window.Hls.Events.ERROR, (_, problem) => {
+    window.problems.push(`${problem.details}${problem.fatal ? ", fatal" : ""}`);
+  });
+  hls.loadSource(url);
+  hls.attachMedia(video);
+}
+"""
+_PART = re.compile(r"/\d+\.\d+\.ts$")
 _START_MS = 60_000
 
 
@@ -42,15 +73,18 @@ def watch(
     vehicles: int = 1,
     row: int = 0,
     picture: str | None = None,
+    playlist: str | None = None,
 ) -> dict[str, object]:
     """Play the camera of the `row`th online vehicle that has one; `picture` names a file for a screenshot.
 
     Waits until `vehicles` are online. Says what a wrong password gets, the picture's size, seconds played and
-    waited, stalls, and errors of the page.
+    waited, stalls, parts of segments fetched (Low-Latency HLS), and errors of the page; and of pictures that
+    are stamped how old they were when they were seen. `playlist` is the path of one to play instead.
     """
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - needs the dev extra, as said above
 
     complaints: list[str] = []
+    fetched: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_chromium(),
@@ -64,6 +98,7 @@ def watch(
         )
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("requestfinished", lambda request: fetched.append(request.url))
         page.goto(url)
         page.fill("input[name=email]", email)
         page.fill("input[name=password]", "wrong " + password)
@@ -82,21 +117,29 @@ def watch(
         page.wait_for_selector("#devices li .where a")
         rows = page.locator("#devices li:has(.status.online):has(button.channel:visible)")
         asked = time.monotonic()
-        rows.nth(row).locator("button.channel").first.click()
+        if playlist is None:
+            rows.nth(row).locator("button.channel").first.click()
+        else:
+            page.evaluate(_PLAY, playlist)
         page.wait_for_function(
             "() => document.querySelector('#screens video')?.currentTime > 0.2", timeout=_START_MS
         )
         started = time.monotonic() - asked
-        began = page.evaluate(_WATCH)
-        page.wait_for_timeout(seconds * 1000)
-        ended, stalls, width, height = page.evaluate(
+        width, height = page.evaluate(
             "() => { const video = document.querySelector('#screens video');"
-            " return [video.currentTime, window.stalls, video.videoWidth, video.videoHeight]; }"
+            " return [video.videoWidth, video.videoHeight]; }"
+        )
+        began = page.evaluate(_WATCH, centres(width, height))
+        page.wait_for_timeout(seconds * 1000)
+        ended, stalls, seen, problems = page.evaluate(
+            "() => [document.querySelector('#screens video').currentTime, window.stalls, window.seen,"
+            " window.problems ?? []]"
         )
         online = page.locator("#devices li .status.online").count()
         if picture is not None:
             page.screenshot(path=picture)
-        page.click("#screens article button")
+        if playlist is None:
+            page.click("#screens article button")
         page.click("#leave")
         page.wait_for_selector("#login", state="visible")
         browser.close()
@@ -107,8 +150,20 @@ def watch(
         "started_seconds": started,
         "played_seconds": ended - began,
         "stalls": stalls,
-        "complaints": complaints,
+        "parts": len([url for url in fetched if _PART.search(url)]),
+        "complaints": complaints + problems,
+        "ages": ages(seen),
     }
+
+
+def ages(seen: list[tuple[float, list[float]]]) -> list[float]:
+    """Seconds between a picture's stamp and the time it was seen at, for each that can be read.
+
+    `seen` holds milliseconds since 1970, and the brightness of the picture's squares.
+    """
+    span = 1 << NUMBER_BITS
+    found = [(at, read_levels(levels)) for at, levels in seen]
+    return [(at - stamp) % span / 1000 for at, stamp in found if stamp is not None]
 
 
 def main() -> int:
@@ -120,6 +175,7 @@ def main() -> int:
     parser.add_argument("--vehicles", type=int, default=1)
     parser.add_argument("--row", type=int, default=0)
     parser.add_argument("--picture")
+    parser.add_argument("--playlist")
     args = parser.parse_args()
     found = watch(
         args.url,
@@ -129,6 +185,7 @@ def main() -> int:
         vehicles=args.vehicles,
         row=args.row,
         picture=args.picture,
+        playlist=args.playlist,
     )
     print(json.dumps(found))
     return 0

@@ -1,11 +1,13 @@
 """Many terminals that film on demand, in one process: precise pacing over plain sockets.
 
-`python -m motorpool.bench.load.cameras` reads a CameraLoad from standard input, and any further line as the
-order to stop; it writes Marks, Streaming and a CameraResult to standard output.
+`python -m motorpool.bench.load.cameras` reads a CameraLoad from standard input, then "pace" as the question
+how it went since the last time, and any other line as the order to stop; it writes a Mark, Streaming and
+CameraResults to standard output.
 """
 
 import gc
 import heapq
+import os
 import select
 import socket
 import sys
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from motorpool.bench.footage import LOOP_SECONDS, Shot, read_loop
+from motorpool.bench.footage import LOOP_MS, LOOP_SECONDS, Shot, read_loop
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.telling import raise_file_limit, tell
 from motorpool.codecs.devices.jt808_platform import Acknowledged, LiveAsked, LiveControlled, PlatformMessage
@@ -49,7 +51,7 @@ class Filming:
     def next_unit(self) -> bytes:
         """Encode the next unit's packets."""
         shot = self._shots[self._place]
-        unit = shot.unit(self._channel, self._begun_ms + self._turn * LOOP_SECONDS * 1000, self.frames)
+        unit = shot.unit(self._channel, self._begun_ms + self._turn * LOOP_MS, self.frames)
         self.frames += shot.is_picture
         self._place += 1
         if self._place == len(self._shots):
@@ -69,8 +71,10 @@ class Cameras:
         self._film_of: dict[tuple[str, int], int] = {}
         self._queue: list[tuple[float, int]] = []
         self._ended_frames = 0
+        self._told_frames = 0
         self._late_seconds = 0.0
         self._stalled = 0
+        self._asked_at = self._asked_cpu = 0.0
 
     def connect(self) -> None:
         """Connect and log in all terminals.
@@ -90,15 +94,19 @@ class Cameras:
             self._poll.register(connection.fileno(), select.EPOLLIN)
 
     def film(self) -> CameraResult:
-        """Film what is ordered, until the parent says stop."""
+        """Film what is ordered, until the parent says stop; how it went since he last asked."""
         self._poll.register(sys.stdin.fileno(), select.EPOLLIN)
-        begun, cpu = time.perf_counter(), time.process_time()
+        self._asked_at, self._asked_cpu = time.perf_counter(), time.process_time()
         while True:
             wait = self._queue[0][0] - time.perf_counter() if self._queue else LONGEST_WAIT_SECONDS
             for descriptor, event in self._poll.poll(min(LONGEST_WAIT_SECONDS, max(0.0, wait))):
                 if descriptor == sys.stdin.fileno():
-                    share = (time.process_time() - cpu) / (time.perf_counter() - begun)
-                    return self._result(share)
+                    # Not through Python's buffer: a second line would wait in there unseen.
+                    for word in os.read(descriptor, 4096).split() or [b"stop"]:
+                        if word != b"pace":
+                            return self._result()
+                        tell(self._result())
+                    continue
                 if descriptor in self._terminals:
                     self._obey(*self._terminals[descriptor])
                 elif descriptor in self._films:
@@ -112,13 +120,19 @@ class Cameras:
                     if self._send(descriptor, film, film.next_unit()):
                         heapq.heappush(self._queue, (film.due(), descriptor))
 
-    def _result(self, cpu_share: float) -> CameraResult:
-        return CameraResult(
-            frames=self._ended_frames + sum(film.frames for film in self._films.values()),
+    def _result(self) -> CameraResult:
+        """What happened since the last of these."""
+        now, cpu = time.perf_counter(), time.process_time()
+        frames = self._ended_frames + sum(film.frames for film in self._films.values())
+        result = CameraResult(
+            frames=frames - self._told_frames,
             late_ms=self._late_seconds * 1000,
             stalled=self._stalled,
-            cpu_share=cpu_share,
+            cpu_share=(cpu - self._asked_cpu) / (now - self._asked_at),
         )
+        self._asked_at, self._asked_cpu, self._told_frames = now, cpu, frames
+        self._late_seconds, self._stalled = 0.0, 0
+        return result
 
     def _obey(self, connection: socket.socket, terminal: Terminal, phone: str) -> None:
         for message in terminal.receive(_read(connection)):

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from motorpool.bench.proof import Findings
+
 
 class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):
     """What `bench.load.terminals` shall do; the line on its standard input."""
@@ -69,6 +71,24 @@ class ReaderLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Device id and channel of each."""
     folder: str
     """Where the segments are kept until they are checked."""
+    film: str
+    """What the cameras of these streams send."""
+
+
+class ViewerLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What `bench.load.viewers` shall do; the line on its standard input."""
+
+    host: str
+    port: int
+    email: str
+    password: str
+    streams: tuple[tuple[int, int], ...]
+    """Device id and channel of each."""
+    viewers: int
+    """All together, spread evenly over the streams."""
+    seconds: float
+    warm_seconds: float
+    """Before that, in which they come one after the other."""
 
 
 class RequestLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +126,7 @@ class Streaming(msgspec.Struct, frozen=True, tag="streaming"):
 
 
 class CameraResult(msgspec.Struct, frozen=True, kw_only=True, tag="cameras"):
-    """What came of a CameraLoad."""
+    """What came of a CameraLoad since the beginning, or since this was last asked for."""
 
     frames: int
     """Pictures sent, all cameras together."""
@@ -121,11 +141,7 @@ class ReaderResult(msgspec.Struct, frozen=True, kw_only=True, tag="readers"):
     """What one reader on every stream saw."""
 
     segments: int
-    frames: int
-    holes: int
-    """Frame numbers that were left out or came twice, inside a segment or between two."""
-    broken: int
-    """Segments that do not decode, or whose pictures are not those that were filmed."""
+    findings: Findings
     missed: int
     """Segments that left the window before they were read."""
     unread: int
@@ -133,10 +149,26 @@ class ReaderResult(msgspec.Struct, frozen=True, kw_only=True, tag="readers"):
     p50_ms: float
     """Of a look at a playlist."""
     p99_ms: float
-    drift_ms: float
-    """The greatest difference between the sum of EXTINF and the span of the picture times of a stream."""
     cpu_share: float
 
 
-Told = Mark | TerminalResult | RequestResult | Streaming | CameraResult | ReaderResult
-Load = TerminalLoad | RequestLoad | CameraLoad | ReaderLoad
+class ViewerResult(msgspec.Struct, frozen=True, kw_only=True, tag="viewers"):
+    """What came of a ViewerLoad; times from a request to the last byte of its answer."""
+
+    segments: int
+    playlists: int
+    failures: int
+    """Answers that were no segment and no playlist, and connections that broke."""
+    missed: int
+    """Segments that left the window before their viewer came to them."""
+    stalls: int
+    """Segments that came after all that their viewer had was shown."""
+    segment_p50_ms: float
+    segment_p99_ms: float
+    segment_worst_ms: float
+    playlist_p99_ms: float
+    cpu_share: float
+
+
+Told = Mark | TerminalResult | RequestResult | Streaming | CameraResult | ReaderResult | ViewerResult
+Load = TerminalLoad | RequestLoad | CameraLoad | ReaderLoad | ViewerLoad

@@ -61,11 +61,15 @@ class LoadProgram:
             if isinstance(told, kind) and wanted(told):
                 return told
 
+    def say(self, word: str) -> None:
+        """Tell a program that listens while it runs; what it understands stands on top of its file."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{word}\n")
+        self._process.stdin.flush()
+
     def stop(self) -> None:
         """Ask a program that runs until it is told to end and to give its result."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("stop\n")
-        self._process.stdin.flush()
+        self.say("stop")
 
     def end(self) -> None:
         """End it, whatever it does."""

@@ -1,7 +1,7 @@
-"""One reader on every live stream: fetches each segment, and afterwards checks each picture.
+"""One reader on every live stream: fetches each segment, and afterwards checks each picture and sound.
 
 `python -m motorpool.bench.load.readers` reads a ReaderLoad from standard input, and any further line as the
-order to stop reading; it writes a Mark when each stream has been read once, and a ReaderResult.
+order to look a last time and stop; it writes a Mark when it begins, and a ReaderResult.
 """
 
 import base64
@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,11 +18,13 @@ import msgspec
 
 from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
 from motorpool.bench.load.telling import percentile_ms, tell
-from motorpool.bench.segments import SegmentChecks, check_stream
+from motorpool.bench.proof import Findings
+from motorpool.bench.segments import check_stream
+from motorpool.bench.viewer import listed_segments
 
 THREADS = 16
-POLL_SECONDS = 1.0
-"""Between two looks at a playlist: half a target duration."""
+LOOK_SECONDS = 6.0
+"""Between two looks at a playlist: half of its window. To get each segment, no more is needed."""
 TIMEOUT_SECONDS = 20.0
 
 
@@ -38,11 +41,14 @@ class StreamReader:
         self.waits: list[float] = []
         """Seconds that each look at the playlist took."""
 
-    def read(self, connection: http.client.HTTPConnection, headers: dict[str, str]) -> None:
-        """Fetch the segments that are new."""
+    def read(
+        self, connection: http.client.HTTPConnection, headers: dict[str, str], *, in_turn: bool = True
+    ) -> None:
+        """Fetch the segments that are new; what is not `in_turn` does not count for the times."""
         begun = time.perf_counter()
         playlist = _get(connection, f"{self._path}/live.m3u8", headers).decode()
-        self.waits.append(time.perf_counter() - begun)
+        if in_turn:
+            self.waits.append(time.perf_counter() - begun)
         for index, duration in listed_segments(playlist):
             if index <= self._latest:
                 continue
@@ -56,17 +62,6 @@ class StreamReader:
                 self.segments += 1
             else:
                 self.missed += 1
-
-
-def listed_segments(playlist: str) -> list[tuple[int, float]]:
-    """Index and EXTINF of each segment of a playlist; quick, for it is read hundreds of times a second."""
-    found, duration = [], 0.0
-    for line in playlist.splitlines():
-        if line.startswith("#EXTINF:"):
-            duration = float(line[8:].partition(",")[0])
-        elif line.endswith(".ts"):
-            found.append((int(line.rpartition("/")[2][:-3]), duration))
-    return found
 
 
 def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> bytes:
@@ -83,7 +78,7 @@ def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, s
 
 
 def read_all(load: ReaderLoad, readers: list[StreamReader], stop: threading.Event) -> None:
-    """Read these streams in turn, each once in POLL_SECONDS."""
+    """Read these streams in turn, each once in LOOK_SECONDS, and once more at the end."""
     address = urlsplit(load.url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
     secret = base64.b64encode(f"{load.email}:{load.password}".encode()).decode()
@@ -92,9 +87,11 @@ def read_all(load: ReaderLoad, readers: list[StreamReader], stop: threading.Even
         round_begun = time.monotonic()
         for place, reader in enumerate(readers):
             reader.read(connection, headers)
-            ahead = round_begun + (place + 1) * POLL_SECONDS / len(readers) - time.monotonic()
+            ahead = round_begun + (place + 1) * LOOK_SECONDS / len(readers) - time.monotonic()
             if stop.wait(max(0.0, ahead)):
                 break
+    for reader in readers:
+        reader.read(connection, headers, in_turn=False)
     connection.close()
 
 
@@ -114,23 +111,21 @@ def main() -> None:
         thread.start()
     tell(Mark("ready"))
     sys.stdin.readline()
+    cpu_share = (time.process_time() - cpu) / (time.perf_counter() - begun)
     stop.set()
     for thread in threads:
         thread.join()
-    cpu_share = (time.process_time() - cpu) / (time.perf_counter() - begun)
-    checks = SegmentChecks()
+    findings = Findings()
     with ProcessPoolExecutor() as pool:
-        for found in pool.map(check_stream, [f for _, f in readers], [r.durations for r, _ in readers]):
-            checks.add(found)
+        check = partial(check_stream, Path(load.film))
+        for found in pool.map(check, [f for _, f in readers], [r.durations for r, _ in readers]):
+            findings.add(found)
     waits = sorted(wait for reader, _ in readers for wait in reader.waits)
     tell(
         ReaderResult(
             segments=sum(reader.segments for reader, _ in readers),
-            frames=checks.frames,
-            holes=checks.holes,
-            broken=checks.broken,
+            findings=findings,
             missed=sum(reader.missed for reader, _ in readers),
-            drift_ms=checks.drift_ms,
             unread=sum(not reader.segments for reader, _ in readers),
             p50_ms=percentile_ms(waits, 0.5),
             p99_ms=percentile_ms(waits, 0.99),

@@ -1,59 +1,138 @@
-"""Minutes of live video in Chromium with hls.js and in ffmpeg at once; stalls are counted (decisions 35)."""
+"""Minutes of live video and playback in Chromium with hls.js and in ffmpeg at once (decisions 35)."""
 
 import contextlib
 import json
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import httpx
 
 from motorpool.bench.figures import Goal, Report
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.players import Played, play_in_chromium, play_in_ffmpeg
 from motorpool.bench.server import EMAIL, Server, run_server
+from motorpool.runtime.clock import SystemClock
+
+Play = Callable[[], Played]
 
 NAME = "play"
-TITLE = "Chromium with hls.js and ffmpeg play a simulated vehicle's camera for --minutes; stalls are counted"
-STEPS = 2
-VEHICLES = 2
+TITLE = (
+    "Chromium with hls.js and ffmpeg play live and playback for --minutes; stalls, errors, age of pictures"
+)
+STEPS = 4
+VEHICLES = 3
+"""The last one films H.265."""
+LIVE, PLAYBACK = 1, 2
+"""Channels: what is live of a vehicle, and what of it is played back."""
 MISSING_SECONDS = 15.0
 """A player may be so much behind at the end: it starts late and stays some segments behind the camera."""
+PART_SECONDS = 0.5
+"""In the phase of Low-Latency HLS."""
+LOW_LATENCY_SECONDS = 60.0
+"""The longest that it plays."""
+AGED_SECONDS = 3.0
+"""The oldest that a picture may be with Low-Latency HLS (issue 4)."""
+RECORDED = timedelta(hours=3)
+"""So long ago is what is played back."""
+FIRST_SEGMENT_SECONDS = 20.0
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Play, with two vehicles on the road."""
+    """Play all at once for so long, then live video with Low-Latency HLS."""
     seconds = options.span(options.minutes * 60)
     step("starting the fleet")
-    with run_server() as server, _fleet(server):
-        device = _second_online(server)
+    with run_server() as server, _fleet(server, VEHICLES):
+        devices = _online(server, VEHICLES)
         step(f"playing for {seconds / 60:g} minutes")
-        playlist = f"{server.url}/api/stream/{device}/1/live.m3u8"
-        with ThreadPoolExecutor(2) as pool:
-            chromium = pool.submit(play_in_chromium, server.url, EMAIL, server.password, seconds)
-            ffmpeg = pool.submit(play_in_ffmpeg, playlist, EMAIL, server.password, seconds)
-            _report(report, "Chromium", seconds, chromium.result())
-            _report(report, "ffmpeg", seconds, ffmpeg.result())
+        plays = _plays(server, devices, seconds)
+        with ThreadPoolExecutor(len(plays)) as pool:
+            playing = {name: pool.submit(play) for name, play in plays.items()}
+            for name, future in playing.items():
+                _report(report, name, seconds, future.result())
+    step("Low-Latency HLS")
+    settings = {"MOTORPOOL_VIDEO_PART_SECONDS": f"{PART_SECONDS:g}"}
+    with run_server(settings) as server, _fleet(server, 1):
+        _online(server, 1)
+        seconds = min(seconds, LOW_LATENCY_SECONDS)
+        played = play_in_chromium(server.url, EMAIL, server.password, seconds)
+        _report(report, "Chromium, low latency", seconds, played, oldest=(Goal(AGED_SECONDS),))
+    step("done")
 
 
-def _report(report: Report, player: str, seconds: float, played: Played) -> None:
+def _plays(server: Server, devices: list[int], seconds: float) -> dict[str, Play]:
+    """Who plays what: each player by its name."""
+    with server.client() as client:
+        for device in devices:
+            _order_playback(client, device, seconds)
+        for device in devices:
+            _await_playback(client, device)
+    first, second, third = (f"/api/stream/{device}" for device in devices)
+    live, playback = f"{LIVE}/live.m3u8", f"{PLAYBACK}/playback.m3u8"
+
+    def chromium(playlist: str | None = None) -> Play:
+        return lambda: play_in_chromium(server.url, EMAIL, server.password, seconds, playlist=playlist)
+
+    def ffmpeg(playlist: str) -> Play:
+        return lambda: play_in_ffmpeg(f"{server.url}{playlist}", EMAIL, server.password, seconds)
+
+    return {
+        "Chromium live": chromium(),
+        "Chromium playback": chromium(f"{first}/{playback}"),
+        "ffmpeg live": ffmpeg(f"{second}/{live}"),
+        "ffmpeg playback": ffmpeg(f"{second}/{playback}"),
+        "ffmpeg live, H.265": ffmpeg(f"{third}/{live}"),
+        "ffmpeg playback, H.265": ffmpeg(f"{third}/{playback}"),
+    }
+
+
+def _report(
+    report: Report, player: str, seconds: float, played: Played, *, oldest: tuple[Goal, ...] = ()
+) -> None:
     least = Goal(max(1.0, seconds - MISSING_SECONDS), at_least=True)
     report.add(NAME, f"{player} played", played.seconds, "s", goals=(least,))
     report.add(NAME, f"{player} stalls", played.stalls, "stalls", goals=(Goal(0),))
-    report.add(NAME, f"{player} complaints", len(played.complaints), "lines")
+    report.add(NAME, f"{player} errors", len(played.complaints), "lines", goals=(Goal(0),))
+    if played.ages and "playback" not in player:
+        report.add(NAME, f"{player} glass to glass, median", statistics.median(played.ages), "s")
+        report.add(NAME, f"{player} glass to glass, worst", max(played.ages), "s", goals=oldest)
     for complaint in played.complaints[:3]:
         report.note(f"{player}: {complaint}")
 
 
+def _order_playback(client: httpx.Client, device: int, seconds: float) -> None:
+    begin = SystemClock().now() - RECORDED
+    # What lasts longer than the play never shows its end to a player.
+    end = begin + timedelta(seconds=seconds + 120)
+    span = {"startTime": begin.isoformat(), "endTime": end.isoformat()}
+    order = {"deviceId": device, "type": "videoPlayback", "attributes": {"channel": PLAYBACK, **span}}
+    answer = client.post("/commands/send", json=order)
+    if answer.status_code != 200:
+        raise BenchError(f"videoPlayback answered {answer.status_code}: {answer.text[:200]}")
+
+
+def _await_playback(client: httpx.Client, device: int) -> None:
+    deadline = time.monotonic() + FIRST_SEGMENT_SECONDS
+    while ".ts" not in client.get(f"/stream/{device}/{PLAYBACK}/playback.m3u8").text:
+        if time.monotonic() > deadline:
+            raise BenchError(f"device {device} sends no playback")
+        time.sleep(0.2)
+
+
 @contextlib.contextmanager
-def _fleet(server: Server) -> Iterator[None]:
+def _fleet(server: Server, vehicles: int) -> Iterator[None]:
     """Let the simulated vehicles drive, in a process of their own."""
     login = server.folder / "login.json"
     login.touch(mode=0o600)
     login.write_text(json.dumps({"email": EMAIL, "password": server.password}), encoding="utf-8")
-    arguments = ["--server", server.url, "--port-offset", str(server.offset), "--vehicles", str(VEHICLES)]
+    arguments = ["--server", server.url, "--port-offset", str(server.offset), "--credentials", str(login)]
+    arguments += ["--vehicles", str(vehicles), "--h265", str(vehicles // VEHICLES), "--stamped"]
     with subprocess.Popen(
-        [sys.executable, "-m", "motorpool", "simulate", *arguments, "--credentials", str(login)],
+        [sys.executable, "-m", "motorpool", "simulate", *arguments],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
@@ -67,13 +146,13 @@ def _fleet(server: Server) -> Iterator[None]:
                 process.kill()
 
 
-def _second_online(server: Server) -> int:
-    """Wait for the vehicles, and find the id of the second: Chromium plays the first."""
+def _online(server: Server, vehicles: int) -> list[int]:
+    """Wait for the vehicles; their ids in the order of their names, of which Chromium plays the first."""
     with server.client() as client:
         for _ in range(60):
             devices = client.get("/devices", params={"all": "true"}).json()
-            online: list[int] = [device["id"] for device in devices if device["status"] == "online"]
-            if len(online) == VEHICLES:
-                return max(online)
+            online = {device["name"]: device["id"] for device in devices if device["status"] == "online"}
+            if len(online) == vehicles:
+                return [online[name] for name in sorted(online)]
             time.sleep(0.5)
     raise BenchError("the simulated vehicles do not come online")

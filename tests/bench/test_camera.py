@@ -66,3 +66,9 @@ def test_the_sound_is_as_long_as_the_film() -> None:
 
 def test_a_mute_camera_has_pictures_only() -> None:
     assert all(unit.coding is Coding.H264 for unit in film_seconds(Film(sound=None), 1))
+
+
+def test_stamped_pictures_tell_their_time_and_not_their_number() -> None:
+    units = film_seconds(Film(sound=None, stamped=True), 0.4)
+    stamps = [unit.timestamp % (1 << 24) for unit in units]
+    assert [read_number(frame.to_image()) for frame in decode(units)] == stamps

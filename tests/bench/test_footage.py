@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.bench import footage
-from motorpool.bench.footage import LOOP_FRAMES, LOOP_SECONDS, Shot, number_message, read_number_message
+from motorpool.bench.footage import (
+    LOOP_FRAMES,
+    LOOP_MS,
+    LOOP_SECONDS,
+    Shot,
+    number_message,
+    read_number_message,
+)
 from motorpool.bench.framecode import read_number
-
-
-@pytest.fixture(scope="module")
-def loop() -> list[Shot]:
-    return footage.film_loop()
+from motorpool.codecs.media.units import Coding
 
 
 @settings(max_examples=100)
@@ -32,12 +35,30 @@ def test_a_picture_without_number_is_told_so() -> None:
 
 
 def test_the_loop_has_no_seam(loop: list[Shot]) -> None:
-    for is_picture, count, step in ((True, LOOP_FRAMES, 40), (False, 125, 64)):
-        times = [shot.milliseconds for shot in loop if shot.is_picture is is_picture]
+    telephone = footage.film_loop(Coding.G711A)
+    for shots, coding, count, step in (
+        (loop, Coding.H264, LOOP_FRAMES, 40),
+        (loop, Coding.AAC, 125, 64),
+        (telephone, Coding.H264, LOOP_FRAMES, 40),
+        (telephone, Coding.G711A, 200, 40),
+    ):
+        times = [shot.milliseconds for shot in shots if shot.coding is coding]
         assert len(times) == count
-        assert {later - earlier for earlier, later in pairwise([*times, times[0] + LOOP_SECONDS * 1000])} == {
-            step
-        }
+        assert {later - earlier for earlier, later in pairwise([*times, times[0] + LOOP_MS])} == {step}
+
+
+def test_each_frame_of_aac_is_unlike_the_others_so_that_it_tells_its_place(loop: list[Shot]) -> None:
+    frames = [shot.slices for shot in loop if shot.coding is Coding.AAC]
+    assert len(set(frames)) == 125
+
+
+@pytest.mark.parametrize(("seconds", "bytes_there"), [(8, 64_000), (20, 160_000), (3, 24_000)])
+def test_telephone_sound_is_as_long_as_asked_for(tmp_path: Path, seconds: int, bytes_there: int) -> None:
+    shots = [Shot(40 * place, Coding.G711A, False, b"", bytes((place,)) * 320) for place in range(200)]
+    footage.write_telephone_sound(shots, seconds, tmp_path / "sound")
+    content = (tmp_path / "sound").read_bytes()
+    assert len(content) == bytes_there
+    assert content[:640] == bytes(320) + b"\x01" * 320
 
 
 def test_a_key_frame_comes_every_second_at_one_megabit(loop: list[Shot]) -> None:

@@ -10,6 +10,7 @@ import av
 import msgspec
 import pytest
 import trio
+from PIL import Image
 
 from motorpool.bench import obedience, onboard
 from motorpool.bench.fleet import plan_fleet
@@ -22,7 +23,11 @@ from motorpool.codecs.devices.jt808 import Jt808
 from motorpool.codecs.media.jt1078 import Jt1078
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import (
+    FILES_OF_ALARM,
     CommandResult,
+    FileEnded,
+    FilePiece,
+    FilesOffered,
     Login,
     MediaAddress,
     MediaFile,
@@ -47,6 +52,12 @@ class Line:
         self.reports: list[Report] = []
         self.grown = trio.Condition()
         self.ended = trio.Event()
+        self._sending = trio.Lock()
+
+    async def send(self, content: bytes) -> None:
+        """Answers and orders go out one after the other."""
+        async with self._sending:
+            await self.stream.send_all(content)
 
     async def first(self, kind: type[T], wanted: Callable[[T], bool] = lambda _: True) -> T:
         """Wait for the first report of that kind that is as wanted."""
@@ -62,7 +73,7 @@ class Line:
         """Send a command; its reference."""
         media = MediaAddress("127.0.0.1", media_port, media_port)
         outgoing = self.codec.encode(Order(kind, attributes, media=media))
-        await self.stream.send_all(outgoing.data)
+        await self.send(outgoing.data)
         return outgoing.reference
 
 
@@ -86,7 +97,7 @@ class Platform:
                     if receipt is None or (isinstance(report, PositionReport) and not self.stores):
                         continue
                     answer = line.codec.acknowledge([receipt]) if self.accepts else line.codec.refuse(receipt)
-                    await stream.send_all(answer)
+                    await line.send(answer)
                 async with line.grown:
                     line.reports += reports
                     line.grown.notify_all()
@@ -108,8 +119,9 @@ class Platform:
 class Scene:
     """A vehicle on the road, and its platform."""
 
-    def __init__(self, platform: Platform, unit: OnBoardUnit, media_port: int) -> None:
+    def __init__(self, platform: Platform, unit: OnBoardUnit, media_port: int, port: int) -> None:
         self.platform = platform
+        self.port = port
         self.unit = unit
         self.media_port = media_port
 
@@ -132,7 +144,7 @@ async def scene(number: int = 1, **plan: Any) -> AsyncIterator[Scene]:
         target = Target(host="127.0.0.1", port_offset=port - Jt808.port)
         unit = OnBoardUnit(Vehicle(fleet.vehicles[number - 1]), target, Studio(), SystemClock())
         nursery.start_soon(unit.run)
-        yield Scene(platform, unit, media_port)
+        yield Scene(platform, unit, media_port, port)
         nursery.cancel_scope.cancel()
 
 
@@ -343,3 +355,37 @@ async def test_a_playback_pauses_goes_on_seeks_and_ends_by_order() -> None:
         reference = await line.order("videoPlaybackControl", channel=1, control="pause")
         result = await line.first(CommandResult, lambda result: result.reference == reference)
         assert not result.ok
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["2013", "2019"])
+async def test_an_alarm_has_files_which_the_vehicle_brings_when_asked(number: int) -> None:
+    async with scene(number, alarm_seconds=3600.0) as here:
+        line = await here.platform.next_line()
+        alarm = await line.first(PositionReport, lambda report: "alarmLabel" in report.attributes)
+        assert alarm.attributes["dmsAlarm"] == 2
+        label = alarm.attributes["alarmLabel"]
+        for _ in range(2):
+            media = MediaAddress("127.0.0.1", 1, 1, here.port)
+            await line.send(line.codec.encode(Order(FILES_OF_ALARM, {"label": label}, media=media)).data)
+            upload = await here.platform.next_line()
+            offered = await upload.first(FilesOffered)
+            assert (offered.label, offered.is_ours, offered.files) == (label, True, 2)
+            image = await upload.first(FileEnded)
+            film = await upload.first(FileEnded, lambda report: report.kind == "video")
+            assert (image.kind, image.extension, image.channel) == ("image", "jpg", 65)
+            content = {image.name: b"", film.name: b""}
+            for report in upload.reports:
+                if isinstance(report, FilePiece):
+                    content[report.name] += report.content
+            with Image.open(io.BytesIO(content[image.name])) as photo:
+                assert photo.format == "JPEG"
+            with av.open(io.BytesIO(content[film.name]), format="h264") as container:
+                assert len([*container.decode(video=0)]) == 20
+        # It is raised as seldom as the plan has it.
+        labelled = [each for each in line.reports if "alarmLabel" in getattr(each, "attributes", {})]
+        assert len(labelled) == 1
+        unknown = Order(FILES_OF_ALARM, {"label": "00" * 16}, media=media)
+        await line.send(line.codec.encode(unknown).data)
+        with trio.move_on_after(0.3):
+            await here.platform.next_line()
+            raise AssertionError("it brings files that it does not have")

@@ -8,8 +8,10 @@ import httpx
 import pytest
 
 from motorpool.bench import footage, machine, references
+from motorpool.bench.footage import Shot
 from motorpool.bench.options import BenchError
 from motorpool.bench.references import ffmpeg_cpu_seconds, run_bare, run_echo
+from motorpool.codecs.media.units import Coding
 
 
 def test_the_echo_server_sends_back_what_comes_and_ends_with_its_block() -> None:
@@ -34,12 +36,21 @@ def test_the_bare_route_answers_everything_with_the_given_bytes() -> None:
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg program here")
-def test_ffmpeg_uses_some_cpu_for_a_film_and_complains_about_junk(tmp_path: Path) -> None:
-    footage.write_transport_stream(footage.film_loop(), 8, tmp_path / "in.ts")
+def test_ffmpeg_uses_some_cpu_for_a_film_and_complains_about_junk(loop: list[Shot], tmp_path: Path) -> None:
+    footage.write_transport_stream(loop, 8, tmp_path / "in.ts")
     assert 0 < ffmpeg_cpu_seconds(tmp_path / "in.ts") < 5
     (tmp_path / "junk.ts").write_bytes(b"never mind")
     with pytest.raises(BenchError, match="ffmpeg ended with code"):
         ffmpeg_cpu_seconds(tmp_path / "junk.ts")
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg program here")
+def test_transcoding_telephone_sound_costs_ffmpeg_more_than_copying(tmp_path: Path) -> None:
+    telephone = footage.film_loop(Coding.G711A)
+    footage.write_transport_stream(telephone, 60, tmp_path / "pictures.ts")
+    footage.write_telephone_sound(telephone, 60, tmp_path / "sound")
+    transcoded = ffmpeg_cpu_seconds(tmp_path / "pictures.ts", telephone_sound=tmp_path / "sound")
+    assert transcoded > 1.2 * ffmpeg_cpu_seconds(tmp_path / "pictures.ts")
 
 
 def test_a_missing_ffmpeg_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

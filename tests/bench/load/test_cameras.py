@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from motorpool.bench import footage
 from motorpool.bench.footage import read_number_message
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.program import run_program
@@ -49,33 +48,35 @@ class Platform:
         self.media.close()
 
 
-def test_a_camera_films_on_order_in_time_and_whole(tmp_path: Path) -> None:
+def test_a_camera_films_on_order_in_time_and_whole(film: Path) -> None:
     platform = Platform()
-    footage.write_loop(footage.film_loop(), tmp_path / "loop")
     asked = CameraLoad(
         host="127.0.0.1",
         port=platform.terminals.getsockname()[1],
         phones=(PHONE,),
-        film=str(tmp_path / "loop"),
+        film=str(film),
     )
     with run_program("cameras", asked) as program:
         connection = platform.accept()
         assert program.hear(Mark, 60).name == "ready"
         platform.order(connection, "videoStart")
-        film = platform.media.accept()[0]
-        film.settimeout(20)
+        media = platform.media.accept()[0]
+        media.settimeout(20)
         assert program.hear(Streaming, 60).cameras == 1
         assert any(isinstance(report, CommandResult) and report.ok for report in platform.read(connection))
         codec, units = Jt1078(), []
         begun = time.perf_counter()
         while sum(unit.coding.is_video for unit in units) < 40:
-            units += [unit for unit in codec.receive(film.recv(65536)) if isinstance(unit, AccessUnit)]
+            units += [unit for unit in codec.receive(media.recv(65536)) if isinstance(unit, AccessUnit)]
         elapsed = time.perf_counter() - begun
+        program.say("pace")
+        result = program.hear(CameraResult, 60)
         platform.order(connection, "videoStop")
         assert program.hear(Streaming, 60).cameras == 0
-        program.stop()
-        result = program.hear(CameraResult, 60)
-        film.close()
+        # Both words at once: the second must not be lost behind the first.
+        program.say("pace\nstop")
+        later = [program.hear(CameraResult, 60) for _ in range(2)]
+        media.close()
         connection.close()
     platform.close()
     pictures = [unit for unit in units if unit.coding.is_video]
@@ -87,3 +88,6 @@ def test_a_camera_films_on_order_in_time_and_whole(tmp_path: Path) -> None:
     assert any(not unit.coding.is_video for unit in units)
     assert result.frames >= 40
     assert result.stalled == 0
+    assert 0 < result.cpu_share < 1
+    assert later[0].frames <= 25
+    assert later[1].frames == 0

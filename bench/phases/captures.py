@@ -1,0 +1,100 @@
+"""The phase of captures: what it costs to keep streams as files besides, and whether the files are true."""
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import httpx
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.films import check_film
+from motorpool.bench.options import BenchError, Step
+from motorpool.bench.phases import NAME
+from motorpool.bench.phases.broadcast import Broadcast
+from motorpool.bench.phases.streams import BESIDE_MS, SETTLE_SECONDS
+from motorpool.bench.proof import Findings
+
+BATCH_SECONDS = 8.0
+"""Captures write a batch in some seconds: they are measured once all have written a few."""
+
+
+def measure_captures(report: Report, step: Step, broadcast: Broadcast, seconds: float, folder: Path) -> None:
+    """The streams that are on the air, first alone, then each with a capture; then every file is checked."""
+    count, unit = broadcast.on_air, "ms CPU/stream second"
+    time.sleep(min(SETTLE_SECONDS, seconds))
+    step(f"{count} streams without captures")
+    alone = broadcast.watch(seconds)
+    step(f"{count} streams, each captured")
+    client = broadcast.client
+    with ThreadPoolExecutor(4) as pool:
+        names = list(pool.map(partial(_begin, client), broadcast.devices[:count]))
+    time.sleep(min(BATCH_SECONDS, seconds))
+    captured = broadcast.watch(seconds)
+    step("ending and checking the captures")
+    with ThreadPoolExecutor(4) as pool:
+        ended = list(pool.map(partial(_end, client), names))
+        paths = list(pool.map(partial(_fetch, client, folder), ended))
+    found = _check(broadcast.film, paths)
+    title = f"{count} captures"
+    report.add(NAME, f"{count} streams without captures", alone.cpu_ms, unit)
+    report.add(
+        NAME,
+        f"{count} streams with captures",
+        captured.cpu_ms,
+        unit,
+        reference="without captures",
+        beside=alone.cpu_ms,
+        goals=(Goal(1.2, of_ratio=True),),
+    )
+    none = (Goal(0),)
+    report.add(NAME, f"{title}: files", sum(path.stat().st_size for path in paths) / 1e6, "MB")
+    report.add(NAME, f"{title}: frames checked", found.frames, "frames")
+    report.add(NAME, f"{title}: sounds checked", found.sounds, "frames")
+    report.add(NAME, f"{title}: left out or repeated", found.holes, "frames", goals=none)
+    report.add(NAME, f"{title}: not what was sent", found.strangers, "frames", goals=none)
+    report.add(NAME, f"{title}: files broken", found.broken, "files", goals=none)
+    beside = (Goal(BESIDE_MS),)
+    report.add(NAME, f"{title}: sound beside its picture, worst", found.beside_ms, "ms", goals=beside)
+
+
+def _begin(client: httpx.Client, device: int) -> str:
+    return str(_json(client.post(f"/captures?deviceId={device}&channel=1&live=true"))["id"])
+
+
+def _end(client: httpx.Client, name: str) -> Mapping[str, object]:
+    """End a capture; its record, which says where the file is."""
+    record = _json(client.delete(f"/captures/{name}"))
+    if record["status"] != "COMPLETE" or not record["url"]:
+        raise BenchError(f"a capture ended as {record['status']}: {record['reason']}")
+    return record
+
+
+def _fetch(client: httpx.Client, folder: Path, record: Mapping[str, object]) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / str(record["fileName"])
+    # The client's base address ends with /api, and so begins what the server names.
+    with client.stream("GET", str(record["url"]).removeprefix("/api")) as answer, path.open("wb") as file:
+        if answer.status_code != 200:
+            raise BenchError(f"the file of a capture was answered with {answer.status_code}")
+        for piece in answer.iter_bytes():
+            file.write(piece)
+    if path.stat().st_size != record["size"]:
+        raise BenchError(f"a capture says it has {record['size']} bytes, its file has {path.stat().st_size}")
+    return path
+
+
+def _check(film: Path, paths: Sequence[Path]) -> Findings:
+    found = Findings()
+    with ProcessPoolExecutor() as pool:
+        for each in pool.map(partial(check_film, film), paths):
+            found.add(each)
+    return found
+
+
+def _json(answer: httpx.Response) -> Mapping[str, object]:
+    if answer.status_code != 200:
+        raise BenchError(f"{answer.request.method} of a capture: {answer.status_code} {answer.text[:200]}")
+    record: Mapping[str, object] = answer.json()
+    return record

@@ -1,0 +1,121 @@
+"""The phase that counts: many streams at once, first without readers, then each read and proved."""
+
+import statistics
+import time
+from pathlib import Path
+
+import msgspec
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
+from motorpool.bench.load.program import run_program
+from motorpool.bench.options import BenchError, Step
+from motorpool.bench.phases import NAME
+from motorpool.bench.phases.broadcast import FULL, Broadcast, Span, report_senders
+from motorpool.bench.server import EMAIL
+
+TARGET_SECONDS = 2.0
+"""The server's usual target duration."""
+TIMED_STARTS = 10
+"""Streams started one by one when all others run, with a look at the clock."""
+SETTLE_SECONDS = 3.0
+START_SECONDS = 60.0
+"""Allowed for the readers to begin."""
+CHECK_SECONDS = 900.0
+"""Allowed for looking at all that was read."""
+BESIDE_MS = 100.0
+"""Sound may lie so far from its pictures (issue 4)."""
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """What to call the figures, and what they must reach."""
+
+    title: str
+    """Of the streams, before each figure."""
+    reference: str
+    reference_ms: float
+    goals: tuple[Goal, ...] = ()
+    """Of the CPU without readers."""
+
+
+def measure_starts(report: Report, broadcast: Broadcast, count: int) -> None:
+    """Have so many cameras film, and time the last few from the command to the first segment."""
+    timed = min(TIMED_STARTS, max(1, count // 2))
+    broadcast.film_with(count - timed)
+    starts = []
+    for device in broadcast.devices[count - timed : count]:
+        starts.append(_time_start(broadcast, device))
+        broadcast.on_air += 1
+    broadcast.await_cameras()
+    must = Goal(TARGET_SECONDS + 1.5)
+    report.add(NAME, "first segment after videoStart, worst", max(starts), "s", goals=(must,))
+    report.add(NAME, "first segment after videoStart, median", statistics.median(starts), "s")
+
+
+def measure_streams(
+    report: Report, step: Step, broadcast: Broadcast, seconds: float, folder: Path, measured: Measured
+) -> None:
+    """Measure what is on the air; every picture and sound of it is accounted for."""
+    title, reference_ms = measured.title, measured.reference_ms
+
+    def add(metric: str, span: Span, goals: tuple[Goal, ...] = ()) -> None:
+        name, unit = f"{title} {metric}", "ms CPU/stream second"
+        reference = measured.reference
+        report.add(NAME, name, span.cpu_ms, unit, reference=reference, beside=reference_ms, goals=goals)
+
+    time.sleep(min(SETTLE_SECONDS, seconds))
+    step(f"{title} without readers")
+    span = broadcast.watch(seconds)
+    add("without readers", span, measured.goals)
+    report_senders(report, title, span)
+    step(f"{title}, one reader on every stream")
+    readers = ReaderLoad(
+        url=broadcast.server.url,
+        email=EMAIL,
+        password=broadcast.server.password,
+        streams=broadcast.streams,
+        folder=str(folder),
+        film=str(broadcast.film),
+    )
+    with run_program("readers", readers) as program:
+        program.hear(Mark, START_SECONDS)
+        span = broadcast.watch(seconds)
+        add("with readers", span)
+        program.stop()
+        step(f"{title}: checking all that was read")
+        seen = program.hear(ReaderResult, CHECK_SECONDS)
+    _report_seen(report, title, seen)
+
+
+def _report_seen(report: Report, title: str, seen: ReaderResult) -> None:
+    found, none = seen.findings, (Goal(0),)
+
+    def add(metric: str, value: float, unit: str, *, goals: tuple[Goal, ...] = ()) -> None:
+        report.add(NAME, f"{title}: {metric}", value, unit, goals=goals)
+
+    add("segments read", seen.segments, "segments")
+    add("segments missed by the reader", seen.missed, "segments", goals=none)
+    add("streams that were never read", seen.unread, "streams", goals=none)
+    add("frames checked", found.frames, "frames")
+    add("sounds checked", found.sounds, "frames")
+    add("left out or repeated", found.holes, "frames", goals=none)
+    add("not what was sent", found.strangers, "frames", goals=none)
+    add("segments decoded", found.decoded, "segments")
+    add("segments broken", found.broken, "segments", goals=none)
+    add("sound beside its picture, worst", found.beside_ms, "ms", goals=(Goal(BESIDE_MS),))
+    add("EXTINF sum less PTS span, worst", found.drift_ms, "ms", goals=(Goal(1.0),))
+    add("playlist p50", seen.p50_ms, "ms")
+    add("playlist p99", seen.p99_ms, "ms")
+    if seen.cpu_share > FULL:
+        report.note(f"{NAME}, {title}: the readers were at {seen.cpu_share:.0%} of a core")
+
+
+def _time_start(broadcast: Broadcast, device: int) -> float:
+    """Seconds from videoStart to the first segment in the playlist."""
+    begun = time.perf_counter()
+    broadcast.order("videoStart", device)
+    while time.perf_counter() - begun < 4 * TARGET_SECONDS + 10:
+        if ".ts" in broadcast.client.get(f"/stream/{device}/1/live.m3u8").text:
+            return time.perf_counter() - begun
+        time.sleep(0.02)
+    raise BenchError(f"device {device} has no segment long after videoStart")

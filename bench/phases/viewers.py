@@ -1,0 +1,48 @@
+"""The phase of many players on few streams: what a viewer waits for a segment."""
+
+import time
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.plan import Mark, ViewerLoad, ViewerResult
+from motorpool.bench.load.program import run_program
+from motorpool.bench.phases import NAME
+from motorpool.bench.phases.broadcast import FULL, Broadcast
+from motorpool.bench.phases.streams import SETTLE_SECONDS
+from motorpool.bench.server import EMAIL
+
+WARM_SECONDS = 8.0
+"""The viewers come over the first half of it."""
+PATIENCE_SECONDS = 60.0
+
+
+def measure_viewers(report: Report, broadcast: Broadcast, viewers: int, seconds: float) -> None:
+    """So many players on the streams that are on the air."""
+    warm_seconds = min(WARM_SECONDS, max(2.0, seconds))
+    load = ViewerLoad(
+        host=broadcast.server.host,
+        port=int(broadcast.server.url.rpartition(":")[2]),
+        email=EMAIL,
+        password=broadcast.server.password,
+        streams=broadcast.streams,
+        viewers=viewers,
+        seconds=seconds,
+        warm_seconds=warm_seconds,
+    )
+    time.sleep(min(SETTLE_SECONDS, seconds))
+    with run_program("viewers", load) as program:
+        program.hear(Mark, warm_seconds + PATIENCE_SECONDS)
+        span = broadcast.watch(seconds)
+        seen = program.hear(ViewerResult, PATIENCE_SECONDS)
+    title = f"{viewers} viewers on {broadcast.on_air} streams"
+    none = (Goal(0),)
+    report.add(NAME, f"{title}: segment p50", seen.segment_p50_ms, "ms")
+    report.add(NAME, f"{title}: segment p99", seen.segment_p99_ms, "ms", goals=(Goal(300),))
+    report.add(NAME, f"{title}: segment worst", seen.segment_worst_ms, "ms")
+    report.add(NAME, f"{title}: playlist p99", seen.playlist_p99_ms, "ms")
+    report.add(NAME, f"{title}: segments", seen.segments / seconds, "segments/s")
+    report.add(NAME, f"{title}: playlists", seen.playlists / seconds, "playlists/s")
+    report.add(NAME, f"{title}: failed requests", seen.failures, "requests", goals=none)
+    report.add(NAME, f"{title}: segments missed", seen.missed, "segments", goals=none)
+    report.add(NAME, f"{title}: pictures that stood still", seen.stalls, "stalls", goals=none)
+    report.add(NAME, f"{title}: server at work", span.server_share, "cores")
+    report.add(NAME, f"{title}: viewers at work", seen.cpu_share, "cores", goals=(Goal(FULL),))
