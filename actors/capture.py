@@ -1,8 +1,8 @@
 """One capture: what a channel sends from now on becomes a file, until the stream ends or somebody ends it.
 
 It takes the cuts of the stream or playback of its channel, from before any command is sent, and writes them
-in a thread, a batch in four seconds. Its crash costs it what was not written yet; the next life says so, and
-leaves.
+in a thread as they come: kept for longer, pictures fall out of the processor's cache and cost more than the
+way to a thread. Its crash costs it what was not written yet; the next life says so, and leaves.
 """
 
 import itertools
@@ -43,9 +43,6 @@ __all__ = [
     "start_capture",
 ]
 
-BATCH_BYTES = 1 << 20
-BATCH_SECONDS = 4.0
-"""A way to a thread and back costs as much as writing a second of film."""
 TICK_SECONDS = 1.0
 RETAKE_SECONDS = 10.0
 """Without a cut: the stream may have crashed and have forgotten us."""
@@ -106,12 +103,9 @@ class Capture(Actor[CaptureMessage]):
         self._crashed = crashed
         self._source: Ref[Any]
         self._writing: CaptureWriting | None = None
-        self._batch: list[Cut] = []
-        self._batch_bytes = 0
         self._begun_at = 0.0
         self._heard_at: float | None = None
         self._taken_at = 0.0
-        self._written_at = 0.0
         self._leaving: tuple[str, float] | None = None
         """Why we end, and since when the stream is asked for what is open."""
         self._enders: list[Deferred[CaptureRecord | None]] = []
@@ -124,7 +118,7 @@ class Capture(Actor[CaptureMessage]):
             await self._close("FAILED", "the server failed in writing it; what was written before is kept")
             self.context.leave()
             return
-        self._begun_at = self._taken_at = self._written_at = self.context.clock.monotonic()
+        self._begun_at = self._taken_at = self.context.clock.monotonic()
         kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
         self._source = self.context.system.ref(kind, (record.device_id, record.channel))
         await self._source.ask(TakeCuts(self.context.ref), seconds=TAKE_SECONDS)
@@ -156,13 +150,8 @@ class Capture(Actor[CaptureMessage]):
     def _cuts_taken(self, message: CutsTaken) -> object:
         if self._has_ended:
             return None
-        self._heard_at = now = self.context.clock.monotonic()
-        for cut in message.cuts:
-            self._batch.append(cut)
-            self._batch_bytes += cut.size
-        if self._batch_bytes >= BATCH_BYTES or now - self._written_at >= BATCH_SECONDS:
-            return self._write()
-        return None
+        self._heard_at = self.context.clock.monotonic()
+        return self._write(message.cuts)
 
     def _tick(self) -> object:
         if self._has_ended:
@@ -180,7 +169,7 @@ class Capture(Actor[CaptureMessage]):
         if now - max(self._heard_at or 0.0, self._taken_at) >= RETAKE_SECONDS:
             self._taken_at = now
             self._source.offer(TakeCuts(self.context.ref))
-        return self._write() if self._batch and now - self._written_at >= BATCH_SECONDS else None
+        return None
 
     # The end
 
@@ -207,23 +196,19 @@ class Capture(Actor[CaptureMessage]):
         return None
 
     async def _stream_ended(self, message: StreamEnded) -> None:
-        if message.rest is not None and not self._has_ended:
-            self._batch.append(message.rest)
-        await self._end(self._leaving[0] if self._leaving else message.reason)
+        await self._end(self._leaving[0] if self._leaving else message.reason, message.rest)
 
-    async def _end(self, reason: str) -> None:
+    async def _end(self, reason: str, rest: Cut | None = None) -> None:
         if not self._has_ended:
-            await self._finish(reason)
+            await self._finish(reason, rest)
             self.context.leave()
 
-    async def _finish(self, reason: str) -> None:
+    async def _finish(self, reason: str, rest: Cut | None = None) -> None:
         self._has_ended = True
-        writing = self._writing
-        if self._batch:
-            writing = await self._open()
+        writing = self._writing if rest is None else await self._open()
         try:
             if writing is not None:
-                await self._in_thread(writing, self._batch, last=True)
+                await self._in_thread(writing, () if rest is None else (rest,), last=True)
         except OSError as error:
             await self._close("FAILED", _disk_reason(error))
             return
@@ -248,17 +233,15 @@ class Capture(Actor[CaptureMessage]):
 
     # The file
 
-    async def _write(self) -> None:
-        """Write the batch; cuts wait in the mailbox meanwhile."""
-        batch, self._batch, self._batch_bytes = self._batch, [], 0
-        self._written_at = self.context.clock.monotonic()
+    async def _write(self, cuts: Sequence[Cut]) -> None:
+        """Further ones wait in the mailbox meanwhile."""
         writing = await self._open()
         if writing is None:
             self._source.offer(LeaveCuts(self.context.ref, "the device is gone"))
             await self._end("the device is gone")
             return
         try:
-            await self._in_thread(writing, batch)
+            await self._in_thread(writing, cuts)
         except OSError as error:
             reason = _disk_reason(error)
             self._source.offer(LeaveCuts(self.context.ref, reason))
@@ -285,11 +268,11 @@ class Capture(Actor[CaptureMessage]):
             )
         return self._writing
 
-    async def _in_thread(self, writing: CaptureWriting, batch: Sequence[Cut], *, last: bool = False) -> None:
+    async def _in_thread(self, writing: CaptureWriting, cuts: Sequence[Cut], *, last: bool = False) -> None:
         def work() -> None:
             try:
                 try:
-                    writing.write(batch)
+                    writing.write(cuts)
                 except CodecError as error:  # the sound of what was still open
                     self.context.log.warning("the end is left out: %s", error)
                 if last:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 
 import trio
 from quart import Request, Response, Websocket, has_request_context, request
@@ -14,7 +14,7 @@ from motorpool.actors.statistics import STATISTICS, RequestServed
 from motorpool.api import console_files, metrics, websocket
 from motorpool.api.access import tell_changed
 from motorpool.api.answers import as_json, as_text
-from motorpool.api.asgi import Application
+from motorpool.api.asgi import Application, QuickAnswer
 from motorpool.api.auth import identify
 from motorpool.api.compression import compress
 from motorpool.api.engine.call import Call
@@ -43,7 +43,7 @@ SECURITY_HEADERS = {
 
 def create_app(house: House) -> Application:
     """Make the application for one running server."""
-    app = Application("motorpool.api", static_folder=None)
+    app = Application("motorpool.api", quick_prefix="/api/stream/")
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = house.settings.http.body_bytes
     app.config["BODY_TIMEOUT"] = house.settings.http.body_seconds
@@ -53,12 +53,12 @@ def create_app(house: House) -> Application:
     figures = metrics.Figures(house)
     operations = [*OPERATIONS, _document_operation()]
     for operation in operations:
+        answer = _answering(house, operation, figures)
         app.add_url_rule(
-            operation.rule,
-            endpoint=operation.name,
-            view_func=_view(house, operation, figures),
-            methods=[operation.method],
+            operation.rule, endpoint=operation.name, view_func=_view(answer), methods=[operation.method]
         )
+        if operation.quick:
+            app.add_quick(operation.name, partial(_answer_quickly, house, answer))
     websocket.install(app, house)
     console_files.install(app, house.settings.data / OVERRIDE)
     metrics.install(app, house, figures)
@@ -68,18 +68,31 @@ def create_app(house: House) -> Application:
         return answer_error(error, request if has_request_context() else socket)
 
     @app.after_request
-    async def add_headers(response: Response) -> Response:
-        for name, value in SECURITY_HEADERS.items():
-            response.headers.setdefault(name, value)
-        if house.settings.http.tls_certificate is not None:
-            response.headers["Strict-Transport-Security"] = "max-age=31536000"
-        if request.path.startswith("/api/"):
-            response.headers.setdefault("Cache-Control", "no-store")
-            _allow_origin(response, house.settings.http.cors_origin)
-            await compress(request, response)
+    async def finish(response: Response) -> Response:
+        await _finish(house, request_ctx.request, response)
         return response
 
     return app
+
+
+async def _finish(house: House, asked: Request, response: Response) -> None:
+    """Add what every answer has."""
+    for name, value in SECURITY_HEADERS.items():
+        response.headers.setdefault(name, value)
+    if house.settings.http.tls_certificate is not None:
+        response.headers["Strict-Transport-Security"] = "max-age=31536000"
+    if asked.path.startswith("/api/"):
+        response.headers.setdefault("Cache-Control", "no-store")
+        _allow_origin(asked, response, house.settings.http.cors_origin)
+        await compress(asked, response)
+
+
+async def _answer_quickly(
+    house: House, answer: QuickAnswer, asked: Request, path: dict[str, int | str]
+) -> Response:
+    response = await answer(asked, path)
+    await _finish(house, asked, response)
+    return response
 
 
 @cache
@@ -96,18 +109,25 @@ def _document_operation() -> Operation:
     return own
 
 
-def _view(house: House, operation: Operation, figures: metrics.Figures) -> Callable[..., Awaitable[Response]]:
+def _view(answer: QuickAnswer) -> Callable[..., Awaitable[Response]]:
     async def view(**path: int | str) -> Response:
+        return await answer(request_ctx.request, path)
+
+    return view
+
+
+def _answering(house: House, operation: Operation, figures: metrics.Figures) -> QuickAnswer:
+    async def answer(asked: Request, path: dict[str, int | str]) -> Response:
         began = house.clock.monotonic()
         try:
-            response = await serve(path)
+            response = await serve(asked, path)
         except Exception as error:
-            response = answer_error(error, request)
+            response = answer_error(error, asked)
         figures.answered(operation.name, response.status_code, house.clock.monotonic() - began)
         return response
 
-    async def serve(path: dict[str, int | str]) -> Response:
-        call = Call(house, request_ctx.request, path)
+    async def serve(asked: Request, path: dict[str, int | str]) -> Response:
+        call = Call(house, asked, path)
         try:
             call.visitor = await identify(house, call.request)
         except (Refusal, StorageUnavailable):
@@ -122,7 +142,7 @@ def _view(house: House, operation: Operation, figures: metrics.Figures) -> Calla
             return await operation.serve(call)
         return await _change(call, operation)
 
-    return view
+    return answer
 
 
 async def _change(call: Call, operation: Operation) -> Response:
@@ -179,15 +199,15 @@ def answer_error(error: Exception, asked: Request | Websocket) -> Response:
     return as_text(refusal.text, refusal.status, headers)
 
 
-def _allow_origin(response: Response, allowed: str | None) -> None:
+def _allow_origin(asked: Request, response: Response, allowed: str | None) -> None:
     response.headers["Access-Control-Allow-Headers"] = "origin, content-type, accept, authorization"
     response.headers["Access-Control-Allow-Credentials"] = "true"
     response.headers["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS"
-    if request.method == "OPTIONS":
+    if asked.method == "OPTIONS":
         response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
     # Also without one: a segment that a browser keeps must not serve a page of another origin later.
     response.headers.add("Vary", "Origin")
-    origin = request.headers.get("Origin")
+    origin = asked.headers.get("Origin")
     if origin is None:
         response.headers["Access-Control-Allow-Origin"] = "*"
         return

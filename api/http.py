@@ -12,7 +12,6 @@ from typing import Any
 
 import trio
 from hypercorn.config import Config
-from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
@@ -20,6 +19,7 @@ from quart_trio import QuartTrio
 
 from motorpool.api.listening import BoundStream, Door, encrypt
 from motorpool.api.settings import HttpSettings
+from motorpool.api.tcp_server import LeanServer
 from motorpool.runtime import Actor, ChildSpec, Kind, System
 
 __all__ = ["HTTP", "HttpServer", "MadeApp", "http_spec", "tls_context"]
@@ -82,7 +82,7 @@ class HttpServer(Actor[None]):
             door if tls is None else encrypt(door, tls) for door in doors
         ]
         app = wrap_app(self._made.app, config.wsgi_max_body_size, "asgi")
-        serve = partial(self._serve, partial(TCPServer, app, config, context))
+        serve = partial(self._serve, partial(LeanServer, app, config, context))
         try:
             async with trio.open_nursery() as connections:
                 try:
@@ -112,7 +112,7 @@ class HttpServer(Actor[None]):
         self._stopping.set()
         await self._ended.wait()
 
-    async def _serve(self, make: Callable[..., TCPServer], stream: BoundStream) -> None:
+    async def _serve(self, make: Callable[..., LeanServer], stream: BoundStream) -> None:
         try:
             await make(ConnectionState({}), stream)
         except Exception:

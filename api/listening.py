@@ -6,6 +6,7 @@ when no piece of an answer moves for `stall_seconds`, and can be aborted from ou
 """
 
 import errno
+import os
 import socket
 import ssl
 from collections.abc import Sequence
@@ -66,12 +67,19 @@ class BoundStream(trio.abc.HalfCloseableStream):
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         """Send; BrokenResourceError when nothing moves for the door's stall time."""
         view = memoryview(data)
-        for start in range(0, len(view), _PIECE_BYTES):
+        for start in range(self._send_now(view), len(view), _PIECE_BYTES):
             with trio.move_on_after(self._door.stall_seconds) as patience:
                 await self._stream.send_all(view[start : start + _PIECE_BYTES])
             if patience.cancelled_caught:
                 self.abort()
                 raise trio.BrokenResourceError("the client takes no bytes")
+
+    def _send_now(self, view: memoryview) -> int:
+        """What the socket takes at once, which is all of a usual answer; errors come again where we wait."""
+        try:
+            return os.write(self.socket.fileno(), view)
+        except OSError:
+            return 0
 
     async def wait_send_all_might_not_block(self) -> None:
         """Wait until the socket can take bytes."""

@@ -13,6 +13,8 @@ class Viewer:
         """`path` is the stream's, without the playlist's name; `begin` in seconds of any clock."""
         self.due = begin
         """When to send `request`."""
+        self._reload_at = begin
+        """When to ask for the playlist again; segments are asked for at once."""
         self.missed = 0
         """Segments that left the window before this player came to them."""
         self.stalls = 0
@@ -36,6 +38,7 @@ class Viewer:
     def take_segment(self, now: float) -> None:
         """The segment that was asked for is there."""
         _, duration = self._wanted.popleft()
+        self.due = now if self._wanted else self._reload_at
         if self._shown_until is None:
             # Before the first picture nothing can stand still: it is shown once the first segments are there.
             self._ahead += duration
@@ -49,6 +52,8 @@ class Viewer:
         """The segment that was asked for is gone."""
         self._wanted.popleft()
         self.missed += 1
+        if not self._wanted:
+            self.due = self._reload_at
 
     def take_playlist(self, text: str, asked: float) -> None:
         """The playlist that was asked for at `asked`."""
@@ -65,7 +70,8 @@ class Viewer:
             self._latest = new[-1][0]
             self._wanted.extend(new)
         # A playlist that has changed will not do so again before a target duration.
-        self.due = asked + (target if new else target / 2)
+        self._reload_at = asked + (target if new else target / 2)
+        self.due = asked if new else self._reload_at
 
 
 def listed_segments(playlist: str) -> list[tuple[int, float]]:

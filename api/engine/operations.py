@@ -79,6 +79,9 @@ class Operation:
     refusals: tuple[int, ...] = ()
     public: bool = False
     """Served without login; a credential, if any, is still read."""
+    quick: bool = False
+    """Asked so often that the way through Quart would cost more than the answer: GET below /stream, which
+    touches none of Quart's contexts (`api/asgi.py`)."""
 
     @property
     def rule(self) -> str:
@@ -130,6 +133,7 @@ class Operations:
         answers: Mapping[int, Content] | None = None,
         refusals: tuple[int, ...] = (),
         public: bool = False,
+        quick: bool = False,
     ) -> Callable[[Serve], Serve]:
         """Declare the decorated function as the operation; its docstring's first line is the summary.
 
@@ -156,6 +160,7 @@ class Operations:
                     answers=answers if answers is not None else {200: Content(shape=answer)},
                     refusals=refusals,
                     public=public,
+                    quick=quick,
                 )
             )
             return serve

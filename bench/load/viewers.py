@@ -215,7 +215,6 @@ class Audience:
             del self._seats[descriptor]
             self._admit(seat)
         elif is_good and seat.viewer.wants_segment:
-            seat.viewer.due = now
             self._ask(descriptor, now)
         else:
             heapq.heappush(self._queue, (seat.viewer.due, descriptor))

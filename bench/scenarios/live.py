@@ -21,7 +21,7 @@ from motorpool.bench.server import Server, run_server
 from motorpool.codecs.media.units import Coding
 
 TITLE = "JT/T 1078 cameras to HLS: CPU beside ffmpeg, each frame and sound proved; captures, viewers, G.711"
-STEPS = 14
+STEPS = 15
 REFERENCE_SECONDS = 300
 CAPTURED = 100
 """Streams with a capture each."""

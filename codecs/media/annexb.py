@@ -57,6 +57,27 @@ def exp_golomb(unit: bytes, first_byte: int) -> int:
     return (bits >> (8 * len(field) - 2 * zeros - 1)) - 1
 
 
+def with_lengths(payload: bytes) -> bytes:
+    """The access unit as MP4 has it: before each NAL unit its length in four bytes, and no start code."""
+    if payload[:4] != b"\0\0\0\1":
+        return _joined(payload)
+    found = bytearray(payload)
+    end = len(payload)
+    while True:
+        place = payload.rfind(b"\0\0\1", 0, end) - 1
+        size = end - place - 4
+        if size <= 0 or payload[place] or not payload[end - 1]:
+            return _joined(payload)  # a short start code, or zeros between units
+        found[place : place + 4] = size.to_bytes(4)
+        if not place:
+            return bytes(found)
+        end = place
+
+
+def _joined(payload: bytes) -> bytes:
+    return b"".join([part for unit in units(payload) for part in (len(unit).to_bytes(4), unit)])
+
+
 def units(payload: bytes) -> list[bytes]:
     """All NAL units of an access unit, without start codes and the zeros between them."""
     found = []

@@ -136,20 +136,23 @@ class CaptureFile:
             self.left_out += len(cut.pictures)
             return
         found = samples[number] = _Samples()
-        for picture in cut.pictures:
-            units = annexb.units(picture.payload)
-            size = 4 * len(units)
-            for unit in units:
-                size += len(unit)
-                found.parts += (len(unit).to_bytes(4), unit)
-            found.sizes.append(size)
+        found.parts = [annexb.with_lengths(picture.payload) for picture in cut.pictures]
+        found.sizes = [len(part) for part in found.parts]
         found.times = [picture.pts for picture in cut.pictures]
         found.flags = [SYNC if picture.keyframe else NO_SYNC for picture in cut.pictures]
         found.end = cut.end
 
     def _place_sounds(self, sounds: Sequence[Sound], samples: dict[int, _Samples]) -> None:
+        like, alike, ticks = b"", _Samples(), 0
         for sound in sounds:
-            frames = adts.frames(sound.payload)
+            payload = sound.payload
+            if like and adts.is_bare_frame(payload, like):  # all but the first, as a rule
+                alike.times.append(sound.pts)
+                alike.sizes.append(len(payload) - adts.HEAD_BYTES)
+                alike.parts.append(payload[adts.HEAD_BYTES :])
+                alike.end = sound.pts + ticks
+                continue
+            frames = adts.frames(payload)
             for place, (config, frame) in enumerate(frames):
                 number = self._numbers.get(config) or self._track_of_sound(config)
                 if number is None:
@@ -164,6 +167,8 @@ class CaptureFile:
                 found.sizes.append(len(frame))
                 found.parts.append(frame)
                 found.end = sound.pts + lasting * (place + 1) // len(frames)
+                if len(frames) == 1:
+                    like, alike, ticks = payload, found, lasting
 
     def _runs(self, samples: dict[int, _Samples]) -> tuple[list[Run], list[bytes]]:
         """Pictures first; times never go back in a track."""

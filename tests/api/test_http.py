@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from quart import Response
+from quart import Request, Response, has_request_context
 
 from motorpool.api import http
 from motorpool.api.asgi import Application
@@ -47,6 +47,15 @@ def make_app(system: System) -> MadeApp:
     async def broken() -> str:
         raise RuntimeError("broken on purpose")
 
+    async def number(**path: int) -> Response:
+        return Response(f"{path['number']} by the usual way")
+
+    async def quick_number(asked: Request, path: dict[str, int | str]) -> Response:
+        assert not has_request_context()
+        return Response(f"{path['number']} quickly for {asked.headers['Host']}")
+
+    app.add_url_rule("/quick/<int:number>", endpoint="number", view_func=number)
+    app.add_quick("number", quick_number)
     return MadeApp(app=app, closing=trio.Event())
 
 
@@ -103,6 +112,43 @@ async def test_it_serves_and_keeps_connections_alive() -> None:
         assert answers.count(b"HTTP/1.1 200") == 2
         assert answers.count(b"\r\n\r\nsmall") == 2
         assert b"hypercorn" not in answers.lower()
+
+
+@pytest.mark.parametrize(
+    ("request_line", "header", "answer"),
+    [
+        ("GET /quick/7", "", b"7 quickly for localhost"),
+        ("GET /quick/7?x=1", "", b"7 quickly for localhost"),
+        ("GET /quick/7", "Content-Length: 0\r\n", b"7 by the usual way"),
+        ("HEAD /quick/7", "", b""),
+        ("GET /quick/x", "", b"Not Found"),
+        ("POST /quick/7", "Content-Length: 0\r\n", b"Method Not Allowed"),
+    ],
+)
+async def test_a_quick_operation_needs_no_context_and_leaves_all_else_to_quart(
+    request_line: str, header: str, answer: bytes
+) -> None:
+    async with running() as (_, port):
+        stream = await dial(port)
+        head = f"{request_line} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n"
+        await stream.send_all(head.encode())
+        with trio.fail_after(5):
+            received = await read_all(stream)
+        assert answer in received.partition(b"\r\n\r\n")[2]
+        if not answer:
+            assert received.startswith(b"HTTP/1.1 200")
+            assert received.endswith(b"\r\n\r\n")
+
+
+async def test_a_client_that_hangs_up_gives_its_place_to_the_next_at_once() -> None:
+    async with running(replace(SETTINGS, connections=1, keep_alive_seconds=60)) as (_, port):
+        for path in ("/small", "/never", "/quick/1"):
+            stream = await ask(port, path)
+            if path != "/never":
+                assert await stream.receive_some()
+            await stream.aclose()
+        with trio.fail_after(5):
+            assert (await (await ask(port, "/small")).receive_some()).endswith(b"small")
 
 
 @pytest.mark.parametrize("clients", [1, 20])

@@ -55,3 +55,12 @@ def test_heads_that_do_not_fit_their_bytes_are_refused(payload: bytes) -> None:
 def test_any_bytes_can_be_read(payload: bytes) -> None:
     found = adts.extent(payload)
     assert found is None or found.samples % 1024 == 0
+
+
+def test_a_frame_is_like_another_with_the_same_configuration_alone() -> None:
+    mono, stereo = (adts.head(20, channels=channels) + bytes(20) for channels in (1, 2))
+    with_checksum = bytes((mono[0], mono[1] & 0xFE)) + mono[2:]
+    assert adts.is_bare_frame(adts.head(9) + bytes(9), mono)
+    for other in (stereo, with_checksum, mono + mono, adts.head(20, rate=16000) + bytes(20)):
+        assert not adts.is_bare_frame(other, mono)
+    assert not adts.is_bare_frame(with_checksum, with_checksum)

@@ -43,3 +43,21 @@ def test_any_bytes_can_be_walked(payload: bytes) -> None:
 )
 def test_all_units_come_without_codes_and_the_zeros_between(payload: bytes, units: list[bytes]) -> None:
     assert annexb.units(payload) == units
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([b"\0\0\1", b"\0\0\0\1", b"\0\0\0\0\1"]),
+            st.binary(min_size=1, max_size=20).filter(
+                lambda unit: b"\0\0\1" not in unit and not unit.endswith(b"\0") and unit[0]
+            ),
+            st.sampled_from([b"", b"\0\0"]),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_with_lengths_each_unit_stands_behind_its_length(units: list[tuple[bytes, bytes, bytes]]) -> None:
+    payload = b"".join(code + unit + zeros for code, unit, zeros in units)
+    assert annexb.with_lengths(payload) == b"".join(len(unit).to_bytes(4) + unit for _, unit, _ in units)
