@@ -1,6 +1,8 @@
 # One command each for whoever wants to run, test or install Motorpool (see README.md).
 PYTHON ?= python3
 BIN := .venv/bin
+# One more than there are processors: many a test waits for a film to play.
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
 .PHONY: run test install check clean
 
@@ -8,7 +10,7 @@ run: install
 	$(BIN)/motorpool serve --demo
 
 test: install
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES)
 
 install: .venv/.installed api/console/vendor/hls.min.js
 

@@ -51,8 +51,10 @@ __all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree"]
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
 """JT/T 1078, one port for each kind: the packets do not tell (jt808-jt1078.md 9, option A)."""
 MEDIA_READ_BYTES = 64 * 1024
-MEDIA_PAUSE_SECONDS = {"live": 0.2, "playback": 0.02}
-"""Between two reads: a live segment has ten of them. A recording comes as fast as a terminal can send it."""
+LIVE_PAUSE_SECONDS = 0.4
+"""Between two reads of a camera: a segment has five of them, a part of a segment two."""
+PLAYBACK_PAUSE_SECONDS = 0.02
+"""A recording comes as fast as a terminal can send it."""
 MEDIA_LOGIN_SECONDS = 10.0
 """For the first valid packet of a media connection, at most (jt808-jt1078.md 9)."""
 
@@ -181,6 +183,12 @@ def _playback_limits(settings: FleetSettings) -> PlaybackLimits:
     )
 
 
+def _media_pause(kind: str, part_seconds: float) -> float:
+    if kind == "playback":
+        return PLAYBACK_PAUSE_SECONDS
+    return min(LIVE_PAUSE_SECONDS, part_seconds / 2) if part_seconds else LIVE_PAUSE_SECONDS
+
+
 def _device_connection(
     codec: type[DeviceCodec],
     database: Database,
@@ -233,7 +241,7 @@ def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> 
                 per_address=settings.connections_per_address,
                 recorded=settings.record is not None,
                 read_bytes=MEDIA_READ_BYTES,
-                pause_seconds=MEDIA_PAUSE_SECONDS[kind],
+                pause_seconds=_media_pause(kind, settings.part_seconds),
             )
             for kind, port in MEDIA_PORTS.items()
         ]
