@@ -10,7 +10,7 @@ run: install
 	$(BIN)/motorpool serve --demo
 
 test: install
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES)
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
 install: .venv/.installed api/console/vendor/hls.min.js
 

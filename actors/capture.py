@@ -269,10 +269,15 @@ class Capture(Actor[CaptureMessage]):
         return self._writing
 
     async def _in_thread(self, writing: CaptureWriting, cuts: Sequence[Cut], *, last: bool = False) -> None:
+        composed = writing.compose(cuts)
+
         def work() -> None:
             try:
                 try:
-                    writing.write(cuts)
+                    if composed is None:
+                        writing.write(cuts)
+                    else:
+                        writing.put(composed)
                 except CodecError as error:  # the sound of what was still open
                     self.context.log.warning("the end is left out: %s", error)
                 if last:

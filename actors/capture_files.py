@@ -6,7 +6,7 @@ All of it is blocking and belongs in a thread.
 
 import os
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ import msgspec
 
 from motorpool.actors.disk_room import require_room
 from motorpool.actors.media_files import folder_name
-from motorpool.codecs.media.capture_file import HEAD_BYTES, CaptureFile, mend
+from motorpool.codecs.media.capture_file import HEAD_BYTES, CaptureFile, Composed, mend
 from motorpool.codecs.media.cuts import Cut
 
 __all__ = ["CaptureWriting", "Swept", "capture_name", "device_folder", "mend_all", "sweep"]
@@ -51,7 +51,28 @@ class CaptureWriting:
             CodecError: FFmpeg does not take a cut's sound.
         """
         for cut in cuts:
-            self._append(cut)
+            self._open(cut.size)
+            assert self._film is not None
+            composed = self._film.compose(cut)
+            if composed is not None:
+                self._put(composed)
+
+    def compose(self, cuts: Sequence[Cut]) -> list[Composed] | None:
+        """What is to be `put`; None where making it would take long, and `write` is to do it in a thread.
+
+        Not blocking: who has just made a segment of a cut has it in the processor's cache still.
+        """
+        film = self._film
+        if film is None or not all(film.is_quick(cut) for cut in cuts):
+            return None
+        made = [film.compose(cut) for cut in cuts]
+        return [composed for composed in made if composed is not None]
+
+    def put(self, composed: Iterable[Composed]) -> None:
+        """Send these on their way to the disk; raises OSError as `write` does."""
+        for each in composed:
+            self._open(len(each.content))
+            self._put(each)
 
     def finish(self) -> None:
         """Bring all of it onto the disk; raises OSError as `write` does."""
@@ -71,22 +92,33 @@ class CaptureWriting:
             self._file.close()
             self._file = None
 
-    def _append(self, cut: Cut) -> None:
+    def _open(self, size: int) -> None:
+        """Have the file, and room for so many bytes."""
         try:
             if self._film is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            require_room(self.path.parent, cut.size, self._reserve)
+            require_room(self.path.parent, size, self._reserve)
             if self._film is None:
                 self._file = self.path.open("xb", buffering=0)
                 self._film = CaptureFile(self._file)
-            self._film.write(cut)
         except OSError:
-            self.close()
-            if self._film is not None and not self.size:
-                self.path.unlink(missing_ok=True)
+            self._give_up()
+            raise
+
+    def _put(self, composed: Composed) -> None:
+        assert self._film is not None
+        try:
+            self._film.put(composed)
+        except OSError:
+            self._give_up()
             raise
         self.size = self._film.size
         self.duration = self._film.duration
+
+    def _give_up(self) -> None:
+        self.close()
+        if self._film is not None and not self.size:
+            self.path.unlink(missing_ok=True)
 
 
 def device_folder(media: Path, unique_id: str) -> Path:

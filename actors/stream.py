@@ -9,6 +9,7 @@ began is held until `videoStop`.
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import timedelta
 from enum import Enum, auto
+from math import inf
 from typing import Any, assert_never
 
 import msgspec
@@ -34,7 +35,7 @@ from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.sound_carrier import SoundCarrier
-from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
+from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
@@ -186,12 +187,10 @@ class Stream(Actor[StreamMessage]):
         self._asked_at: float | None = None
         """When the device was last told to start, by whomever; None once it was told to stop."""
         self._read_at = 0.0
-        self._waiting: list[tuple[float, Deferred[str]]] = []
-        self._ahead = WaitingReaders()
-        """Who waits for what comes next."""
-        self._watches_ahead = False
-        self._watching: list[tuple[float, Deferred[Keyframe | None]]] = []
-        """Who waits for a key frame, and until when."""
+        self._readers = WaitingReaders()
+        """For the first segment, for what comes next, for a key frame."""
+        self._looks_at = inf
+        """When to look whose wait is over."""
         self._close_at: float | None = None
 
     async def start(self) -> None:
@@ -215,18 +214,13 @@ class Stream(Actor[StreamMessage]):
 
     async def stop(self) -> None:
         """Let go of readers and write down where the numbers stand."""
-        for _, reader in self._waiting:
-            reader.answer(self._playlist.render())
-        self._waiting.clear()
-        self._answer_watching()
-        self._ahead.dismiss()
+        self._readers.dismiss()
         self._end_takers("the server stops")
         await self._numbers.save(self._playlist.next_index, self._playlist.next_discontinuity)
 
     def may_leave(self) -> bool:
         """Not while anybody publishes, holds, takes or waits."""
-        waited_for = self._waiting or self._watching or self._ahead
-        return self._publisher is None and not (self._held or self._takers or waited_for)
+        return self._publisher is None and not (self._held or self._takers or self._readers)
 
     def handle(self, message: StreamMessage) -> object:
         """One message; pictures first."""
@@ -293,7 +287,7 @@ class Stream(Actor[StreamMessage]):
         self._left_at = self.context.clock.monotonic()
         self.context.log.info("the publisher has left")
         waits = self._take(self._segmenter.flush())
-        self._ahead.dismiss()
+        self._readers.settle(self._left_at)
         return waits
 
     def _units_published(self, message: UnitsPublished) -> object:
@@ -302,10 +296,9 @@ class Stream(Actor[StreamMessage]):
         segmenter = self._segmenter
         cuts = [segmenter.discontinuity()] if message.lossy else []
         now = self.context.clock.monotonic()
-        before = segmenter.last_keyframe
         cuts += [segmenter.push(unit, now) for unit in message.units]
-        if self._watching and segmenter.last_keyframe is not before:
-            self._answer_watching()
+        if self._readers:
+            self._readers.settle(now)
         return self._take(*cuts)
 
     # Segments
@@ -355,7 +348,8 @@ class Stream(Actor[StreamMessage]):
         age = timedelta(seconds=clock.monotonic() - segment.arrived)
         self._playlist.append(segment, clock.now() - age)
         SEGMENTS_MADE.inc(segment.complete)
-        self._answer_waiting()
+        if self._readers:
+            self._readers.settle(clock.monotonic())
 
     def _pass_on(self, cut: Cut) -> None:
         missed = self._takers.pass_on((cut,))
@@ -397,29 +391,48 @@ class Stream(Actor[StreamMessage]):
             return playlist.render()
         if playlist.is_ahead(index, part):
             return Unmet.AHEAD
-        return self._wait(lambda: playlist.holds(index, part), playlist.render, overdue=Unmet.OVERDUE)
+        return self._await_next(
+            lambda: playlist.holds(index, part), playlist.render, overdue=lambda: Unmet.OVERDUE
+        )
 
     def _read_part(self, message: ReadPart) -> object:
         playlist, index, part = self._playlist, message.index, message.part
         self._read_at = self.context.clock.monotonic()
         if self._publisher is None or not playlist.is_next(index, part):
             return playlist.get_part(index, part)
-        return self._wait(
-            lambda: not playlist.is_next(index, part), lambda: playlist.get_part(index, part), overdue=None
+        return self._await_next(
+            lambda: not playlist.is_next(index, part), lambda: playlist.get_part(index, part)
         )
 
-    def _wait(self, is_ready: Callable[[], bool], answer: Callable[[], Any], *, overdue: object) -> object:
+    def _await_next(
+        self,
+        is_ready: Callable[[], bool],
+        answer: Callable[[], Any],
+        *,
+        overdue: Callable[[], Any] | None = None,
+    ) -> object:
         patience = RELOAD_TARGETS * self._playlist.target_duration
-        if not self._watches_ahead:
-            self._watches_ahead = True
+        return self._wait(patience, lambda: self._publisher is None or is_ready(), answer, overdue=overdue)
+
+    def _wait(
+        self,
+        patience: float,
+        is_ready: Callable[[], bool],
+        answer: Callable[[], Any],
+        *,
+        overdue: Callable[[], Any] | None = None,
+    ) -> object:
+        until = self.context.clock.monotonic() + patience
+        if until < self._looks_at:
+            self._looks_at = until
             self.context.after(patience, _Overdue())
-        return self._ahead.add(self.context.clock.monotonic() + patience, is_ready, answer, overdue=overdue)
+        return self._readers.add(until, is_ready, answer, overdue=overdue)
 
     def _overdue(self) -> None:
         now = self.context.clock.monotonic()
-        self._ahead.settle(now)
-        end = self._ahead.next_end()
-        self._watches_ahead = end is not None
+        self._readers.settle(now)
+        end = self._readers.next_end()
+        self._looks_at = inf if end is None else end
         if end is not None:
             self.context.after(end - now, _Overdue())
 
@@ -427,11 +440,8 @@ class Stream(Actor[StreamMessage]):
         starting = self._publisher is not None or self._asked_at is not None
         if len(self._playlist) or not starting:
             return self._playlist.render()
-        reader: Deferred[str] = Deferred()
-        self._waiting.append((self.context.clock.monotonic() + self._limits.start_seconds, reader))
-        if len(self._waiting) == 1:
-            self.context.after(self._limits.start_seconds, _Tick())
-        return reader
+        playlist = self._playlist
+        return self._wait(self._limits.start_seconds, lambda: len(playlist) > 0, playlist.render)
 
     async def _start_then_read(self) -> object:
         if await self._command("videoStart"):
@@ -448,16 +458,17 @@ class Stream(Actor[StreamMessage]):
         return self._keyframe_or_wait()
 
     def _keyframe_or_wait(self) -> object:
-        last = self._segmenter.last_keyframe
+        segmenter = self._segmenter
+        last = segmenter.last_keyframe
         if self._asked_at is None and self._publisher is None:
             return last
         if self._publisher is not None and last is not None:
             return last
-        watcher: Deferred[Keyframe | None] = Deferred()
-        self._watching.append((self.context.clock.monotonic() + self._limits.start_seconds, watcher))
-        if len(self._watching) == 1:
-            self.context.after(self._limits.start_seconds, _Tick())
-        return watcher
+        return self._wait(
+            self._limits.start_seconds,
+            lambda: segmenter.last_keyframe is not last,
+            lambda: segmenter.last_keyframe,
+        )
 
     async def _take_cuts(self, message: TakeCuts) -> None:
         """Held as by `videoStart`, and started if nobody has."""
@@ -469,30 +480,10 @@ class Stream(Actor[StreamMessage]):
         self._asked_at = self.context.clock.monotonic()
         self._close_at = None
 
-    def _answer_waiting(self) -> None:
-        if self._ahead:
-            self._ahead.settle(self.context.clock.monotonic())
-        if self._waiting and len(self._playlist):
-            text = self._playlist.render()
-            for _, reader in self._waiting:
-                reader.answer(text)
-            self._waiting.clear()
-
-    def _answer_watching(self) -> None:
-        for _, watcher in self._watching:
-            watcher.answer(self._segmenter.last_keyframe)
-        self._watching.clear()
-
     # Time
 
     def _tick(self) -> object:
         now = self.context.clock.monotonic()
-        while self._watching and self._watching[0][0] <= now:
-            _, watcher = self._watching.pop(0)
-            watcher.answer(self._segmenter.last_keyframe)
-        while self._waiting and self._waiting[0][0] <= now:
-            _, reader = self._waiting.pop(0)
-            reader.answer(self._playlist.render())
         if self._close_at is not None and now >= self._close_at:
             self._close_at = None
             self._close_publisher("the stream was stopped")

@@ -1,4 +1,4 @@
-"""Readers of a stream who are answered when what they asked for is there: blocking reloads, hinted parts."""
+"""Readers of a stream, answered when what they asked for is there: a first segment, a part, a picture."""
 
 from collections import deque
 from collections.abc import Callable
@@ -15,7 +15,7 @@ class _Reader(msgspec.Struct, frozen=True):
     until: float
     is_ready: Callable[[], bool]
     answer: Callable[[], Any]
-    overdue: object
+    overdue: Callable[[], Any]
     reply: Deferred[Any]
 
 
@@ -29,11 +29,19 @@ class WaitingReaders:
         return len(self._waiting)
 
     def add(
-        self, until: float, is_ready: Callable[[], bool], answer: Callable[[], Any], *, overdue: object
+        self,
+        until: float,
+        is_ready: Callable[[], bool],
+        answer: Callable[[], Any],
+        *,
+        overdue: Callable[[], Any] | None = None,
     ) -> Deferred[Any]:
-        """Answer with `answer()` once `is_ready()`, or with `overdue` at `until` (monotonic seconds)."""
+        """Answer with `answer()` once `is_ready()`, or at `until` (monotonic seconds) with `overdue()`.
+
+        Without `overdue` also then with `answer()`.
+        """
         reply: Deferred[Any] = Deferred()
-        self._waiting.append(_Reader(until, is_ready, answer, overdue, reply))
+        self._waiting.append(_Reader(until, is_ready, answer, overdue or answer, reply))
         return reply
 
     def settle(self, now: float) -> None:
@@ -43,7 +51,7 @@ class WaitingReaders:
             if reader.is_ready():
                 reader.reply.answer(reader.answer())
             elif reader.until <= now:
-                reader.reply.answer(reader.overdue)
+                reader.reply.answer(reader.overdue())
             else:
                 self._waiting.append(reader)
 

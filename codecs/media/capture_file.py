@@ -32,7 +32,7 @@ from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.units import Coding
 
-__all__ = ["HEAD_BYTES", "CaptureFile", "mend"]
+__all__ = ["HEAD_BYTES", "CaptureFile", "Composed", "mend"]
 
 HEAD_BYTES = 16 * 1024
 """Of the head with its spare room; the first fragment begins behind it."""
@@ -69,8 +69,16 @@ class _Fragment(msgspec.Struct, frozen=True):
     begins_with_keyframe: bool
 
 
+class Composed(msgspec.Struct, frozen=True, gc=False):
+    """What one cut adds to a film, ready for the disk."""
+
+    head: bytes
+    """In the place of the one before, if not empty."""
+    content: bytes
+
+
 class CaptureFile:
-    """Writes one film; `write` and `finish` are blocking and raise OSError as the disk does.
+    """Writes one film; `write`, `put` and `finish` are blocking and raise OSError as the disk does.
 
     After an OSError the file ends with the last whole fragment, and nothing more is to be written.
     """
@@ -96,9 +104,23 @@ class CaptureFile:
 
     def write(self, cut: Cut) -> None:
         """Append the cut; nothing where it holds nothing whole (the first sound of an encoder)."""
+        composed = self.compose(cut)
+        if composed is not None:
+            self.put(composed)
+
+    def is_quick(self, cut: Cut) -> bool:
+        """Whether `compose` takes no longer than making a segment of it does."""
+        return (cut.coding is None or cut.coding in self._numbers) and not cut.needs_transcoding
+
+    def compose(self, cut: Cut) -> Composed | None:
+        """What the cut adds, to be `put` before the next one is; without the disk.
+
+        Raises:
+            CodecError: FFmpeg does not take its sound.
+        """
         cut = self._carrier.carry(cut)
         if not cut.pictures and not cut.sounds:
-            return
+            return None
         if self._base is None:
             # An encoder's first frame lies before its first sample.
             self._base = min([cut.start, *(sound.pts for sound in cut.sounds[:1])])
@@ -107,19 +129,23 @@ class CaptureFile:
         self._place_pictures(cut, samples)
         self._place_sounds(cut.sounds, samples)
         if not samples:
-            return
+            return None
         head = self._head() if len(self._tracks) > known else b""
         runs, parts = self._runs(samples)
-        fragment_bytes = fragment(len(self._fragments) + 1, runs, parts)
-        if self._fragments:
-            self._put(0, head)
-            self._append(fragment_bytes)
-        else:
-            self._append(head + fragment_bytes)
+        content = fragment(len(self._fragments) + 1, runs, parts)
         # Sound can be joined anywhere.
         begins_with_keyframe = not runs[0].flags or runs[0].flags[0] == SYNC
         start = min(run.decode_time for run in runs)
-        self._fragments.append(_Fragment(len(fragment_bytes), start, begins_with_keyframe))
+        self._fragments.append(_Fragment(len(content), start, begins_with_keyframe))
+        return Composed(head, content)
+
+    def put(self, composed: Composed) -> None:
+        """Write what was composed."""
+        if self.size:
+            self._put(0, composed.head)
+            self._append(composed.content)
+        else:
+            self._append(composed.head + composed.content)
 
     def finish(self) -> None:
         """Write the length and the index into the head; the film is complete without them."""

@@ -158,8 +158,10 @@ class Timeline:
         `duration` in ticks, from its count of samples; the other arguments as for `picture`.
         """
         audio, video = self._audio, self._video
-        # A picture that is overdue tells nothing more of the time: the camera may have stopped.
-        beside = video.started and (now - video.arrival) * TICKS_PER_SECOND <= _OVERDUE_STEPS * video.step
+        # A picture that is overdue tells nothing more of the time: the camera may have stopped. But nothing
+        # else tells of a first unit, and pictures are read by the batch.
+        overdue = (now - video.arrival) * TICKS_PER_SECOND > _OVERDUE_STEPS * video.step
+        beside = video.started and not (overdue and audio.started)
         stamp = timestamp * TICKS_PER_MS
         jumped = False
         if audio.started:

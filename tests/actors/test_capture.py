@@ -357,11 +357,11 @@ class TestTrouble:
             written = (await captures.record()).size
             assert written > 0
 
-            def refuse(self, batch):
+            def refuse(self, composed):
                 raise OSError(errno.ENOSPC, "No space left on device")
 
             with monkeypatch.context() as patch:
-                patch.setattr(CaptureWriting, "write", refuse)
+                patch.setattr(CaptureWriting, "put", refuse)
                 await captures.show(film(6)[20:])
                 await time.passes(5, step=1)
             failed = await captures.record()
@@ -400,11 +400,11 @@ class TestTrouble:
             await captures.show(film(4))
             await time.passes(5, step=1)
 
-            def crash(self, batch):
+            def crash(self, composed):
                 raise RuntimeError("a bug")
 
             with monkeypatch.context() as patch:
-                patch.setattr(CaptureWriting, "write", crash)
+                patch.setattr(CaptureWriting, "put", crash)
                 await captures.show(film(6)[20:])
                 await time.passes(5, step=1)
             await time.passes(2, step=0.5)

@@ -20,7 +20,9 @@ def test_who_waits_is_answered_when_it_is_there_and_the_others_wait_on():
     readers = WaitingReaders()
     askers = {
         name: Asker(
-            readers.add(10.0, lambda name=name: name in there, lambda name=name: f"{name}!", overdue=None)
+            readers.add(
+                10.0, lambda name=name: name in there, lambda name=name: f"{name}!", overdue=lambda: None
+            )
         )
         for name in "abc"
     }
@@ -33,9 +35,9 @@ def test_who_waits_is_answered_when_it_is_there_and_the_others_wait_on():
 
 def test_whose_time_is_over_gets_what_was_agreed_unless_it_has_come_by_then():
     readers = WaitingReaders()
-    late = Asker(readers.add(5.0, lambda: False, lambda: "it", overdue="sorry"))
-    lucky = Asker(readers.add(5.0, lambda: True, lambda: "it", overdue="sorry"))
-    patient = Asker(readers.add(7.0, lambda: False, lambda: "it", overdue="sorry"))
+    late = Asker(readers.add(5.0, lambda: False, lambda: "it", overdue=lambda: "sorry"))
+    lucky = Asker(readers.add(5.0, lambda: True, lambda: "it", overdue=lambda: "sorry"))
+    patient = Asker(readers.add(7.0, lambda: False, lambda: "it", overdue=lambda: "sorry"))
     readers.settle(5.0)
     assert (late.heard, lucky.heard, patient.heard) == (["sorry"], ["it"], [])
     readers.dismiss()
@@ -47,7 +49,10 @@ def test_whose_time_is_over_gets_what_was_agreed_unless_it_has_come_by_then():
 def test_nobody_is_answered_twice_or_waits_beyond_his_time(waits, steps):
     readers, now, there = WaitingReaders(), 0.0, [0]
     askers = [
-        (until, Asker(readers.add(until, lambda n=number: there[0] > n, lambda: "it", overdue="late")))
+        (
+            until,
+            Asker(readers.add(until, lambda n=number: there[0] > n, lambda: "it", overdue=lambda: "late")),
+        )
         for until, number in waits
     ]
     for step in steps:

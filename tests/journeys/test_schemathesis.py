@@ -86,10 +86,15 @@ HOPELESS = {
     "GET /session/openid/auth",
     "GET /session/openid/callback",
     "GET /stream/{deviceId}/{channel}/{index}.ts",
+    "GET /stream/{deviceId}/{channel}/{index}.{part}.ts",
+    "GET /stream/{deviceId}/{channel}/playback/{index}.ts",
+    "GET /stream/{deviceId}/{channel}/snapshot.jpg",
+    "GET /captures/{id}",
+    "DELETE /captures/{id}",
     "POST /password/update",
     "POST /session/token/revoke",
 }
-"""They need a provider, a camera, or a token that nobody guesses."""
+"""They need a provider, a camera, or a token or name that nobody guesses."""
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ class Habit(msgspec.Struct, frozen=True):
     interval: bool = True
     """Pictures say how long after the last one they were taken."""
     fps: float = 25.0
-    read_seconds: float = 0.2
+    read_seconds: float = 0.4
     """The server reads what has gathered so often."""
     jitter_seconds: float = 0.0
     """The link holds things back for up to so long, and never turns them round."""
