@@ -64,7 +64,7 @@ def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(eventually):
         script = script.replace(
             "2026-11-21T08:15:00Z", (start + timedelta(seconds=4)).isoformat(timespec="seconds")
         )
-        head, *calls = [line for line in script.splitlines() if line]
+        calls = [line for line in script.splitlines() if line]
         calls = [f"{call}\necho\nsleep 1" if call.startswith("api ") else call for call in calls]
         credentials = server.folder / "credentials.json"
         credentials.touch(0o600)
@@ -74,7 +74,7 @@ def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(eventually):
         simulate += ["--host", server.host, "--port-offset", str(server.jt808_port - 5015)]
         with subprocess.Popen(simulate, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as vehicle:
             eventually(lambda: any(each["status"] == "online" for each in client.get("/devices").json()), 30)
-            done = shell("\n".join([f"TOKEN={token}", head, *calls]))
+            done = shell("\n".join([f"TOKEN={token}", *calls]))
             assert done.returncode == 0, done.stderr
             answers = [line for line in done.stdout.split("\n") if line]
             listed = json.loads(answers[1])
