@@ -31,11 +31,12 @@ from motorpool.actors.segment_files import (
 from motorpool.actors.steering import END
 from motorpool.actors.takers import Takers
 from motorpool.actors.uplink import DEVICE, SendCommand
+from motorpool.actors.waiting_readers import WaitingReaders
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.cuts import Cut
 from motorpool.codecs.media.event_playlist import EventPlaylist
 from motorpool.codecs.media.muxer import mux
-from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
+from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage.database import Database
 
 __all__ = [
@@ -126,7 +127,8 @@ class Playback(Actor[PlaybackMessage]):
         self._asked_at: float | None = None
         """A command is on its way to the device's connection."""
         self._takers = Takers()
-        self._waiting: list[tuple[float, Deferred[str]]] = []
+        self._readers = WaitingReaders()
+        """For the first segment of what was asked for."""
         self._closing: dict[Ref[Any], float] = {}
         """Connections that have nothing more to send, and when they are closed."""
 
@@ -141,7 +143,7 @@ class Playback(Actor[PlaybackMessage]):
 
     async def stop(self) -> None:
         """Let go of all and write down where the numbers stand."""
-        self._answer_waiting()
+        self._readers.dismiss()
         self._takers.end(StreamEnded("the server stops", self._run.rest() if self._run else None))
         for connection in self._closing:
             connection.offer(Close("the server stops"))
@@ -150,7 +152,7 @@ class Playback(Actor[PlaybackMessage]):
 
     def may_leave(self) -> bool:
         """Not while there is anything to see, or anybody who waits for it."""
-        return self._run is None and not self._takers and not self._waiting and not self._closing
+        return self._run is None and not self._takers and not self._readers and not self._closing
 
     def handle(self, message: PlaybackMessage) -> object:
         """One message; pictures first."""
@@ -279,7 +281,8 @@ class Playback(Actor[PlaybackMessage]):
             run.has_gap = False
             playlist.drop_before(first_kept)
             SEGMENTS_MADE.inc()
-            self._answer_waiting()
+            if self._readers:
+                self._readers.settle(self.context.clock.monotonic())
         return True
 
     async def _pass_on(self, cut: Cut) -> None:
@@ -312,7 +315,7 @@ class Playback(Actor[PlaybackMessage]):
             self._takers.end(ended, lambda joined: now - joined >= FRESH_SECONDS)
         else:
             self._takers.end(ended)
-        self._answer_waiting()
+        self._readers.settle(now)
         if by_us:
             # Not asked: it may be telling us something and wait for room here.
             stop = {"channel": self._channel, "control": "stop"}
@@ -355,11 +358,11 @@ class Playback(Actor[PlaybackMessage]):
         until = run.begun_at + self._limits.start_seconds
         if len(run.playlist) or not run.is_running or now >= until:
             return run.playlist.render()
-        reader: Deferred[str] = Deferred()
-        self._waiting.append((until, reader))
-        if len(self._waiting) == 1:
+        if not self._readers:
             self.context.after(until - now, _Tick())
-        return reader
+        return self._readers.add(
+            until, lambda: len(run.playlist) > 0 or not run.is_running, run.playlist.render
+        )
 
     def _find_segment(self, message: FindSegment) -> str | None:
         run = self._run
@@ -368,20 +371,12 @@ class Playback(Actor[PlaybackMessage]):
         run.read_at = self.context.clock.monotonic()
         return run.name
 
-    def _answer_waiting(self) -> None:
-        if self._waiting and self._run is not None:
-            text = self._run.playlist.render()
-            for _, reader in self._waiting:
-                reader.answer(text)
-            self._waiting.clear()
-
     # Time
 
     def _tick(self) -> object:
         now = self.context.clock.monotonic()
         self._takers.tell_ends()
-        if self._waiting and self._waiting[0][0] <= now:
-            self._answer_waiting()
+        self._readers.settle(now)
         for connection, at in list(self._closing.items()):
             if now >= at:
                 del self._closing[connection]

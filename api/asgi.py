@@ -10,7 +10,6 @@ from quart.utils import encode_headers
 from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException
-from werkzeug.routing import RequestRedirect
 
 __all__ = ["Application", "QuickAnswer"]
 
@@ -20,14 +19,14 @@ _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 
 
 class Connection(TrioASGIHTTPConnection):
-    app: "Application"
-
     """Keeps the end of an answer from cancelling itself.
 
     With the last byte Hypercorn tells the application that the request is over, upon which Quart-Trio cancels
     the task that is still inside that send: the connection then misses its keep-alive timer, or its close.
     Sends end by themselves (listening.py), so shielding them costs nothing.
     """
+
+    app: "Application"
 
     async def __call__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Serve one request; the quick ones without the tasks and contexts that cost more than the answer.
@@ -79,7 +78,7 @@ class Application(QuartTrio):
             return None
         try:
             endpoint, parameters = self.url_map.bind("").match(path, method)
-        except (HTTPException, RequestRedirect):
+        except HTTPException:  # a redirect among them
             return None
         answer = self._quick.get(endpoint)
         return None if answer is None else (answer, dict(parameters))
