@@ -372,7 +372,7 @@ class Stream(Actor[StreamMessage]):
     def _read_playlist(self, message: ReadPlaylist) -> object:
         self._read_at = self.context.clock.monotonic()
         if message.start and self._may_start():
-            return self._start_then_read()
+            return self._start_then(self._playlist_or_wait)
         return self._playlist_or_wait()
 
     def _may_start(self) -> bool:
@@ -443,19 +443,13 @@ class Stream(Actor[StreamMessage]):
         playlist = self._playlist
         return self._wait(self._limits.start_seconds, lambda: len(playlist) > 0, playlist.render)
 
-    async def _start_then_read(self) -> object:
-        if await self._command("videoStart"):
-            self._started()
-        return self._playlist_or_wait()
+    async def _start_then(self, read: Callable[[], object]) -> object:
+        await self._start_device()
+        return read()
 
     def _read_keyframe(self) -> object:
         self._read_at = self.context.clock.monotonic()
-        return self._start_then_watch() if self._may_start() else self._keyframe_or_wait()
-
-    async def _start_then_watch(self) -> object:
-        if await self._command("videoStart"):
-            self._started()
-        return self._keyframe_or_wait()
+        return self._start_then(self._keyframe_or_wait) if self._may_start() else self._keyframe_or_wait()
 
     def _keyframe_or_wait(self) -> object:
         segmenter = self._segmenter
@@ -473,7 +467,11 @@ class Stream(Actor[StreamMessage]):
     async def _take_cuts(self, message: TakeCuts) -> None:
         """Held as by `videoStart`, and started if nobody has."""
         self._takers.add(message.taker, self.context.clock.monotonic())
-        if self._publisher is None and self._asked_at is None and await self._command("videoStart"):
+        if self._publisher is None and self._asked_at is None:
+            await self._start_device()
+
+    async def _start_device(self) -> None:
+        if await self._command("videoStart"):
             self._started()
 
     def _started(self) -> None:
