@@ -24,6 +24,7 @@ __all__ = [
     "POSITION_FLUSHES",
     "SEGMENTS_MADE",
     "SMS_SENT",
+    "STEPS_SETTLED",
     "Tally",
 ]
 
@@ -70,6 +71,10 @@ OUTBOX_GIVEN_UP = Counter(
     "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
 )
 
+STEPS_SETTLED = Counter(
+    "motorpool_steps", "Steps of scheduled commands, by what came of them.", ("status",), registry=None
+)
+
 COUNTERS = (
     POSITIONS_STORED,
     POSITION_FLUSHES,
@@ -84,4 +89,5 @@ COUNTERS = (
     SMS_SENT,
     GEOCODER_REQUESTS,
     OUTBOX_GIVEN_UP,
+    STEPS_SETTLED,
 )

@@ -4,16 +4,15 @@ Born by the first message to it, gone when it has been silent for a while: all t
 tables.
 """
 
-import contextlib
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, assert_never
 
 import msgspec
-import trio
 
 from motorpool.actors.asked_alarms import AskedAlarms
+from motorpool.actors.device_commands import DeviceCommands, Line
 from motorpool.actors.directory import DIRECTORY, DeviceSeen
 from motorpool.actors.downlink import (
     Close,
@@ -21,32 +20,16 @@ from motorpool.actors.downlink import (
     ConnectionMessage,
     Deliver,
     Introduce,
-    Refused,
     Stored,
-    Transmit,
 )
 from motorpool.actors.media_files import save_media
-from motorpool.actors.media_requests import MEDIA_REQUESTS, MediaAsked
-from motorpool.actors.playback import (
-    PLAYBACK,
-    PlaybackAsked,
-    PlaybackMessage,
-    PlaybackSettled,
-    PlaybackSteered,
-)
 from motorpool.actors.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.rules import POSITION_RULES
 from motorpool.actors.rules.latest import is_latest
-from motorpool.actors.steering import order_of
-from motorpool.actors.stream import STREAM, Held, Released, channel_of
 from motorpool.actors.topics import LiveDevice
 from motorpool.actors.uplink import (
     DEVICE,
     CommandAnswered,
-    CommandOutcome,
-    CommandQueued,
-    CommandRefused,
-    CommandSent,
     Connected,
     DeviceEdited,
     DeviceMessage,
@@ -63,16 +46,13 @@ from motorpool.actors.uplink import (
     SetAccumulators,
     StatusDue,
 )
-from motorpool.codecs.channel_numbers import PLAIN, ChannelNumbers, channel_numbers
 from motorpool.codecs.devices import CODECS
-from motorpool.codecs.errors import CodecError
-from motorpool.codecs.reports import ALARM_LABEL, FILES_OF_ALARM, MediaAddress, Order, PositionReport
-from motorpool.runtime import Actor, ActorError, ActorStopped, DynamicSpec, Failure, MailboxFull, Ref, Restart
-from motorpool.storage import commands, device_states, devices, positions, recordings
+from motorpool.codecs.reports import ALARM_LABEL, FILES_OF_ALARM, MediaAddress, PositionReport
+from motorpool.runtime import Actor, DynamicSpec, MailboxFull, Ref, Restart
+from motorpool.storage import device_states, devices, positions, recordings
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.records import Device as DeviceRow
-from motorpool.storage.records import Event, Position, QueuedCommand
+from motorpool.storage.records import Event, Position
 
 __all__ = ["DeviceActor", "device_spec"]
 
@@ -86,9 +66,6 @@ RELOAD_SECONDS = 5.0
 """Until another try where the database was away."""
 LAST_UPDATE_SECONDS = 1.0
 """At most one announcement of a mere new last update per device and second."""
-PLAYBACK_SECONDS = 3.0
-"""For a playback to take word of a command; the caller's patience is 5 s."""
-VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
 
 
 class DeviceActor(Actor[DeviceMessage]):
@@ -97,21 +74,17 @@ class DeviceActor(Actor[DeviceMessage]):
     __slots__ = (
         "_alarms",
         "_asks_files",
-        "_connection",
+        "_commands",
         "_database",
         "_device_id",
         "_heard_at",
         "_last",
         "_last_update",
-        "_local_host",
+        "_line",
         "_media",
         "_media_folder",
         "_now",
-        "_peer",
-        "_protocol",
-        "_queue",
         "_reserve",
-        "_row",
         "_status",
         "_status_timeout",
         "_told_at",
@@ -140,13 +113,8 @@ class DeviceActor(Actor[DeviceMessage]):
         self._media = media
         self._media_folder = media_folder
         self._status_timeout = status_timeout_seconds
-        self._row: DeviceRow | None = None
+        self._line = Line()
         self._last: Position | None = None
-        self._queue: list[QueuedCommand] = []
-        self._connection: Ref[ConnectionMessage] | None = None
-        self._protocol = ""
-        self._peer = ""
-        self._local_host = ""
         self._status = "offline"
         self._last_update: datetime | None = None
         self._heard_at = 0.0
@@ -162,18 +130,26 @@ class DeviceActor(Actor[DeviceMessage]):
         """Load what the tables know: the row, the latest position, the waiting commands."""
         self._writer = self.context.system.ref(POSITION_WRITER)
         self._now = self.context.clock.now
-        self._row = await devices.TABLE.fetch(self._database, self._device_id)
-        if self._row is None:
+        self._commands = DeviceCommands(
+            self._device_id,
+            self._line,
+            self._database,
+            media=self._media,
+            context=self.context,
+            delivered=self._command_delivered,
+        )
+        self._line.row = await devices.TABLE.fetch(self._database, self._device_id)
+        if self._line.row is None:
             return
         self._last = await positions.latest_of(self._database, self._device_id)
-        self._queue = await commands.queued_for(self._database, self._device_id)
+        await self._commands.load()
         self._last_update = await device_states.last_update(self._database, self._device_id)
         if self._last is not None:
-            self._protocol = self._last.protocol
+            self._line.protocol = self._last.protocol
 
     def may_leave(self) -> bool:
         """Not while it is connected or counts as online."""
-        return self._connection is None and self._status != "online"
+        return self._line.connection is None and self._status != "online"
 
     def handle(self, message: DeviceMessage) -> object:
         """One message; the frequent ones first and without waiting."""
@@ -197,9 +173,9 @@ class DeviceActor(Actor[DeviceMessage]):
             case RecordingsListed():
                 return self._recordings_listed(message)
             case SendCommand():
-                return self._send_command(message)
+                return self._commands.send(message)
             case GetCommandTypes():
-                return self._command_types()
+                return self._commands.types()
             case DeviceEdited():
                 return self._edited()
             case LatestForgotten():
@@ -214,12 +190,12 @@ class DeviceActor(Actor[DeviceMessage]):
     # Positions
 
     def _position_reported(self, message: PositionReported) -> object:
-        if self._row is None:
+        if self._line.row is None:
             return None
-        if self._connection is None:
+        if self._line.connection is None:
             if not CODECS[message.protocol].request_response:
                 self._ask_who(message.connection)
-            elif self._queue:
+            elif self._commands.waiting:
                 return self._deliver_then_store(message)
         waits = self._store(message.report, message.protocol, message.connection)
         if self._asks_files and ALARM_LABEL in message.report.attributes:
@@ -227,12 +203,11 @@ class DeviceActor(Actor[DeviceMessage]):
         return waits
 
     async def _deliver_then_store(self, message: PositionReported) -> None:
-        queued = await self._take()
-        if queued is not None:
-            if message.connection.offer(Deliver(str(queued.attributes.get("data", "")))):
-                self._tell_delivered(queued)
-            else:
-                self.context.log.warning("queued command %s not sent: the connection has ended", queued.id)
+        taken = await self._commands.take()
+        if taken is not None:
+            text = str(taken.command.attributes.get("data", ""))
+            accepted = message.connection.offer(Deliver(text))
+            await self._commands.settle(taken, "" if accepted else "the connection has ended")
         waits = self._store(message.report, message.protocol, message.connection)
         if waits is not None:
             await waits
@@ -245,7 +220,7 @@ class DeviceActor(Actor[DeviceMessage]):
         happened: tuple[Event, ...] = (),
     ) -> Awaitable[None] | None:
         now = self._now()
-        self._protocol = protocol
+        self._line.protocol = protocol
         position = self._believe(report, protocol, now)
         self._come_alive(now, announce=False)
         append = Append(position, happened, connection, report.receipt)
@@ -296,7 +271,7 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def _set_accumulators(self, message: SetAccumulators) -> Position | Awaitable[Position] | None:
         last = self._last
-        if self._row is None or last is None:
+        if self._line.row is None or last is None:
             return None
         given = {"totalDistance": message.total_distance, "hours": message.hours}
         attributes = last.attributes | {name: value for name, value in given.items() if value is not None}
@@ -323,8 +298,8 @@ class DeviceActor(Actor[DeviceMessage]):
     # Status
 
     def _heard(self, message: Heard) -> None:
-        if self._row is not None:
-            if self._connection is None and not CODECS[message.protocol].request_response:
+        if self._line.row is not None:
+            if self._line.connection is None and not CODECS[message.protocol].request_response:
                 self._ask_who(message.connection)
             self._come_alive(self.context.clock.now(), announce=True)
 
@@ -366,23 +341,23 @@ class DeviceActor(Actor[DeviceMessage]):
     # Connection
 
     def _connected(self, message: Connected) -> object:
-        if self._row is None:
+        if self._line.row is None:
             return None
-        older = self._connection
+        older = self._line.connection
         if CODECS[message.protocol].request_response:
-            self._protocol = message.protocol
+            self._line.protocol = message.protocol
             return None
-        self._connection = message.connection
+        self._line.connection = message.connection
         self._zone = ""
-        self._protocol = message.protocol
-        self._peer = message.peer
-        self._local_host = message.local_host
+        self._line.protocol = message.protocol
+        self._line.peer = message.peer
+        self._line.local_host = message.local_host
         if older is not None and older != message.connection:
             self.context.log.warning("connected again from %s: the older connection is closed", message.peer)
             older.offer(Close("replaced by a newer connection of the same device"))
         self._configure()
         self._come_alive(self.context.clock.now(), announce=True)
-        return self._drain_queue() if self._queue else None
+        return self._commands.drain() if self._commands.waiting else None
 
     def _ask_who(self, connection: Ref[ConnectionMessage]) -> None:
         """After a crash: whoever brings a position is connected, and tells us anew."""
@@ -390,174 +365,46 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def _configure(self) -> None:
         """Tell the connection what the operator set; a zone taken away is the protocol's again."""
-        zone = str(self._row.attributes.get("decoder.timezone", "")) if self._row is not None else ""
-        if self._connection is not None and zone != self._zone:
+        zone = (
+            str(self._line.row.attributes.get("decoder.timezone", "")) if self._line.row is not None else ""
+        )
+        if self._line.connection is not None and zone != self._zone:
             self._zone = zone
-            self._connection.offer(Configure(zone))
+            self._line.connection.offer(Configure(zone))
 
     def _disconnected(self, message: Disconnected) -> None:
-        if self._connection == message.connection:
-            self._connection = None
-            if self._row is not None:
+        if self._line.connection == message.connection:
+            self._line.connection = None
+            if self._line.row is not None:
                 self._announce("offline")
 
     async def _edited(self) -> None:
         try:
-            self._row = await devices.TABLE.fetch(self._database, self._device_id)
+            self._line.row = await devices.TABLE.fetch(self._database, self._device_id)
         except StorageError as error:
             self.context.log.warning("not reloaded, tried again: %s", error)
             self.context.after(RELOAD_SECONDS, DeviceEdited())
             return
         now = self.context.clock.now()
-        if self._row is None:
+        if self._line.row is None:
             self._last = None
-            self._queue.clear()
-        if self._connection is not None and (
-            self._row is None
-            or self._row.disabled
-            or (self._row.expiration_time is not None and self._row.expiration_time <= now)
+            self._commands.forget()
+        if self._line.connection is not None and (
+            self._line.row is None
+            or self._line.row.disabled
+            or (self._line.row.expiration_time is not None and self._line.row.expiration_time <= now)
         ):
-            self._connection.offer(Close("the device was deleted, disabled or has expired"))
+            self._line.connection.offer(Close("the device was deleted, disabled or has expired"))
         else:
             self._configure()
 
-    # Commands
+    # What it answers and uploads
 
-    def _command_types(self) -> tuple[str, ...]:
-        codec = CODECS.get(self._protocol)
-        return tuple(sorted({"custom"} | (codec.commands if codec is not None else frozenset())))
-
-    async def _send_command(self, message: SendCommand) -> CommandOutcome | Failure:
-        row = self._row
-        if row is None:
-            return CommandRefused("there is no such device")
-        codec = CODECS.get(self._protocol)
-        if codec is not None and message.type not in codec.commands:
-            return CommandRefused(f"{codec.name} devices do not know the command {message.type}")
-        if self._connection is not None:
-            refused = await self._transmit(
-                self._connection, message.type, message.attributes, by_reader=message.by_reader
-            )
-            return CommandRefused(refused) if refused else CommandSent()
-        if message.no_queue or message.attributes.get("noQueue") is True:
-            return CommandRefused("the device is offline")
-        waiting = QueuedCommand(
-            device_id=self._device_id, type=message.type, attributes=dict(message.attributes)
-        )
-        try:
-            queued = await commands.put(self._database, waiting)
-        except StorageError as error:
-            return Failure(error)
-        self._queue.append(queued)
-        if message.type == "videoStop":
-            # Its media may come on without it: no reason to take it until then.
-            self._tell_stream(message.type, message.attributes)
-        return CommandQueued(queued)
-
-    async def _transmit(
-        self,
-        connection: Ref[ConnectionMessage],
-        kind: str,
-        attributes: Mapping[str, Any],
-        *,
-        by_reader: bool = False,
-    ) -> str:
-        """Send one command; the reason why not, or nothing."""
-        assert self._row is not None
-        order = Order(
-            type=kind,
-            attributes=attributes,
-            unique_id=self._row.unique_id,
-            channels=self._channel_numbers(),
-            media=msgspec.structs.replace(self._media, host=self._media.host or self._local_host),
-        )
-        if kind in VIDEO_COMMANDS:
-            # Told before the bytes go out: the media connection may be faster than any answer.
-            self.context.system.ref(MEDIA_REQUESTS).offer(
-                MediaAsked(
-                    self._device_id,
-                    self._row.unique_id,
-                    attributes,
-                    VIDEO_COMMANDS[kind],
-                    self._peer,
-                    order.channels,
-                )
-            )
-        if kind == "videoPlayback":
-            await self._tell_playback(attributes, PlaybackAsked())
-        elif kind == "videoPlaybackControl" and not by_reader:
-            wanted = order_of(attributes)
-            if wanted is not None:
-                await self._tell_playback(attributes, PlaybackSteered(*wanted))
-        try:
-            outcome = await connection.ask(Transmit(order))
-            refused = outcome.reason if isinstance(outcome, Refused) else ""
-        except ActorError as error:
-            refused = f"the device's connection has just ended ({error})"
-        if kind == "videoPlayback":
-            await self._tell_playback(attributes, PlaybackSettled(sent=not refused))
-        if not (refused or by_reader):
-            self._tell_stream(kind, attributes)
-        return refused
-
-    def _channel_numbers(self) -> ChannelNumbers:
-        """What the device calls its channels."""
-        try:
-            return channel_numbers(self._row.attributes) if self._row is not None else PLAIN
-        except CodecError as error:
-            self.context.log.warning("%s", error)
-            return PLAIN
-
-    async def _tell_playback(self, attributes: Mapping[str, Any], message: PlaybackMessage) -> None:
-        """A burst may have filled its mailbox; it never waits for us, so it takes this soon."""
-        channel = channel_of(attributes)
-        with trio.move_on_after(PLAYBACK_SECONDS) as patience:
-            with contextlib.suppress(ActorStopped):  # the server stops
-                await self.context.system.ref(PLAYBACK, (self._device_id, channel)).tell(message)
-        if patience.cancelled_caught:
-            self.context.log.warning("the playback of channel %d is too busy to be told", channel)
-
-    def _tell_stream(self, kind: str, attributes: Mapping[str, Any]) -> None:
-        """What `videoStart` began is held until `videoStop` (decisions 24), from the queue as well."""
-        if kind not in {"videoStart", "videoStop"}:
-            return
-        channel = channel_of(attributes)
-        stream = self.context.system.ref(STREAM, (self._device_id, channel))
-        if not stream.offer(Held() if kind == "videoStart" else Released()):
-            self.context.log.warning("the stream of channel %d is too busy to be told", channel)
-
-    async def _drain_queue(self) -> None:
-        """Send what waited, in order; at most once each: the row is taken before the bytes go out."""
-        while self._connection is not None:
-            queued = await self._take()
-            if queued is None:
-                return
-            refused = await self._transmit(self._connection, queued.type, queued.attributes)
-            if refused:
-                self.context.log.warning(
-                    "queued command %s (%s) not sent: %s", queued.id, queued.type, refused
-                )
-            else:
-                self._tell_delivered(queued)
-
-    async def _take(self) -> QueuedCommand | None:
-        """The next command that waits, out of its table; None when there is none or it cannot be told now."""
-        while self._queue:
-            try:
-                queued = await commands.take(self._database, self._queue[0].id)
-            except StorageError as error:
-                self.context.log.warning("%d commands wait on: %s", len(self._queue), error)
-                return None
-            del self._queue[0]
-            if queued is not None:
-                return queued
-        return None
-
-    def _tell_delivered(self, queued: QueuedCommand) -> None:
-        self._store_events(self._event("queuedCommandSent", {"id": queued.id}))
+    def _command_delivered(self, queued_id: int) -> None:
+        self._store_events(self._event("queuedCommandSent", {"id": queued_id}))
 
     def _command_answered(self, message: CommandAnswered) -> object:
-        if self._row is None:
+        if self._line.row is None:
             return None
         result = message.result
         text = result.text or ("ok" if result.ok else "failed")
@@ -571,12 +418,12 @@ class DeviceActor(Actor[DeviceMessage]):
 
     async def _media_uploaded(self, message: MediaUploaded) -> None:
         """Keep the file and store a position that names it; acknowledged after both."""
-        if self._row is None:
+        if self._line.row is None:
             return
         media = message.media
         now = self.context.clock.now()
         try:
-            name = await save_media(self._media_folder, self._row.unique_id, media, now, self._reserve)
+            name = await save_media(self._media_folder, self._line.row.unique_id, media, now, self._reserve)
         except OSError as error:
             self.context.log.error("a file of %d bytes was not kept: %s", len(media.content), error)
             return
@@ -586,7 +433,7 @@ class DeviceActor(Actor[DeviceMessage]):
             attributes={
                 **taken.attributes,
                 media.kind: name,
-                "channel": self._channel_numbers().channel_of(media.channel),
+                "channel": self._commands.channel_numbers().channel_of(media.channel),
             },
             receipt=media.receipt,
         )
@@ -601,8 +448,8 @@ class DeviceActor(Actor[DeviceMessage]):
             await waits
         report = message.report
         for label in self._alarms.unasked(str(report.attributes[ALARM_LABEL]).split(",")):
-            connection = self._connection or message.connection
-            refused = await self._transmit(connection, FILES_OF_ALARM, {"label": label})
+            connection = self._line.connection or message.connection
+            refused = await self._commands.transmit(connection, FILES_OF_ALARM, {"label": label})
             if refused:
                 self.context.log.warning("files of an alarm not asked for: %s", refused)
             else:
@@ -611,11 +458,11 @@ class DeviceActor(Actor[DeviceMessage]):
     def _files_claimed(self, message: FilesClaimed) -> str:
         offered = message.offered
         wanted = self._asks_files and (offered.is_ours or self._alarms.find(offered.key) is not None)
-        return self._row.unique_id if wanted and self._row is not None else ""
+        return self._line.row.unique_id if wanted and self._line.row is not None else ""
 
     def _file_kept(self, message: FileKept) -> object:
         """A position as that of the alarm names the file; acknowledged once it is stored."""
-        if self._row is None:
+        if self._line.row is None:
             return None
         report = self._alarms.report_of(message.name, message.file, message.offered)
         kind = message.file.kind
@@ -627,10 +474,10 @@ class DeviceActor(Actor[DeviceMessage]):
 
     async def _recordings_listed(self, message: RecordingsListed) -> None:
         """The latest complete list takes the place of the one before; acknowledged once it is stored."""
-        if self._row is None:
+        if self._line.row is None:
             return
         self._come_alive(self._now(), announce=True)
-        ours = self._channel_numbers().channel_of
+        ours = self._commands.channel_numbers().channel_of
         found = [
             recordings.Recording(ours(each.channel), *msgspec.structs.astuple(each)[1:])
             for each in message.listed.recordings

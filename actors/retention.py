@@ -6,7 +6,7 @@ import trio
 
 from motorpool.actors.access import tell_changed
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import commands, positions, sessions, tokens, users
+from motorpool.storage import positions, runs, sessions, tokens, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
@@ -20,9 +20,10 @@ RETENTION: Kind[None, None] = Kind("retention")
 class Retention(Actor[None]):
     """Looks once an hour; what fails is tried at the next look."""
 
-    def __init__(self, database: Database, days: int) -> None:
+    def __init__(self, database: Database, position_days: int, run_days: int) -> None:
         self._database = database
-        self._days = days
+        self._days = position_days
+        self._run_days = run_days
 
     def handle(self, message: None) -> None:
         """Takes no messages."""
@@ -42,8 +43,8 @@ class Retention(Actor[None]):
                 if dropped:
                     self.context.log.info("dropped %d positions older than %d days", dropped, self._days)
             await positions.purge_deleted(database)
-            for queued in await commands.expire(database, now):
-                self.context.log.info("queued command %d of device %d expired", queued.id, queued.device_id)
+            while self._run_days > 0 and await runs.drop_before(database, now - timedelta(self._run_days)):
+                pass
             await sessions.forget_expired(database, now)
             await tokens.forget_expired(database, now)
             gone = await users.delete_expired_temporary(database, now)
@@ -53,6 +54,8 @@ class Retention(Actor[None]):
             self.context.log.warning("not looked after, tried again later: %s", error)
 
 
-def retention_spec(database: Database, days: int) -> ChildSpec[None]:
-    """Its place in the tree. `days` 0 keeps everything for ever."""
-    return ChildSpec(kind=RETENTION, factory=lambda: Retention(database, days), resident=False)
+def retention_spec(database: Database, *, position_days: int = 0, run_days: int = 0) -> ChildSpec[None]:
+    """Its place in the tree: how long positions and runs of scheduled commands are kept; 0 is for ever."""
+    return ChildSpec(
+        kind=RETENTION, factory=lambda: Retention(database, position_days, run_days), resident=False
+    )

@@ -15,6 +15,7 @@ from motorpool.actors.captures import captures_spec
 from motorpool.actors.connection import Connection, ConnectionLimits
 from motorpool.actors.device import device_spec
 from motorpool.actors.directory import directory_spec
+from motorpool.actors.dispatcher import dispatcher_spec
 from motorpool.actors.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.hub import Hub, hub_spec, open_hub
 from motorpool.actors.listener import listener_spec
@@ -27,10 +28,12 @@ from motorpool.actors.playback_run import PlaybackLimits
 from motorpool.actors.position_writer import position_writer_spec
 from motorpool.actors.recorder import Tap, recorder_spec
 from motorpool.actors.retention import retention_spec
+from motorpool.actors.scheduled_command import scheduled_command_spec
 from motorpool.actors.segment_files import segment_files_spec
 from motorpool.actors.snapshot import snapshot_spec
 from motorpool.actors.statistics import statistics_spec
 from motorpool.actors.stream import StreamLimits, stream_spec
+from motorpool.actors.timetable import timetable_spec
 from motorpool.actors.uploads import UploadRoom
 from motorpool.actors.wire import Wire
 from motorpool.codecs.devices import CODECS, DeviceCodec
@@ -46,7 +49,7 @@ from motorpool.runtime import (
 )
 from motorpool.storage.database import Database
 
-__all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree"]
+__all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree", "schedule_spec"]
 
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
 """JT/T 1078, one port for each kind: the packets do not tell (jt808-jt1078.md 9, option A)."""
@@ -92,6 +95,7 @@ class FleetSettings:
     captures_quota_bytes: int = 0
     captures_retention_days: int = 0
     position_retention_days: int = 0
+    schedule_retention_days: int = 0
     outbox_days: float = 3.0
     record: Path | None = None
 
@@ -123,7 +127,11 @@ def fleet_tree(
             *((recorder_spec(settings.record),) if settings.record else ()),
             captures_spec(settings.captures_per_device),
             position_writer_spec(database),
-            retention_spec(database, settings.position_retention_days),
+            retention_spec(
+                database,
+                position_days=settings.position_retention_days,
+                run_days=settings.schedule_retention_days,
+            ),
             directory_spec(database),
             access_spec(database),
             statistics_spec(database),
@@ -155,8 +163,18 @@ def fleet_tree(
             ),
             SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub))),
             outbox_spec(database, outgoing or Outgoing(), settings.outbox_days),
+            schedule_spec(database),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
         ),
+    )
+
+
+def schedule_spec(database: Database) -> SupervisorSpec:
+    """Scheduled commands; a crash of what stands higher makes what stands lower read its rows again."""
+    return SupervisorSpec(
+        name="schedule",
+        strategy=Strategy.REST_FOR_ONE,
+        children=(dispatcher_spec(database), scheduled_command_spec(database), timetable_spec(database)),
     )
 
 

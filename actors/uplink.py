@@ -130,6 +130,8 @@ class CommandRefused(msgspec.Struct, frozen=True, gc=False):
     """Not sent and not kept."""
 
     reason: str
+    offline: bool = False
+    """There is nothing wrong with it but that the device is not connected."""
 
 
 CommandOutcome = CommandSent | CommandQueued | CommandRefused
@@ -144,6 +146,12 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
     """Refuse rather than keep it for an offline device."""
     by_reader: bool = False
     """Asked by a stream for its readers: starting it so does not hold it (decisions 24)."""
+    text_channel: bool = False
+    """By text message."""
+    run_id: int = 0
+    """The step of a scheduled command that this is, committed as `sending`."""
+    queue_minutes: int = 0
+    """How long such a step may wait for its device."""
 
 
 class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=False):

@@ -15,6 +15,7 @@ __all__ = [
     "DEVICE_MAINTENANCE",
     "DEVICE_NOTIFICATION",
     "DEVICE_ORDER",
+    "DEVICE_SCHEDULED_COMMAND",
     "GROUP_ATTRIBUTE",
     "GROUP_COMMAND",
     "GROUP_DRIVER",
@@ -22,6 +23,7 @@ __all__ = [
     "GROUP_MAINTENANCE",
     "GROUP_NOTIFICATION",
     "GROUP_ORDER",
+    "GROUP_SCHEDULED_COMMAND",
     "PAIRS",
     "USER_ATTRIBUTE",
     "USER_CALENDAR",
@@ -33,6 +35,7 @@ __all__ = [
     "USER_MAINTENANCE",
     "USER_NOTIFICATION",
     "USER_ORDER",
+    "USER_SCHEDULED_COMMAND",
     "USER_USER",
     "Pair",
     "add",
@@ -88,6 +91,15 @@ USER_GEOFENCE, DEVICE_GEOFENCE, GROUP_GEOFENCE = _three("geofence")
 USER_MAINTENANCE, DEVICE_MAINTENANCE, GROUP_MAINTENANCE = _three("maintenance")
 USER_NOTIFICATION, DEVICE_NOTIFICATION, GROUP_NOTIFICATION = _three("notification")
 USER_ORDER, DEVICE_ORDER, GROUP_ORDER = _three("order")
+
+
+def _scheduled(owner: str) -> Pair:
+    return _pair(owner, "scheduledCommand", f"{owner}_scheduled_command", "scheduled_command_id")
+
+
+USER_SCHEDULED_COMMAND = _scheduled("user")
+DEVICE_SCHEDULED_COMMAND = _scheduled("device")
+GROUP_SCHEDULED_COMMAND = _scheduled("group")
 
 PAIRS = {pair.keys: pair for pair in tuple(globals().values()) if isinstance(pair, Pair)}
 """Every pair there is, by the keys of the API's permission object, owner first."""

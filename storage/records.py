@@ -25,6 +25,9 @@ __all__ = [
     "Order",
     "Position",
     "QueuedCommand",
+    "ScheduledCommand",
+    "ScheduledCommandRun",
+    "ScheduledStep",
     "ServerSettings",
     "Session",
     "Statistics",
@@ -257,6 +260,45 @@ class Notification(msgspec.Struct, frozen=True, rename="camel"):
     command_id: int = 0
     """The saved command that the notificator `command` sends."""
     attributes: dict[str, Any] = {}
+
+
+class ScheduledStep(msgspec.Struct, frozen=True, rename="camel"):
+    """A saved command of a list that is sent in order."""
+
+    command_id: int
+    delay_seconds: int = 0
+    """After the step before was sent; of no account for the first."""
+
+
+class ScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
+    """Saved commands that go out as a calendar's windows open and shut (specification, Scheduled command)."""
+
+    id: int = 0
+    name: str = ""
+    description: str | None = None
+    calendar_id: int = 0
+    active: bool = True
+    on_start: list[ScheduledStep] = []
+    on_end: list[ScheduledStep] = []
+    attributes: dict[str, Any] = {}
+
+
+class ScheduledCommandRun(msgspec.Struct, frozen=True, rename="camel"):
+    """What came of one step for one device (specification, run record)."""
+
+    id: int
+    scheduled_command_id: int
+    phase: str
+    """start, end or manual."""
+    device_id: int
+    command_id: int
+    time: datetime
+    """When it was sent, queued or skipped; while pending when it is due."""
+    status: str
+    reason: str | None = None
+    """Why it was skipped, or what went wrong."""
+    detail: str | None = None
+    """In the device's words, where it declined."""
 
 
 class Session(msgspec.Struct, frozen=True):

@@ -75,6 +75,10 @@ class Time(trio.abc.Clock):
         """Go by itself from now on: what is stopped must end, and not wait for this clock."""
         self._let_go_at = perf_counter()
 
+    def hold(self):
+        """Stand still again, for a system that is opened after another."""
+        self._now, self._let_go_at = self.current_time(), None
+
     async def passes(self, seconds, step=None):
         """Let so many seconds pass, a step at a time."""
         left = seconds
@@ -105,6 +109,7 @@ def tree(clock, time):
 
     @asynccontextmanager
     async def running(*specs, **settings):
+        time.hold()
         async with open_tree(*specs, clock=clock, **settings) as system:
             try:
                 yield system

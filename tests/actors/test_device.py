@@ -584,7 +584,7 @@ class TestCommands:
                 SendCommand("positionSingle", no_queue=True),
                 SendCommand("positionSingle", {"noQueue": True}),
             ):
-                assert await device.ask(order) == CommandRefused("the device is offline")
+                assert await device.ask(order) == CommandRefused("the device is offline", offline=True)
             connection, _ = await running.connect(row, answers=refusal)
             assert await device.ask(SendCommand("makeCoffee")) == CommandRefused(
                 "jt808 devices do not know the command makeCoffee"
@@ -663,7 +663,7 @@ class TestCommands:
         row = await make_device()
         async with house() as running:
             await running.connect(row, answers={Transmit: Refused("no such channel")})
-            outcome = await running.device(row).ask(SendCommand("videoStart", {"channel": 99}))
+            outcome = await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
             assert outcome == CommandRefused("no such channel")
             assert running.streams == {}
 
@@ -700,7 +700,7 @@ class TestCommands:
     async def test_a_queued_video_start_that_is_refused_holds_no_stream(self, make_device, house, time):
         row = await make_device()
         async with house() as running:
-            await running.device(row).ask(SendCommand("videoStart", {"channel": 99}))
+            await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
             await running.connect(row, answers={Transmit: Refused("no such channel")})
             await time.settle()
             assert running.streams == {}

@@ -7,10 +7,10 @@ import pytest
 import trio
 
 from motorpool.actors.directory import DIRECTORY
-from motorpool.actors.tree import MEDIA_PORTS, FleetSettings, fleet_tree
+from motorpool.actors.tree import MEDIA_PORTS, FleetSettings, fleet_tree, schedule_spec
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808_terminal import Terminal, encode_location
-from motorpool.runtime import Actor, ChildSpec, Kind, open_system
+from motorpool.runtime import Actor, ChildSpec, Kind, Strategy, open_system
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 LOOPBACK = "127.0.0.1"
@@ -56,11 +56,18 @@ def test_what_leans_on_others_stands_below_them(settings, tmp_path):
         "playbacks",
         "connections",
         "listeners",
+        "schedule",
     ]
     assert [name for name in names(fleet_tree(None, settings())) if name in order] == order
     http = ChildSpec(kind=Kind("http"), factory=Actor)
     with_all = fleet_tree(None, settings(record=tmp_path / "traffic"), services=(http,))
     assert (names(with_all)[0], names(with_all)[-1]) == ("recorder", "services")
+
+
+def test_scheduled_commands_start_after_who_sends_for_them_and_read_again_where_he_crashed():
+    schedule = schedule_spec(None)
+    assert names(schedule) == ["dispatcher", "scheduled_commands", "timetable"]
+    assert schedule.strategy is Strategy.REST_FOR_ONE
 
 
 def test_each_protocol_has_its_port_and_media_one_for_each_kind(settings):

@@ -2,12 +2,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.storage import commands, devices, links, users
+from motorpool.storage import commands, devices, links, runs, users
+from motorpool.storage.commands import Taken
 from motorpool.storage.errors import Rejected
 from motorpool.storage.records import Command, Device, QueuedCommand, User
 from motorpool.storage.tables import ListQuery
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
@@ -32,8 +34,17 @@ async def test_a_command_is_taken_once(database, device):
     put = await commands.put(
         database, QueuedCommand(device_id=device.id, type="custom", attributes={"x": [1]})
     )
-    assert await commands.take(database, put.id) == put
-    assert await commands.take(database, put.id) is None
+    assert await commands.take(database, put.id, NOW) == Taken(put)
+    assert await commands.take(database, put.id, NOW) is None
+
+
+async def test_one_that_has_waited_too_long_leaves_and_is_not_sent(database, device):
+    for expires, is_sent in ((NOW, False), (NOW + timedelta(microseconds=1), True)):
+        put = await commands.put(
+            database, QueuedCommand(device_id=device.id, type="a"), created=NOW - HOUR, expires=expires
+        )
+        assert await commands.take(database, put.id, NOW) == (Taken(put) if is_sent else None)
+        assert await commands.queued_for(database, device.id) == []
 
 
 async def test_a_command_for_no_device_is_rejected(database):
@@ -41,7 +52,7 @@ async def test_a_command_for_no_device_is_rejected(database):
         await commands.put(database, QueuedCommand(device_id=9, type="custom"))
 
 
-async def test_a_queue_has_an_end(database, device, monkeypatch):
+async def test_a_queue_has_an_end(database, device):
     await database.execute(
         "insert into queued_commands (device_id, type) select $1, 'custom' from generate_series(1, $2)",
         device.id,
@@ -52,28 +63,22 @@ async def test_a_queue_has_an_end(database, device, monkeypatch):
     assert len(await commands.queued_for(database, device.id)) == commands.QUEUE_LENGTH
 
 
-async def test_what_waited_too_long_is_taken_out_and_told(database, device):
-    old = await commands.put(database, QueuedCommand(device_id=device.id, type="a"), expires=NOW)
-    young = await commands.put(
-        database, QueuedCommand(device_id=device.id, type="b"), expires=NOW + timedelta(1)
-    )
-    ever = await commands.put(database, QueuedCommand(device_id=device.id, type="c"))
-    assert await commands.queued_for(database, device.id, now=NOW) == [young, ever]
-    assert await commands.expire(database, NOW) == [old]
+async def test_what_waited_too_long_is_taken_out_and_counted(database, device):
+    order = QueuedCommand(device_id=device.id, type="a")
+    for age in (2, 1):
+        await commands.put(database, order, expires=NOW - age * HOUR)
+    await commands.put(database, order, expires=NOW)
+    young = await commands.put(database, order, expires=NOW + HOUR)
+    ever = await commands.put(database, order)
+    assert await commands.expire(database, NOW) == 3
     assert await commands.queued_for(database, device.id) == [young, ever]
-
-
-async def test_an_owner_takes_back_what_is_his(database, device):
-    his = await commands.put(database, QueuedCommand(device_id=device.id, type="a"), owner=("run", 5))
-    other = await commands.put(database, QueuedCommand(device_id=device.id, type="b"), owner=("run", 6))
-    assert await commands.cancel(database, ("run", 5)) == [his]
-    assert await commands.queued_for(database, device.id) == [other]
+    assert await commands.expire(database, NOW) == 0
 
 
 async def test_commands_go_with_their_device(database, device):
     put = await commands.put(database, QueuedCommand(device_id=device.id, type="a"))
     await devices.TABLE.delete(database, device.id)
-    assert await commands.take(database, put.id) is None
+    assert await commands.take(database, put.id, NOW) is None
 
 
 async def test_a_saved_command_is_seen_by_its_users(database):
@@ -85,3 +90,54 @@ async def test_a_saved_command_is_seen_by_its_users(database):
     assert await commands.TABLE.list(database, query) == []
     await links.add(database, links.USER_COMMAND, user.id, saved.id)
     assert await commands.TABLE.list(database, query) == [saved]
+
+
+class TestSteps:
+    """Commands in the queue that are steps of scheduled commands: their run records go along."""
+
+    @pytest.fixture
+    async def run(self, world, device):
+        schedule = await world.schedule(device, start=[(await world.command(), 0)], watched_from=NOW - HOUR)
+        await world.fire(schedule, NOW - HOUR / 2)
+        (made,) = await world.runs()
+        return made
+
+    async def test_one_that_is_taken_is_being_delivered(self, world, database, run):
+        waiting = await world.queue(run, expires=NOW + HOUR)
+        assert await commands.take(database, waiting.id, NOW) == Taken(waiting, run.id)
+        (taken,) = await world.runs()
+        assert (taken.status, taken.reason, taken.time) == ("delivering", None, run.time)
+        await runs.settle(database, [runs.Outcome(run.id, "delivered")], NOW)
+        (told,) = await runs.fetch(database, [run.id])
+        assert (told.status, told.time) == ("delivered", NOW)
+
+    async def test_one_that_comes_too_late_is_told_so(self, world, database, device, run):
+        waiting = await world.queue(run, expires=NOW)
+        assert await commands.take(database, waiting.id, NOW) is None
+        (told,) = await world.runs()
+        assert (told.status, told.reason, told.time) == ("skipped", "queue_expired", NOW)
+        assert await commands.queued_for(database, device.id) == []
+
+    async def test_one_that_was_cancelled_is_not_taken(self, world, database, run):
+        waiting = await world.queue(run)
+        await world.put([run.id], "skipped", reason="superseded")
+        assert await commands.take(database, waiting.id, NOW) is None
+        assert (await world.runs())[0].reason == "superseded"
+
+    @pytest.mark.parametrize("named", [True, False])
+    async def test_one_that_waited_too_long_or_whose_time_is_up_all_the_same_is_told_so(
+        self, world, database, device, run, named
+    ):
+        """Named is what a timer of ours said: wall clocks are set, spans are not."""
+        await world.queue(run, expires=NOW + HOUR if named else NOW)
+        by_hand = await commands.put(database, QueuedCommand(device_id=device.id, type="a"))
+        assert await commands.expire(database, NOW, [run.id, run.id + 1] if named else []) == 1
+        (told,) = await world.runs()
+        assert (told.status, told.reason, told.time) == ("skipped", "queue_expired", NOW)
+        assert await commands.queued_for(database, device.id) == [by_hand]
+
+    async def test_one_that_has_its_time_yet_waits_on(self, world, database, device, run):
+        waiting = await world.queue(run, expires=NOW + HOUR)
+        assert await commands.expire(database, NOW) == 0
+        assert (await world.runs())[0].status == "queued"
+        assert await commands.queued_for(database, device.id) == [waiting]

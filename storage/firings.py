@@ -1,0 +1,209 @@
+"""What a window's edge, or a person, sets off: run records for every device and step, and the steps' turn.
+
+An edge that is fired is a row, and so is a step before its bytes go out (decisions 2). All here is done for
+many at once: ten thousand schedules may share an edge.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import msgspec
+
+from motorpool.storage import commands
+from motorpool.storage.queries import Queries, Row
+from motorpool.storage.records import ScheduledCommandRun
+
+__all__ = ["LATE", "Begun", "Firing", "Phase", "begin", "fire"]
+
+LATE = timedelta(minutes=5)
+"""A step that is later than this is missed (specification, Limits)."""
+
+Phase = Literal["start", "end", "manual"]
+
+
+class Firing(msgspec.Struct, frozen=True, gc=False):
+    """A scheduled command's turn."""
+
+    schedule_id: int
+    calendar_id: int
+    """Whose edge it is; 0 for a person's wish."""
+    at: datetime
+    """The instant of the edge, or of the wish."""
+    phase: Phase
+    steps: Literal["start", "end"]
+    """Which list."""
+
+
+class Begun(msgspec.Struct, frozen=True, gc=False):
+    """A step whose turn it was: it may be sent now, once, or has been skipped."""
+
+    run_id: int
+    schedule_id: int
+    device_id: int
+    followed: bool
+    """Whether another step comes after it."""
+    reason: str | None = None
+    """Why it was skipped."""
+    type: str = ""
+    text_channel: bool = False
+    attributes: dict[str, Any] = {}
+    queue_minutes: int = 0
+    """How long it may wait for an offline device."""
+
+
+# A schedule stands in `asked` once. Rows are locked in the order of their ids, schedules before runs before
+# the queue, as whoever else changes them does.
+_FIRE = """
+    with recursive asked as (
+        select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::text[], $5::text[])
+            as asked (schedule_id, calendar_id, at, phase, list)
+    ),
+    held as materialized (
+        select id from scheduled_commands where id = any($1::bigint[]) order by id for update
+    ),
+    fired as (
+        update scheduled_commands s set
+            watched_from = case when asked.phase = 'manual' then s.watched_from else asked.at end
+        from asked
+        where s.id = asked.schedule_id and s.id in (select id from held) and (asked.phase = 'manual'
+            or (s.active and s.calendar_id = asked.calendar_id and s.watched_from < asked.at))
+        returning s.id, asked.at, asked.phase, nextval('scheduled_command_firings') as firing,
+            case asked.list when 'start' then s.on_start else s.on_end end as steps
+    ),
+    linked (id, group_id) as (
+        select fired.id, g.group_id from fired
+            join group_scheduled_command g on g.scheduled_command_id = fired.id
+        union select linked.id, below.id from linked join groups below on below.group_id = linked.group_id
+    ),
+    targets (id, device_id) as (
+        select fired.id, d.device_id from fired
+            join device_scheduled_command d on d.scheduled_command_id = fired.id
+        union select linked.id, d.id from linked join devices d on d.group_id = linked.group_id
+    )
+    insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id, command_id,
+        delay_seconds, followed, time, status)
+    select fired.id, firing, phase, step.number, device_id, step.command_id, step.delay,
+        step.number < step.last, at + step.after * interval '1 second', 'pending'
+    from fired join targets on targets.id = fired.id
+    cross join lateral (
+        select number::integer - 1 as number, count(*) over () - 1 as last, command_id, delay,
+            sum(delay) over (order by number) as after
+        from (
+            select place as number, (value ->> 'commandId')::bigint as command_id,
+                case when place = 1 then 0 else coalesce((value ->> 'delaySeconds')::integer, 0) end as delay
+            from jsonb_array_elements(fired.steps) with ordinality as list (value, place)
+        ) as listed
+    ) as step
+    order by fired.id, device_id, step.number
+    returning id, scheduled_command_id, phase, device_id, command_id, time, step
+"""
+# What is being sent right now only hears of it: its device then takes no more notice of it if it is offline.
+_SUPERSEDE = """
+    with held as (
+        select r.id
+        from unnest($1::bigint[], $2::bigint[], $3::text[]) as opposite (schedule_id, device_id, phase)
+        join scheduled_command_runs r on r.scheduled_command_id = opposite.schedule_id
+            and r.device_id = opposite.device_id and r.phase = opposite.phase
+            and r.status in ('pending', 'sending', 'queued')
+        order by r.id for update of r
+    )
+    update scheduled_command_runs r set
+        status = case when r.status = 'sending' then r.status else 'skipped' end,
+        time = case when r.status = 'sending' then r.time else $4 end,
+        reason = 'superseded'
+    where r.id in (select id from held)
+    returning r.id
+"""
+_HAS_RUN = """
+    update scheduled_commands set last_run = greatest($2::timestamptz, last_run) where id = any($1::bigint[])
+"""
+# The owner's rights are those of sending by hand (open-details 3.6, 4.3), looked up now.
+_BEGIN = """
+    with judged as (
+        select r.id,
+            case
+                when r.time < $3 then 'missed'
+                when d.id is null then 'device_not_found'
+                when c.id is null then 'command_not_found'
+                when u.id is null or u.disabled or u.expiration_time <= $2 then 'no_permission'
+                when not u.administrator and not (
+                    exists (select from user_command uc where uc.user_id = u.id and uc.command_id = c.id)
+                    and (exists (select from user_device ud where ud.user_id = u.id and ud.device_id = d.id)
+                        or exists (select from user_group ug where ug.user_id = u.id
+                            and ug.group_id in (d.group_id, g0.group_id, g1.group_id)))
+                ) then 'no_permission'
+            end as reason,
+            c.type, c.text_channel, c.attributes,
+            case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number'
+                then (s.attributes ->> 'queueMaxMinutes')::numeric end as queue_minutes
+        from scheduled_command_runs r
+        left join scheduled_commands s on s.id = r.scheduled_command_id
+        left join users u on u.id = s.owner_id
+        left join devices d on d.id = r.device_id
+        left join groups g0 on g0.id = d.group_id
+        left join groups g1 on g1.id = g0.group_id
+        left join commands c on c.id = r.command_id
+        where r.id = any($1::bigint[]) and r.status = 'pending'
+        order by r.id for update of r
+    )
+    update scheduled_command_runs r set
+        status = case when judged.reason is null then 'sending' else 'skipped' end,
+        time = case when judged.reason is null then r.time else $2 end,
+        reason = judged.reason
+    from judged where r.id = judged.id
+    returning r.id, r.scheduled_command_id, r.device_id, r.followed, judged.reason, judged.type,
+        judged.text_channel, judged.attributes, judged.queue_minutes
+"""
+LONGEST_QUEUE = 30 * 24 * 60
+"""Minutes that anything waits at most for its device."""
+
+
+async def fire(q: Queries, firings: Sequence[Firing], now: datetime) -> list[tuple[ScheduledCommandRun, int]]:
+    """Make the run records of these turns, each with the number of its step; a schedule has one turn only.
+
+    An edge that its schedule has behind it makes none, nor one of an inactive schedule. What the opposite
+    phase has still waiting for the same device is superseded. In a transaction.
+    """
+    rows = await q.fetch(
+        _FIRE,
+        [each.schedule_id for each in firings],
+        [each.calendar_id for each in firings],
+        [each.at for each in firings],
+        [each.phase for each in firings],
+        [each.steps for each in firings],
+    )
+    first = [row for row in rows if row[6] == 0]
+    running = {row[1] for row in first if row[5] >= now - LATE}
+    if running:
+        await q.later(_HAS_RUN, list(running), now)
+    opposite = [
+        (row[1], row[3], "end" if row[2] == "start" else "start") for row in first if row[2] != "manual"
+    ]
+    if opposite:
+        schedules, devices, phases = zip(*opposite, strict=True)
+        gone = await q.fetch(_SUPERSEDE, schedules, devices, phases, now)
+        await commands.leave_queue(q, [row[0] for row in gone])
+    return [
+        (ScheduledCommandRun(row[0], row[1], row[2], row[3], row[4], row[5], "pending"), row[6])
+        for row in rows
+    ]
+
+
+async def begin(q: Queries, run_ids: Sequence[int], now: datetime) -> list[Begun]:
+    """Let these steps have their turn, in one statement; those that are not pending are left out.
+
+    What is to be sent is `sending` with the commit, and must be handed to the device once, after it.
+    """
+    rows = await q.fetch(_BEGIN, list(run_ids), now, now - LATE)
+    return [_begun(row) for row in rows]
+
+
+def _begun(row: Row) -> Begun:
+    if row[4] is not None:
+        return Begun(row[0], row[1], row[2], row[3], row[4])
+    return Begun(row[0], row[1], row[2], row[3], None, row[5], row[6], row[7], _minutes(row[8]))
+
+
+def _minutes(written: Any) -> int:  # noqa: ANN401 - a number of whatever kind
+    return int(min(max(written or 0, 0), LONGEST_QUEUE))

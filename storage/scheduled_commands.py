@@ -1,0 +1,147 @@
+"""Scheduled commands: the rows, whose they are, what they are linked to, and from when they are watched."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from motorpool.storage import links
+from motorpool.storage.queries import Queries, Row
+from motorpool.storage.records import ScheduledCommand
+from motorpool.storage.tables import Table
+
+__all__ = [
+    "TABLE",
+    "Linked",
+    "Watched",
+    "adopt",
+    "behind",
+    "links_of",
+    "own",
+    "restart_calendar",
+    "turn_back",
+    "using_calendar",
+    "watch",
+    "watched",
+    "watched_by",
+]
+
+TABLE = Table(
+    "scheduled_commands",
+    ScheduledCommand,
+    access=links.of_user(links.USER_SCHEDULED_COMMAND),
+)
+
+
+class Linked(msgspec.Struct, frozen=True):
+    """What a scheduled command sends to, and when it last did."""
+
+    device_ids: list[int] = []
+    group_ids: list[int] = []
+    last_run: datetime | None = None
+
+
+class Watched(msgspec.Struct, frozen=True, gc=False):
+    """An active scheduled command, and until when the edges of its calendar are done with."""
+
+    id: int
+    calendar_id: int
+    since: datetime
+
+
+_LINKED = """
+    select s.id, s.last_run,
+        array(select device_id from device_scheduled_command where scheduled_command_id = s.id order by 1),
+        array(select group_id from group_scheduled_command where scheduled_command_id = s.id order by 1)
+    from scheduled_commands s where s.id = any($1::bigint[])
+"""
+_WATCHED = "select id, calendar_id, watched_from from scheduled_commands where active"
+# Several rows are locked in the order of their ids, as firing does.
+_WATCH_ANEW = """
+    update scheduled_commands set watched_from = $2
+    where id in (select id from scheduled_commands where {which} order by id for update)
+"""
+_RESTART = _WATCH_ANEW.format(which="$1::bigint is null or calendar_id = $1::bigint")
+_TURN_BACK = _WATCH_ANEW.format(which="active and watched_from > $1")
+# A schedule that was told of its edge moves on within moments; one that has not lost the news.
+_BEHIND = """
+    select s.id, s.calendar_id, s.watched_from
+    from unnest($1::bigint[], $2::timestamptz[]) as told (calendar_id, at)
+    join scheduled_commands s on s.calendar_id = told.calendar_id and s.active and s.watched_from < told.at
+"""
+
+
+async def own(q: Queries, schedule_id: int, user_id: int, now: datetime) -> None:
+    """Give a new scheduled command its owner, and begin to watch its calendar."""
+    await q.execute(
+        "update scheduled_commands set owner_id = $2, watched_from = $3 where id = $1",
+        schedule_id,
+        user_id,
+        now,
+    )
+
+
+async def adopt(q: Queries, schedule_id: int, user_id: int) -> None:
+    """Make the user its owner where the owner is gone."""
+    await q.execute(
+        "update scheduled_commands set owner_id = $2 where id = $1 and owner_id is null", schedule_id, user_id
+    )
+
+
+async def watch(q: Queries, schedule_id: int, now: datetime) -> None:
+    """Watch its calendar from scratch: edges up to `now` are none of its business."""
+    await q.execute("update scheduled_commands set watched_from = $2 where id = $1", schedule_id, now)
+
+
+async def restart_calendar(q: Queries, calendar_id: int | None, now: datetime) -> None:
+    """Watch from scratch all that have this calendar, or with None any."""
+    await q.execute(
+        _RESTART,
+        calendar_id,
+        now,
+    )
+
+
+async def turn_back(q: Queries, now: datetime, patience: timedelta) -> int:
+    """Watch from scratch what waits for a time far ahead, as the clock was wrong; return how many."""
+    tag = await q.execute(
+        _TURN_BACK,
+        now + patience,
+        now,
+    )
+    return int(tag.rpartition(" ")[2])
+
+
+async def watched(q: Queries, ids: Sequence[int] | None = None) -> list[Watched]:
+    """Return the active ones, all or those of the ids."""
+    if ids is None:
+        return _made(await q.fetch(_WATCHED))
+    return _made(await q.fetch(f"{_WATCHED} and id = any($1::bigint[])", list(ids)))
+
+
+async def watched_by(q: Queries, calendar_ids: Iterable[int]) -> list[Watched]:
+    """Return the active ones of these calendars."""
+    return _made(await q.fetch(f"{_WATCHED} and calendar_id = any($1::bigint[])", list(calendar_ids)))
+
+
+async def behind(q: Queries, told: Sequence[tuple[int, datetime]]) -> list[Watched]:
+    """Return those that have not heard of the edge that was told last of their calendar."""
+    return _made(await q.fetch(_BEHIND, [each[0] for each in told], [each[1] for each in told]))
+
+
+async def links_of(q: Queries, ids: Iterable[int]) -> dict[int, Linked]:
+    """Return what each is linked to."""
+    rows = await q.fetch(_LINKED, list(ids))
+    return {row[0]: Linked(last_run=row[1], device_ids=row[2], group_ids=row[3]) for row in rows}
+
+
+async def using_calendar(q: Queries, calendar_id: int) -> int:
+    """Return how many scheduled commands have this calendar, active or not."""
+    count: int = await q.fetch_value(
+        "select count(*) from scheduled_commands where calendar_id = $1", calendar_id
+    )
+    return count
+
+
+def _made(rows: Iterable[Row]) -> list[Watched]:
+    return [Watched(row[0], row[1], row[2]) for row in rows]
