@@ -6,6 +6,7 @@ from motorpool.api.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.errors import NoSuch
 from motorpool.api.house import House
+from motorpool.api.timetable import tell_calendars_changed
 
 __all__ = ["may_see_device", "require_device", "tell_changed", "tell_edited", "visible_device_ids"]
 
@@ -48,6 +49,8 @@ async def tell_changed(
     else:
         house.devices.forget(device_ids)
     await access.tell_changed(house.system, user_ids=user_ids, device_ids=device_ids, group_ids=group_ids)
+    if unknown:
+        await tell_calendars_changed(house)
 
 
 async def tell_edited(house: House, device_id: int) -> None:

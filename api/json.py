@@ -110,7 +110,7 @@ def _record(shape: object) -> type[msgspec.Struct] | None:
 
 def _lenient(value: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str, Any]:
     changed = dict(value)
-    for name, (nullable, dated) in _fields(shape).items():
+    for name, (nullable, dated, inner) in _fields(shape).items():
         if name not in changed:
             continue
         item = changed[name]
@@ -118,6 +118,8 @@ def _lenient(value: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str,
             del changed[name]
         elif dated and item is not None:
             changed[name] = _read_date(name, item)
+        elif inner is not None and isinstance(item, list):
+            changed[name] = [_lenient(each, inner) if isinstance(each, dict) else each for each in item]
     return changed
 
 
@@ -135,8 +137,8 @@ def _read_date(name: str, item: object) -> datetime | None:
 
 
 @cache
-def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[bool, bool]]:
-    """Field name in JSON -> takes null, is a date."""
+def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[bool, bool, type[msgspec.Struct] | None]]:
+    """Field name in JSON -> takes null, is a date, the records that it lists."""
     found = {}
     hints = typing.get_type_hints(shape)
     for field in msgspec.structs.fields(shape):
@@ -144,7 +146,9 @@ def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[bool, bool]]:
         options = (
             typing.get_args(kind) if typing.get_origin(kind) in {types.UnionType, typing.Union} else (kind,)
         )
-        found[field.encode_name] = (type(None) in options or Any in options, datetime in options)
+        listed = typing.get_args(kind) if typing.get_origin(kind) is list else ()
+        inner = _record(listed[0]) if listed else None
+        found[field.encode_name] = (type(None) in options or Any in options, datetime in options, inner)
     return found
 
 

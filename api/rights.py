@@ -100,6 +100,7 @@ CHANGE: Mapping[str, Right] = {
     "order": Right(USER, (READONLY,)),
     "notification": Right(USER, (READONLY,)),
     "command": Right(USER, (READONLY, LIMIT_COMMANDS)),
+    "scheduledCommand": Right(USER, (READONLY, LIMIT_COMMANDS)),
     "attribute": Right(ADMINISTRATOR),
     # By field, below; and even the readonly change a little of themselves.
     "user": Right(USER),

@@ -439,6 +439,15 @@ class PositionSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScheduleSettings:
+    """Commands that go out on a calendar."""
+
+    retention_days: int = setting(
+        90, "Runs of scheduled commands are kept so long; 0 keeps all.", unit="days", least=0
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class LogSettings:
     """The log, on standard error."""
 
@@ -497,6 +506,7 @@ class Settings:
     files: FileSettings = field(default_factory=FileSettings)
     captures: CaptureSettings = field(default_factory=CaptureSettings)
     positions: PositionSettings = field(default_factory=PositionSettings)
+    schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)
 

@@ -120,6 +120,36 @@ FIELDS: Mapping[str, str] = {
     "CommandType.type": "What a command may ask of a device.",
     "QueuedCommand.id": "Its number in the queue.",
     "QueuedCommand.type": "One of `GET /commands/types`.",
+    "ScheduledCommand.calendarId": "The calendar whose windows drive it; touching events are one window.",
+    "ScheduledCommand.active": "Fires with its calendar; without that only when it is run by hand.",
+    "ScheduledCommand.onStart": "Sent in order when a window starts.",
+    "ScheduledCommand.onEnd": "Sent in order when a window ends.",
+    "ScheduledCommand.attributes": (
+        "`queueMaxMinutes`: a device that is offline gets its command within so many minutes, 0 to 43200;"
+        " absent or 0 skips it."
+    ),
+    "ScheduledCommand.deviceIds": "Devices linked to it; changed by `/permissions`.",
+    "ScheduledCommand.groupIds": (
+        "Groups linked to it, of which every device counts, those of groups below too; changed by"
+        " `/permissions`."
+    ),
+    "ScheduledCommand.lastRun": "When it last ran; null is never.",
+    "ScheduledStep.commandId": "The saved command.",
+    "ScheduledStep.delaySeconds": "After the step before was sent; of no account for the first.",
+    "ScheduledCommandRun.scheduledCommandId": "What was run.",
+    "ScheduledCommandRun.phase": "start, end or manual.",
+    "ScheduledCommandRun.deviceId": "To which device.",
+    "ScheduledCommandRun.commandId": "The saved command of the step.",
+    "ScheduledCommandRun.time": (
+        "When the step was sent, queued or skipped; of a pending one when it is due."
+    ),
+    "ScheduledCommandRun.status": "pending, sent, queued, delivered, skipped or failed.",
+    "ScheduledCommandRun.reason": (
+        "Why it was skipped: offline, queue_expired, superseded, schedule_inactive, missed, no_permission,"
+        " device_not_found, command_not_found or not_sent; or why it failed; else null."
+    ),
+    "ScheduledCommandRun.detail": "More about the reason, in words; or null.",
+    "RunBody.phase": "Which list: start is `onStart`, end is `onEnd`.",
     # What is linked to devices
     "Driver.uniqueId": "What a vehicle's reader reports as `driverUniqueId`; unique.",
     "Order.uniqueId": "The client's own number.",
@@ -238,6 +268,7 @@ PARAMETERS: Mapping[str, str] = {
             "managedUser",
             "notification",
             "order",
+            "scheduledCommand",
         )
     },
 }

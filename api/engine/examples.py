@@ -80,6 +80,14 @@ BODIES: Mapping[str, Any] = {
             "PU1PLFRVLFdFLFRILEZSDQpFTkQ6VkVWRU5UDQpFTkQ6VkNBTEVOREFSDQo="
         ),
     },
+    "createScheduledCommand": {
+        "name": "Locked at night",
+        "calendarId": 3,
+        "onStart": [{"commandId": 5}, {"commandId": 6, "delaySeconds": 60}],
+        "onEnd": [{"commandId": 8}],
+        "attributes": {"queueMaxMinutes": 120},
+    },
+    "runScheduledCommand": {"phase": "end"},
     "createPermission": {"userId": 2, "deviceId": 7},
     "deletePermission": {"userId": 2, "deviceId": 7},
     "createPermissions": [{"userId": 2, "deviceId": 7}, {"userId": 2, "deviceId": 8}],

@@ -23,7 +23,7 @@ from motorpool.api.rights import CHANGE
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
-__all__ = ["USUAL", "Conduct", "Family", "ListParameters", "id_of", "serve_family"]
+__all__ = ["USUAL", "Conduct", "Family", "Id", "ListParameters", "fetch_one", "id_of", "serve_family"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -58,6 +58,9 @@ class Conduct(Generic[R]):
 
     needed: tuple[str, ...] = ()
     """Fields without which nothing is stored."""
+    told_apart: frozenset[str] = frozenset()
+    """Methods on one record that answer 404 to an unknown id and 400 to who has no access. For all others
+    the two look alike: 404 for GET; 400 for what writes, where administrators are told the truth."""
 
     def longest(self, name: str) -> int | None:
         """Characters that a text may have at most; None is no bound of its own."""
@@ -108,6 +111,11 @@ class Conduct(Generic[R]):
         """Tell whom it concerns, after the commit; a removed record has no `new`, a new one no `old`."""
         del call, number, new, old
 
+    async def warning(self, call: Call, stored: R) -> str:
+        """What the maker of a record should know though it was stored: the header X-Warning, or nothing."""
+        del call, stored
+        return ""
+
     async def show(self, call: Call, records: Sequence[R]) -> list[R]:
         """Add what no table holds."""
         del call
@@ -157,12 +165,17 @@ class Family(Generic[R]):
         """The family's name for operation names: "Device"."""
         return self.shape.__name__
 
+    @property
+    def words(self) -> str:
+        """The family's name in a sentence: "scheduled command"."""
+        return _spaced(self.name)
+
 
 def serve_family(family: Family[Any], operations: Operations) -> None:
     """Add the five operations of a family."""
-    served = _Served(family)
+    served, tells = _Served(family), "GET" in family.conduct.told_apart
     one, many = family.title, f"{family.title}s"
-    thing = re.sub(r"(?<!^)([A-Z])", r" \1", one).lower()
+    thing = _spaced(one)
     article = "an" if thing[0] in "aeio" else "a"
     shape = family.shape
     path, single = f"/{family.path}", f"/{family.path}/{{id}}"
@@ -188,7 +201,7 @@ def serve_family(family: Family[Any], operations: Operations) -> None:
                 body=shape if method in {"POST", "PUT"} else None,
                 body_rules=family.body_rules,
                 answers=answers,
-                refusals=() if method == "GET" and place == single else (400,),
+                refusals=() if (method, place) == ("GET", single) and not tells else (400,),
                 public=family.public_create and method == "POST",
             )
         )
@@ -214,9 +227,7 @@ class _Served(Generic[R]):
             yield [*await self._conduct.show(call, batch)]
 
     async def fetch(self, call: Call) -> Response:
-        record = await self._conduct.find(call, self._family.table, call.id)
-        if record is None:
-            raise NoSuch(f"no such {self._family.name}")
+        record = await fetch_one(call, self._family)
         return as_json((await self._conduct.show(call, [record]))[0])
 
     async def create(self, call: Call) -> Response:
@@ -229,30 +240,40 @@ class _Served(Generic[R]):
             number = id_of(stored)
             await note(call, transaction, "create", self._family.name, number)
         await self._conduct.written(call, number, stored, None)
-        return as_json((await self._conduct.show(call, [stored]))[0])
+        return await self._answer(call, stored)
 
     async def update(self, call: Call) -> Response:
         self._change.require(call.caller)
         sent = await self._conduct.read(call, self._family.shape)
         if id_of(sent) not in {0, call.id}:
             raise BadRequest("id: is not the one of the path")
-        if not await self._may_write(call):
-            raise NoSuch(f"no such {self._family.name}")
+        if not await self._may_write(call, "PUT"):
+            raise NoSuch(f"no such {self._family.words}")
         async with call.house.database.transaction() as transaction:
             old = await self._family.table.fetch(transaction, call.id)
             if old is None:
-                raise NoSuch(f"no such {self._family.name}")
+                raise NoSuch(f"no such {self._family.words}")
             new = await self._conduct.prepare(call, transaction, self._keep(sent, old), old)
             stored = await self._conduct.update(call, transaction, new)
             if stored is None:
-                raise NoSuch(f"no such {self._family.name}")
+                raise NoSuch(f"no such {self._family.words}")
             await note(call, transaction, "edit", self._family.name, call.id)
         await self._conduct.written(call, call.id, stored, old)
-        return as_json((await self._conduct.show(call, [stored]))[0])
+        return await self._answer(call, stored)
+
+    async def _answer(self, call: Call, stored: R) -> Response:
+        """What was stored, and what its maker should know."""
+        answer = as_json((await self._conduct.show(call, [stored]))[0])
+        warning = await self._conduct.warning(call, stored)
+        if warning:
+            answer.headers["X-Warning"] = warning
+        return answer
 
     async def delete(self, call: Call) -> Response:
         self._change.require(call.caller)
-        if not await self._may_write(call):
+        if not await self._may_write(call, "DELETE"):
+            if "DELETE" in self._conduct.told_apart:
+                raise NoSuch(f"no such {self._family.words}")
             return nothing()
         async with call.house.database.transaction() as transaction:
             old = await self._family.table.fetch(transaction, call.id)
@@ -261,8 +282,8 @@ class _Served(Generic[R]):
         await self._conduct.written(call, call.id, None, old)
         return nothing()
 
-    async def _may_write(self, call: Call) -> bool:
-        """Refuse with 400 what is not the caller's; False is who sees everything, and there is nothing.
+    async def _may_write(self, call: Call, method: str) -> bool:
+        """Refuse with 400 what is not the caller's; False: there is nothing, and the caller may know.
 
         Asked before the transaction: who holds a connection must not wait for an actor that needs one.
         """
@@ -270,7 +291,9 @@ class _Served(Generic[R]):
             return True
         if call.caller.administrator:
             return False
-        raise BadRequest(f"no access to the {self._family.name}")
+        if method in self._conduct.told_apart and not await _exists(call, self._family):
+            return False
+        raise BadRequest(f"no access to the {self._family.words}")
 
     def _blank(self, sent: R) -> R:
         """A new record has no id and nothing of what only the server writes."""
@@ -279,7 +302,9 @@ class _Served(Generic[R]):
 
     def _keep(self, sent: R, old: R) -> R:
         """What only the server writes stays as it was, and so do secrets that were not sent."""
-        kept = {name: getattr(old, name) for name in ("id", *self._family.read_only)}
+        kept = {
+            name: getattr(old, name, self._defaults.get(name)) for name in ("id", *self._family.read_only)
+        }
         return keep_secrets(msgspec.structs.replace(sent, **kept), old)
 
     @cached_property
@@ -292,6 +317,25 @@ class _Served(Generic[R]):
                 else item.default
             )
         return found
+
+
+def _spaced(name: str) -> str:
+    return re.sub(r"(?<!^)([A-Z])", r" \1", name).lower()
+
+
+async def fetch_one(call: Call, family: Family[R]) -> R:
+    """The record of the path; NoSuch or BadRequest where there is none that the caller may read."""
+    record = await family.conduct.find(call, family.table, call.id)
+    if record is not None:
+        return record
+    if "GET" in family.conduct.told_apart and await _exists(call, family):
+        raise BadRequest(f"no access to the {family.words}")
+    raise NoSuch(f"no such {family.words}")
+
+
+async def _exists(call: Call, family: Family[Any]) -> bool:
+    """Whether there is such a record, whoever asks."""
+    return await family.table.fetch(call.house.database, call.id) is not None
 
 
 def id_of(record: msgspec.Struct) -> int:

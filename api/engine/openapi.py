@@ -115,7 +115,8 @@ def _operation(operation: Operation, schemas: Schemas) -> Json:
 def _body(operation: Operation, schemas: Schemas) -> Json | None:
     if operation.body is not None:
         schema = schemas.of_body(operation.body, operation.body_rules)
-        return {"required": True, "content": {"application/json": {"schema": schema}}}
+        required = not operation.body_rules.optional
+        return {"required": required, "content": {"application/json": {"schema": schema}}}
     if operation.raw:
         return {"required": True, "content": {kind: {"schema": BYTES} for kind in operation.raw}}
     if operation.form is None:

@@ -30,6 +30,8 @@ class BodyRules:
     """Characters."""
     ignored: tuple[str, ...] = ()
     """A body may hold them, as clients send back what they got."""
+    optional: bool = False
+    """The request may come without a body."""
 
 
 AS_TYPED = BodyRules()

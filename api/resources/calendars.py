@@ -1,25 +1,29 @@
 """Calendars: iCalendar text that was read before it is kept (open-details 15)."""
 
-import base64
-import binascii
+from datetime import datetime, timedelta
+from itertools import pairwise
 
 import trio
 
+from motorpool.actors.stored_calendars import TIME_ZONE, read_stored
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.plain import Plain
 from motorpool.api.errors import BadRequest
-from motorpool.codecs.calendars import CalendarError, find_zone, read_calendar
-from motorpool.storage import families, links
+from motorpool.api.timetable import tell_calendars_changed
+from motorpool.codecs.calendars import CalendarError, find_zone
+from motorpool.storage import families, links, scheduled_commands
+from motorpool.storage.queries import Queries
 from motorpool.storage.records import Calendar
 
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("calendars")
 
-TIME_ZONE = "timezone"
-"""The attribute that says where floating times and whole days are at home (decisions 28)."""
+SHORT_GAP = timedelta(seconds=60)
+LOOKED_THROUGH = timedelta(days=400)
+"""For gaps, from now on."""
 
 
 class CalendarConduct(Plain[Calendar]):
@@ -39,12 +43,7 @@ class CalendarConduct(Plain[Calendar]):
     async def check(self, sent: Calendar) -> Calendar:
         """Refuse what cannot be read, and say where."""
         try:
-            # Some encoders break lines; that alone is let pass beside the standard alphabet.
-            text = base64.b64decode("".join(sent.data.split()), validate=True)
-        except (binascii.Error, ValueError):
-            raise BadRequest("data: not base64 of the standard alphabet") from None
-        try:
-            await trio.to_thread.run_sync(read_calendar, text, limiter=self._one)
+            await trio.to_thread.run_sync(read_stored, sent.data, limiter=self._one)
         except CalendarError as error:
             raise BadRequest(f"data: {error}") from None
         zone = sent.attributes.get(TIME_ZONE)
@@ -52,11 +51,46 @@ class CalendarConduct(Plain[Calendar]):
             raise BadRequest(f"attributes.{TIME_ZONE}: no time zone that is known")
         return sent
 
+    async def warning(self, call: Call, stored: Calendar) -> str:
+        """Say where it shuts for a moment, as a day from 00:00 to 23:59 does (helpdesk 2.2, 9)."""
+        gap = await trio.to_thread.run_sync(_short_gap, stored.data, call.now, limiter=self._one)
+        if gap is None:
+            return ""
+        seconds = (gap[1] - gap[0]).total_seconds()
+        return f"it is shut for {seconds:g} s at {gap[0]:%Y-%m-%dT%H:%M:%SZ}, which is seldom meant"
+
+    async def update(self, call: Call, transaction: Queries, new: Calendar) -> Calendar | None:
+        """Store; schedules watch windows that have changed from scratch."""
+        old = await self.table.fetch(transaction, new.id)
+        stored = await super().update(call, transaction, new)
+        if stored is not None and old is not None and _windows(stored) != _windows(old):
+            await scheduled_commands.restart_calendar(transaction, stored.id, call.now)
+        return stored
+
+    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+        """Remove, unless a schedule could not be without it (decisions 18)."""
+        if await scheduled_commands.using_calendar(transaction, number):
+            raise BadRequest("a scheduled command uses the calendar")
+        return await super().delete(call, transaction, number)
+
     async def written(self, call: Call, number: int, new: Calendar | None, old: Calendar | None) -> None:
-        """Devices lose a calendar that is gone."""
-        del number, old
+        """Devices lose a calendar that is gone; schedules look at one that has changed."""
         if new is None:
             call.house.devices.clear()
+        elif old is not None and _windows(new) != _windows(old):
+            await tell_calendars_changed(call.house, number)
+
+
+def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:
+    """The first short time between two windows of the next year."""
+    windows = read_stored(data).windows(now, now + LOOKED_THROUGH)
+    gaps = ((before[1], after[0]) for before, after in pairwise(windows))
+    return next((gap for gap in gaps if gap[1] - gap[0] <= SHORT_GAP), None)
+
+
+def _windows(calendar: Calendar) -> tuple[object, ...]:
+    """All that decides when its windows are."""
+    return calendar.data, calendar.attributes.get(TIME_ZONE)
 
 
 CALENDARS = Family(

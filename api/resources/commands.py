@@ -31,10 +31,6 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("commands")
 
-CHANNELS = range(1, 32)
-CHANNELED = {"videoStart", "videoStop", "videoPlayback", "videoSnapshot"}
-LISTING = "videoPlaybackList"
-
 SEND_SECONDS = 10.0
 """A device actor writes to its connection, or to the queue, well within this."""
 
@@ -150,12 +146,7 @@ async def _command(call: Call, body: CommandBody) -> Command:
 
 async def _send(call: Call, command: Command, device_id: int) -> QueuedCommand | None:
     """Send to one device; the queue's row where it has to wait. BadRequest says why not."""
-    if command.text_channel:
-        raise BadRequest("no SMS gateway is configured")
-    _check_channel(command)
-    request = SendCommand(
-        type=command.type, attributes=command.attributes, no_queue=command.attributes.get("noQueue") is True
-    )
+    request = SendCommand(type=command.type, attributes=command.attributes, text_channel=command.text_channel)
     outcome = await call.house.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
     match outcome:
         case CommandSent():
@@ -189,19 +180,6 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
     if len(refused) == len(visible):
         raise BadRequest(refused[0])
     return as_json(queued, 202) if queued else as_json(command)
-
-
-def _check_channel(command: Command) -> None:
-    """Refuse camera numbers that no camera has (decisions 23)."""
-    if command.type not in CHANNELED and command.type != LISTING:
-        return
-    channel = command.attributes.get("channel", command.attributes.get("index"))
-    if channel is None:
-        return
-    whole = isinstance(channel, int) and not isinstance(channel, bool)
-    number = int(channel) if whole or (isinstance(channel, str) and channel.isdecimal()) else -1
-    if number not in CHANNELS and not (number == 0 and command.type == LISTING):
-        raise BadRequest("attributes.channel: cameras have the numbers 1 to 31")
 
 
 async def _linked_to(call: Call, device_id: int) -> Condition:

@@ -14,7 +14,7 @@ from motorpool.api.engine.family import USUAL, Family, ListParameters, serve_fam
 from motorpool.api.engine.linked import Linked
 from motorpool.api.engine.operations import Operations
 from motorpool.api.errors import BadRequest
-from motorpool.storage import access, devices, families, groups, links
+from motorpool.storage import access, devices, families, groups, links, runs
 from motorpool.storage.conditions import Condition, both, either
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
@@ -77,6 +77,11 @@ class DeviceConduct(Linked[Device]):
             if 0 <= limit <= len(await access.device_ids(transaction, call.caller.id)):
                 raise BadRequest("the user's limit of devices is reached")
         return new
+
+    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+        """Remove; steps of scheduled commands that wait for it end."""
+        await runs.forget_device(transaction, number, call.now)
+        return await super().delete(call, transaction, number)
 
     async def written(self, call: Call, number: int, new: Device | None, old: Device | None) -> None:
         """Actors and sockets look again."""

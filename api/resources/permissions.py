@@ -14,7 +14,7 @@ from motorpool.api.engine.linked import may_see, may_see_user
 from motorpool.api.engine.operations import NOTHING, Operations
 from motorpool.api.errors import BadRequest
 from motorpool.api.rights import ADMINISTER, LINK
-from motorpool.storage import commands, devices, families, groups, links
+from motorpool.storage import commands, devices, families, groups, links, scheduled_commands
 from motorpool.storage.links import PAIRS, Pair
 from motorpool.storage.tables import Table
 
@@ -36,6 +36,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "maintenance": families.MAINTENANCE,
     "notification": families.NOTIFICATIONS,
     "order": families.ORDERS,
+    "scheduledCommand": scheduled_commands.TABLE,
 }
 """Where the access to either side of a link is looked up; users have rules of their own."""
 

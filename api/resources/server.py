@@ -11,6 +11,7 @@ import msgspec
 import trio
 from quart import Response
 
+from motorpool.actors.stored_calendars import TIME_ZONE
 from motorpool.api.answers import as_bytes, as_json, as_text
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
@@ -18,8 +19,9 @@ from motorpool.api.engine.operations import BodyRules, Content, Operations
 from motorpool.api.errors import BadRequest, Refusal
 from motorpool.api.masking import keep_secrets
 from motorpool.api.rights import ADMINISTER
+from motorpool.api.timetable import tell_calendars_changed
 from motorpool.api.version import INTERFACE
-from motorpool.storage import server, users
+from motorpool.storage import scheduled_commands, server, users
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ServerSettings
 
@@ -68,8 +70,14 @@ async def update_server(call: Call) -> Response:
         raise BadRequest("id: is not the server's")
     async with call.house.database.transaction() as transaction:
         stored = await server.save(transaction, keep_secrets(sent, known))
+        moved = stored.attributes.get(TIME_ZONE) != known.attributes.get(TIME_ZONE)
+        if moved:
+            # Calendars that name no zone of their own have other windows now (decisions 28).
+            await scheduled_commands.restart_calendar(transaction, None, call.now)
         await note(call, transaction, "edit", "server", known.id)
     call.house.server = stored
+    if moved:
+        await tell_calendars_changed(call.house)
     return as_json(await _present(call))
 
 

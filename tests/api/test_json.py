@@ -1,5 +1,6 @@
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Annotated
 
 import msgspec
 import pytest
@@ -177,3 +178,26 @@ def test_json_names_are_camel_case_and_those_that_are_stay_so():
         "fromAddress",
         "listDevices",
     ]
+
+
+class Row(msgspec.Struct, rename="camel", frozen=True):
+    item_id: int
+    count: int = 1
+
+
+class Order(msgspec.Struct, rename="camel", frozen=True):
+    rows: Annotated[list[Row], msgspec.Meta(max_length=2)] = []
+
+
+def test_null_is_the_default_in_records_of_a_list_too():
+    assert decode(b'{"rows": [{"itemId": 7, "count": null}]}', Order) == Order([Row(7)])
+    assert decode(b'{"rows": null}', Order) == Order()
+    for body, why in (
+        (b'{"rows": [{"itemId": null}]}', "rows[0]: object missing required field `itemId`"),
+        (b'{"rows": [{"itemId": 1}, 5]}', "rows[1]: expected `object`, got `int`"),
+        (b'{"rows": [{"itemId": 1}, {"itemId": "1"}]}', "rows[1].itemId: expected `int`, got `str`"),
+        (b'{"rows": [[], [], []]}', "rows: expected `array` of length <= 2"),
+    ):
+        with pytest.raises(BadRequest) as refused:
+            decode(body, Order)
+        assert refused.value.text == why

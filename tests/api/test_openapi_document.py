@@ -22,7 +22,6 @@ LATER = (
     "/positions/gpx",
     "/positions/kml",
     "/reports",
-    "/scheduledcommands",
     "/teams",
     "/ticketcategories",
     "/ticketpriorities",
@@ -150,12 +149,23 @@ def test_answers_have_all_fields_and_bodies_need_only_what_they_must(document):
     assert schemas["Geofence"]["properties"]["attributes"]["additionalProperties"] is True
 
 
+def test_a_body_that_may_be_left_out_is_described_so(operations):
+    needed = {
+        name: entry["requestBody"]["required"]
+        for name, (_, _, entry) in operations.items()
+        if "application/json" in entry.get("requestBody", {}).get("content", {})
+    }
+    assert [name for name, required in needed.items() if not required] == ["runScheduledCommand"]
+
+
 def test_statuses_beyond_the_specifications_are_named_where_they_are_served(operations):
     def statuses(name):
         return set(operations[name][2]["responses"])
 
     assert {"200", "206", "304", "404", "416"} <= statuses("getMedia")
     assert {"200", "202", "400"} <= statuses("sendCommand")
+    assert {"200", "400", "401", "404", "429", "503"} == statuses("getScheduledCommand")
+    assert {"200", "401", "404", "429", "503"} == statuses("getDriver")
     assert {"303", "400"} <= statuses("beginOpenid")
     assert {"200", "403"} <= statuses("shareDevice")
     assert {"200", "500", "503"} <= statuses("findAddress")

@@ -18,7 +18,16 @@ from motorpool.api.access import tell_changed
 from motorpool.api.json import encode
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.users import show
-from motorpool.storage import commands, devices, events, families, groups, links, users
+from motorpool.storage import (
+    commands,
+    devices,
+    events,
+    families,
+    groups,
+    links,
+    scheduled_commands,
+    users,
+)
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -31,6 +40,8 @@ from motorpool.storage.records import (
     Maintenance,
     Notification,
     Order,
+    ScheduledCommand,
+    ScheduledStep,
 )
 from motorpool.storage.tables import Table
 
@@ -108,6 +119,7 @@ KINDS = {
     "commands": Kind(
         commands.TABLE, "command", Command(type="custom", attributes={"data": "00"}), "description"
     ),
+    "scheduledcommands": Kind(scheduled_commands.TABLE, "scheduledCommand", ScheduledCommand()),
 }
 PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
     "userId": "users",
@@ -117,7 +129,7 @@ PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
 
 
 KEPT = (*(pair.table for pair in links.PAIRS.values()), *(kind.table.name for kind in KINDS.values()))
-KEPT += ("users", "server", "positions", "deleted_devices", "queued_commands")
+KEPT += ("users", "server", "positions", "deleted_devices", "queued_commands", "scheduled_command_runs")
 REMEMBERED = {"users", "devices", "groups", "user_device", "user_group", "user_user"}
 """Tables that the house has in memory."""
 KEEP = """
@@ -125,7 +137,7 @@ KEEP = """
     create table kept.changed (name text);
     create function kept.note() returns trigger language plpgsql as $$
     begin
-        insert into kept.changed values (tg_table_name);
+        insert into kept.changed values (tg_argv[0]);
         return null;
     end
     $$;
@@ -147,9 +159,13 @@ KEEP = """
 KEEP_TABLE = """
     create table kept.{0} as table public.{0};
     create trigger kept after insert or update or delete on public.{0}
-        for each statement execute function kept.note();
+        for each row execute function kept.note('{0}');
 """
-"""Remembers tables as they are, and which of them a request changed, which `kept.restore` undoes."""
+"""Remembers tables as they are, and which of them a request changed, which `kept.restore` undoes.
+
+By rows: actors that look for what is wrong run statements at any time, which change none. A row of a
+partition counts for its table.
+"""
 
 
 @dataclass
@@ -170,6 +186,10 @@ class World:
                 linked = {"A": ("own",), "O": ("stranger",), "P": ("via",), "C": ()}.get(letter, LINKED)
                 for role in linked:
                     await self.link("userId", role, f"{kind.key}Id", letter)
+        for letter in "MAOT":
+            await scheduled_commands.own(
+                self.database, self.ids["scheduledcommands", letter], self.ids["users", "own"], NOON
+            )
         await self._nest()
         for kind in KINDS.values():
             if kind.by_device:
@@ -247,6 +267,9 @@ class World:
             self.names += 1
             name = f"N{self.names}"
         named = {"name": name} if hasattr(kind.example, "name") else {}
+        if path == "scheduledcommands":
+            named["calendar_id"] = self.ids["calendars", "M"]
+            named["on_start"] = [ScheduledStep(self.ids["commands", "M"])]
         return msgspec.structs.replace(kind.example, **{**named, kind.named: name})
 
     def find(self, path: str, word: str, role: str = "") -> int:

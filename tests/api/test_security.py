@@ -12,6 +12,7 @@ import pytest
 import trio
 import trio_websocket
 
+from motorpool.api.engine.examples import BODIES
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.settings import HttpSettings, LoginSettings
 from motorpool.api.tokens import RESET, issue
@@ -237,10 +238,15 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
             "orders": {"description": "x"},
             "notifications": {"type": "alarm", "web": True},
             "commands": {"type": "custom"},
+            "calendars": BODIES["createCalendar"],
+            "scheduledcommands": {"name": "x"},
         }
         ids = {"users": body["id"], "session": body["id"]}
         for path, fields in things.items():
-            answer = await sent(ann, "POST", f"/{path}", json={**fields, "attributes": HELD})
+            thing = {**fields, "attributes": HELD}
+            if path == "scheduledcommands":
+                thing |= {"calendarId": ids["calendars"], "onStart": [{"commandId": ids["commands"]}]}
+            answer = await sent(ann, "POST", f"/{path}", json=thing)
             assert answer.status == 200, answer.text
             ids[path] = answer.json()["id"]
             again = await sent(ann, "PUT", f"/{path}/{ids[path]}", json=answer.json())
@@ -275,7 +281,6 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
         assert {path for path, status in seen.items() if status >= 400} == {
             "/session/openid/auth",
             "/session/openid/callback",
-            "/calendars/{id}",
             "/permissions",
             "/attributes/computed/{id}",
             "/events/{id}",

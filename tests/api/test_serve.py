@@ -12,7 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from motorpool.api.serve import StartFailed, last_line
+from motorpool.api.serve import StartFailed, fleet_settings, last_line
+from motorpool.api.settings import CaptureSettings, PositionSettings, ScheduleSettings, Settings
 
 PATIENCE_SECONDS = 60
 
@@ -180,3 +181,16 @@ def test_the_last_line_is_the_cause_that_people_understand():
     assert last_line(StartFailed("one\ntwo")) == "one"
     assert last_line(OSError(2, "No such file or directory", "x.toml")) == "x.toml: No such file or directory"
     assert last_line(RuntimeError()) == "RuntimeError"
+
+
+def test_the_actors_are_told_how_long_each_kind_of_history_is_kept():
+    days = {
+        "positions": PositionSettings(retention_days=1),
+        "captures": CaptureSettings(retention_days=2),
+        "schedules": ScheduleSettings(retention_days=3),
+    }
+    told = fleet_settings(Settings(**days), None)
+    assert told.position_retention_days == 1
+    assert told.captures_retention_days == 2
+    assert told.schedule_retention_days == 3
+    assert fleet_settings(Settings(), None).schedule_retention_days == 90

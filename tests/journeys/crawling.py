@@ -39,6 +39,7 @@ KEYS = {
     "maintenanceId": "maintenance",
     "notificationId": "notifications",
     "attributeId": "attributes/computed",
+    "scheduledCommandId": "scheduledcommands",
 }
 DATES = ("from", "to", "expiration", "expirationTime")
 PAIRS = (
@@ -46,6 +47,7 @@ PAIRS = (
     ("deviceId", "geofenceId"),
     ("groupId", "driverId"),
     ("userId", "managedUserId"),
+    ("deviceId", "scheduledCommandId"),
 )
 WORDS = {
     ("/commands", "type"): ("custom", "engineStop", "positionSingle", "videoStart"),
@@ -122,7 +124,7 @@ def bend_body(body, path, number, *, good):
     """References and the id; and where all is valid, words that are known and texts that are new."""
     if not isinstance(body, dict):
         return body
-    bent = {name: bend(value, KEYS.get(name)) for name, value in body.items()}
+    bent = {name: bend_value(name, value) for name, value in body.items()}
     if path == "/commands/send":
         bent |= {"id": bend(body["id"], "commands")} if "id" in body else {}
     elif is_id(body.get("id")) and is_id(number) and (good or number % 2):
@@ -140,6 +142,18 @@ def bend_body(body, path, number, *, good):
         if isinstance(bent.get(name), str) and path.startswith(("/users", "/devices", "/drivers")):
             bent[name] = f"{next(_numbers)} {bent[name]}"[:128]
     return bent
+
+
+def bend_value(name, value):
+    """Of a body: a reference, or a list of records that hold some."""
+    if isinstance(value, list):
+        return [
+            {key: bend(each, KEYS.get(key)) for key, each in record.items()}
+            if isinstance(record, dict)
+            else record
+            for record in value
+        ]
+    return bend(value, KEYS.get(name))
 
 
 def bend(number, family, *, gone=False):

@@ -94,3 +94,17 @@ def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(eventually):
             assert vehicle.stdin is not None
             vehicle.stdin.close()
             vehicle.wait(20)
+
+
+@needs_curl
+def test_a_command_on_a_calendar_is_made_and_run_as_it_is_shown(connected):
+    with run_server() as server, server.client() as client, connected(server, "13912345678"):
+        token = client.post("/session/token").text
+        script = block_after("Commands on a calendar").replace("http://localhost:8082", server.url)
+        done = shell(f"TOKEN={token}\n{script}".replace("\napi ", "\necho; api "))
+        assert done.returncode == 0, done.stderr
+        answers = [line for line in done.stdout.splitlines() if line]
+        made, ran, history = (json.loads(answers[number]) for number in (-3, -2, -1))
+    assert (made["name"], made["active"], made["calendarId"]) == ("locked at night", True, 1)
+    assert [(run["phase"], run["deviceId"], run["status"]) for run in ran] == [("manual", 1, "sent")]
+    assert history == ran

@@ -79,6 +79,7 @@ FAMILIES = {
     "notifications": {"type": "deviceOnline", "always": True},
     "calendars": BODIES["createCalendar"],
     "attributes/computed": {"attribute": "fast", "expression": "speed > 10", "type": "Boolean"},
+    "scheduledcommands": {"name": "Lock", "calendarId": "calendars", "onStart": [{"commandId": "commands"}]},
 }
 EACH = 6
 
@@ -123,7 +124,11 @@ def fill(server, client):
     made = {}
     for path, body in FAMILIES.items():
         for number in range(EACH):
-            body_of_one = json.loads(json.dumps(body).replace("{}", str(number)))
+            text = json.dumps(body).replace("{}", str(number))
+            for of, there in made.items():
+                # A reference is written as the path of what it is to.
+                text = text.replace(f'Id": "{of}"', f'Id": {there[0]}')
+            body_of_one = json.loads(text)
             made.setdefault(path, []).append(posted(client, f"/{path}", body_of_one))
     for number, device_id in enumerate(made["devices"]):
         link = client.post("/permissions", json={"userId": own, "deviceId": device_id})

@@ -82,3 +82,18 @@ async def test_a_calendar_can_be_given_only_by_who_has_access_to_it(served):
         assert kept.status == 200, kept.text
         again = await ann.put(f"{path}/{made['id']}", json={**kept.json(), "description": "new"})
         assert (again.status, again.json()["calendarId"]) == (200, admins), path
+
+
+async def test_one_that_shuts_for_a_moment_is_kept_with_a_warning(served):
+    days = (
+        TEXT.replace(b"T080000", b"T000000")
+        .replace(b"T170000", b"T235900")
+        .replace(b"WEEKLY;BYDAY=MO", b"DAILY")
+    )
+    for method, path in (("post", "/calendars"), ("put", f"/calendars/{await calendar(served.admin)}")):
+        kept = await getattr(served.admin, method)(path, json={"name": "x", "data": encoded(days)})
+        assert kept.status == 200
+        assert kept.headers["X-Warning"].startswith("it is shut for 60 s at 2026-05-01T21:59:00Z")
+        whole = days.replace(b"T235900", b"T235859")
+        kept = await getattr(served.admin, method)(path, json={"name": "x", "data": encoded(whole)})
+        assert "X-Warning" not in kept.headers

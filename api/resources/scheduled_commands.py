@@ -1,0 +1,254 @@
+"""Scheduled commands: saved commands that go out with a calendar's windows, and what came of each.
+
+Specification, Scheduled command; decisions 9, 18 and 27. Whose devices it sends to stands in links, and what
+happens when a window opens in actors/.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.scheduling import DISPATCHER, RunNow
+from motorpool.api.answers import as_json
+from motorpool.api.engine.audit import note
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.family import USUAL, Family, Id, fetch_one, serve_family
+from motorpool.api.engine.operations import BodyRules, Operations
+from motorpool.api.engine.plain import Plain
+from motorpool.api.engine.spans import Instant
+from motorpool.api.errors import BadRequest
+from motorpool.api.timetable import tell_schedule_changed
+from motorpool.storage import commands, families, links, runs, scheduled_commands
+from motorpool.storage.conditions import Condition
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import ScheduledCommandRun
+from motorpool.storage.tables import ListQuery
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("scheduledcommands")
+
+MOST_STEPS = 50
+LONGEST_DELAY = 7 * 86_400
+QUEUE_MINUTES = "queueMaxMinutes"
+"""The attribute that says how long a command waits for a device that is offline."""
+LONGEST_QUEUE = 30 * 1440
+MOST_RUNS = 1000
+USUAL_RUNS = 200
+RUN_SECONDS = 10.0
+"""The dispatcher answers when the first steps are settled, within three seconds."""
+
+Reference = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+
+
+class ScheduledStep(msgspec.Struct, frozen=True, rename="camel"):
+    """A saved command of a list that is sent in order."""
+
+    command_id: Reference
+    delay_seconds: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_DELAY)] = 0
+
+
+Steps = Annotated[list[ScheduledStep], msgspec.Meta(max_length=MOST_STEPS)]
+
+
+class EditableScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
+    """What a body says; all else in it is passed over, whatever it is."""
+
+    id: int = 0
+    name: str = ""
+    description: str | None = None
+    calendar_id: Id = 0
+    active: bool = True
+    on_start: Steps = []
+    on_end: Steps = []
+    attributes: dict[str, Any] = {}
+
+
+class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
+    """Saved commands that go out when a calendar's windows open and shut."""
+
+    device_ids: list[int] = []
+    group_ids: list[int] = []
+    last_run: datetime | None = None
+
+    @property
+    def steps(self) -> dict[str, ScheduledStep]:
+        """All steps, by their places in the body."""
+        lists = {"onStart": self.on_start, "onEnd": self.on_end}
+        return {f"{name}[{index}]": step for name, steps in lists.items() for index, step in enumerate(steps)}
+
+
+EDITABLE = EditableScheduledCommand.__struct_fields__
+READ_ONLY = ("device_ids", "group_ids", "last_run")
+
+
+class ScheduledCommandConduct(Plain[ScheduledCommand]):
+    """Whatever begins or ends the watching of a calendar stands in the transaction of the change itself."""
+
+    told_apart = frozenset({"GET", "PUT"})
+
+    def __init__(self) -> None:
+        super().__init__(
+            scheduled_commands.TABLE,
+            links.USER_SCHEDULED_COMMAND,
+            references={"calendar_id": families.CALENDARS},
+            needed=("name", "calendar_id"),
+        )
+
+    async def read(self, call: Call, shape: type[ScheduledCommand]) -> ScheduledCommand:
+        """Read a body; what is read-only may be anything there."""
+        sent = await call.body(EditableScheduledCommand)
+        return await self.check(self._trimmed(shape(**{name: getattr(sent, name) for name in EDITABLE})))
+
+    async def check(self, sent: ScheduledCommand) -> ScheduledCommand:
+        """Refuse what could never send anything, and a queue of no known length."""
+        if not sent.calendar_id:
+            raise BadRequest("calendarId: needed")
+        if not sent.on_start and not sent.on_end:
+            raise BadRequest("onStart: at least one step is needed here or in onEnd")
+        minutes = sent.attributes.get(QUEUE_MINUTES)
+        whole = isinstance(minutes, int) and not isinstance(minutes, bool)
+        if minutes is not None and not (whole and 0 <= minutes <= LONGEST_QUEUE):
+            raise BadRequest(f"attributes.{QUEUE_MINUTES}: not a whole number from 0 to {LONGEST_QUEUE}")
+        return sent
+
+    async def prepare(
+        self, call: Call, transaction: Queries, new: ScheduledCommand, old: ScheduledCommand | None
+    ) -> ScheduledCommand:
+        """Check the calendar and the saved commands; what somebody else put there may stay."""
+        await self.check_references(call, transaction, new, old)
+        known = {step.command_id for step in (*old.on_start, *old.on_end)} if old is not None else set()
+        added = {place: step.command_id for place, step in new.steps.items() if step.command_id not in known}
+        accessible = await _accessible(call, transaction, set(added.values()))
+        for place, command_id in added.items():
+            if command_id not in accessible:
+                raise BadRequest(f"{place}.commandId: no access to it, or no such")
+        return new
+
+    async def insert(self, call: Call, transaction: Queries, new: ScheduledCommand) -> ScheduledCommand:
+        """Store; its maker's rights are those of its steps."""
+        stored = await super().insert(call, transaction, new)
+        await scheduled_commands.own(transaction, stored.id, call.caller.id, call.now)
+        return stored
+
+    async def update(
+        self, call: Call, transaction: Queries, new: ScheduledCommand
+    ) -> ScheduledCommand | None:
+        """Store; what is made inactive sends nothing more, what begins anew knows of no window before."""
+        old = await self.table.fetch(transaction, new.id)
+        stored = await super().update(call, transaction, new)
+        if old is None or stored is None:
+            return None
+        await scheduled_commands.adopt(transaction, stored.id, call.caller.id)
+        if old.active and not stored.active:
+            await runs.cancel(transaction, stored.id, call.now)
+        if stored.calendar_id != old.calendar_id or (stored.active and not old.active):
+            await scheduled_commands.watch(transaction, stored.id, call.now)
+        return stored
+
+    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+        """Remove; the history stays and is listed no more."""
+        gone = await super().delete(call, transaction, number)
+        if gone:
+            await runs.cancel(transaction, number, call.now)
+        return gone
+
+    async def written(
+        self, call: Call, number: int, new: ScheduledCommand | None, old: ScheduledCommand | None
+    ) -> None:
+        """What watches its calendar looks again."""
+        del new
+        await tell_schedule_changed(call.house, number, is_new=old is None)
+
+    async def show(self, call: Call, records: Sequence[ScheduledCommand]) -> list[ScheduledCommand]:
+        """Add its links and when it last ran."""
+        if not records:
+            return []
+        found = await scheduled_commands.links_of(call.house.database, [record.id for record in records])
+        shown = []
+        for record in records:
+            fields = {name: getattr(record, name) for name in EDITABLE}
+            linked = found.get(record.id, scheduled_commands.Linked())
+            shown.append(ScheduledCommand(**fields, **{name: getattr(linked, name) for name in READ_ONLY}))
+        return shown
+
+
+async def _accessible(call: Call, queries: Queries, command_ids: Iterable[int]) -> set[int]:
+    """Those of the saved commands that there are and that the caller has access to."""
+    wanted = Condition("id = any({0}::bigint[])", (list(command_ids),))
+    user_id = None if call.caller.administrator else call.caller.id
+    return set(await commands.TABLE.ids(queries, ListQuery(accessible_to=user_id, conditions=(wanted,))))
+
+
+SCHEDULED_COMMANDS = Family(
+    name="scheduledCommand",
+    path="scheduledcommands",
+    shape=ScheduledCommand,
+    table=scheduled_commands.TABLE,
+    conduct=ScheduledCommandConduct(),
+    parameters=USUAL,
+    read_only=READ_ONLY,
+)
+serve_family(SCHEDULED_COMMANDS, OPERATIONS)
+
+
+class RunsQuery(msgspec.Struct, rename={"start": "from", "end": "to", "device_id": "deviceId"}):
+    """Both ends of the span are included."""
+
+    start: Instant | None = None
+    end: Instant | None = None
+    device_id: Annotated[Id, msgspec.Meta(description="Those of this device.")] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_RUNS, description="At most so many, the newest.")] = (
+        USUAL_RUNS
+    )
+
+
+class RunBody(msgspec.Struct):
+    """Which of the two lists is sent."""
+
+    phase: Literal["start", "end"] = "start"
+
+
+@OPERATIONS.operation(
+    "GET", "/scheduledcommands/{id}/runs", query=RunsQuery, answer=list[ScheduledCommandRun]
+)
+async def list_scheduled_command_runs(call: Call) -> Response:
+    """What came of each step for each device, newest first.
+
+    Steps that wait for their time are left out; `time` is what `from` and `to` are about.
+    """
+    query = call.query(RunsQuery)
+    schedule = await fetch_one(call, SCHEDULED_COMMANDS)
+    found = await runs.listed(
+        call.house.database,
+        schedule.id,
+        start=query.start,
+        end=query.end,
+        device_id=query.device_id,
+        limit=query.limit,
+    )
+    return as_json(found)
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/scheduledcommands/{id}/run",
+    body=RunBody,
+    body_rules=BodyRules(optional=True),
+    answer=list[ScheduledCommandRun],
+)
+async def run_scheduled_command(call: Call) -> Response:
+    """Send one of the lists to all devices now, whether or not it is active.
+
+    Answers what came of each step so far; delayed ones are `pending`. Without a body `onStart` is sent.
+    """
+    body = await call.body(RunBody) if (await call.raw_body()).strip() else RunBody()
+    schedule = await fetch_one(call, SCHEDULED_COMMANDS)
+    said = {"phase": body.phase}
+    await note(call, call.house.database, "run", SCHEDULED_COMMANDS.name, schedule.id, attributes=said)
+    asked = RunNow(schedule.id, body.phase)
+    made = await call.house.system.ref(DISPATCHER).ask(asked, seconds=RUN_SECONDS)
+    return as_json(made)

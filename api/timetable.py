@@ -1,0 +1,31 @@
+"""The news that schedules or their calendars have changed, for the actors that watch them."""
+
+from contextlib import suppress
+
+from motorpool.actors.scheduling import (
+    SCHEDULED_COMMAND,
+    TIMETABLE,
+    CalendarsChanged,
+    ScheduleEdited,
+    SchedulesChanged,
+)
+from motorpool.api.house import House
+from motorpool.runtime import ActorError
+
+__all__ = ["tell_calendars_changed", "tell_schedule_changed"]
+
+
+async def tell_schedule_changed(house: House, schedule_id: int, *, is_new: bool) -> None:
+    """After the commit of a schedule's making, edit or removal: it is watched as it is now."""
+    # Where they have crashed or the server stops: new ones read everything.
+    with suppress(ActorError):
+        await house.system.ref(TIMETABLE).ask(SchedulesChanged((schedule_id,)))
+    if not is_new:
+        with suppress(ActorError):
+            await house.system.ref(SCHEDULED_COMMAND, schedule_id).tell(ScheduleEdited())
+
+
+async def tell_calendars_changed(house: House, *calendar_ids: int) -> None:
+    """After the commit: the edges of these calendars, or without any of all, are found anew."""
+    with suppress(ActorError):
+        await house.system.ref(TIMETABLE).ask(CalendarsChanged(calendar_ids))
