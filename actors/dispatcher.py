@@ -60,6 +60,8 @@ ANSWER_SECONDS = 3.0
 """Who wants a run now waits so long for its first steps."""
 RETRY_SECONDS = (0.1, 5.0)
 """First and longest pause between tries while the database is away."""
+NEXT_TRY = timedelta(seconds=15)
+"""At a device that has not come back yet."""
 LOOK_SECONDS = 30.0
 STOP_SECONDS = 4.0
 """For what is being sent when the server stops."""
@@ -69,8 +71,10 @@ UNKNOWN = "the server ended while it was being sent: the device may have it or n
 class Dispatcher(Actor[DispatcherMessage]):
     """One task for turns, one for outcomes, and some that send."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, homecoming_seconds: float = 0.0) -> None:
+        """For so long after a start devices that are not there may still be on their way back."""
         self._database = database
+        self._homecoming = homecoming_seconds
         self._turns: deque[Firing] = deque()
         self._wishes: deque[tuple[Firing, Answer, float]] = deque()
         """With the moment of each."""
@@ -95,6 +99,7 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     async def start(self) -> None:
         """Look around now and then."""
+        self._home_by = self.context.clock.monotonic() + self._homecoming
         self.context.every(LOOK_SECONDS, LookDue())
 
     def handle(self, message: DispatcherMessage) -> object:
@@ -249,8 +254,18 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     async def _send_steps(self) -> None:
         async for step in self._take:
-            self._outcomes.append((step, await send_step(self.context.system, step)))
+            outcome = await send_step(self.context.system, step)
+            if outcome.reason == "offline" and self._may_come(step):
+                outcome = Outcome(step.run_id, "pending")
+            self._outcomes.append((step, outcome))
             self._outcome_came.set()
+
+    def _may_come(self, step: Begun) -> bool:
+        """Whether to try again a while later. A restart has cut off every device: they need a moment."""
+        clock = self.context.clock
+        if step.phase == "manual" or clock.monotonic() >= self._home_by:
+            return False
+        return clock.now() + NEXT_TRY <= step.due + firings.LATE
 
     async def _settle_outcomes(self) -> None:
         while True:
@@ -261,13 +276,16 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     async def _settle(self, came: Sequence[tuple[Begun, Outcome]]) -> None:
         now = self.context.clock.now()
-        followed = [step.run_id for step, _ in came if step.followed]
+        followed = [step.run_id for step, outcome in came if step.followed and outcome.status != "pending"]
         async with self._database.transaction() as transaction:
             await runs.settle(transaction, [outcome for _, outcome in came], now)
             planned = await runs.plan(transaction, followed) if followed else []
         for step, outcome in came:
-            STEPS_SETTLED.labels(outcome.status).inc()
             self._in_hand.discard(step.run_id)
+            if outcome.status == "pending":
+                planned.append(Planned(step.schedule_id, step.run_id, now + NEXT_TRY))
+                continue
+            STEPS_SETTLED.labels(outcome.status).inc()
             self._wanted.settled(step.run_id)
             if outcome.status == "queued":
                 self.context.after(step.queue_minutes * 60, QueueExpired(step.run_id))
@@ -352,11 +370,11 @@ def _schedule_of(step: Planned) -> int:
     return step.schedule_id
 
 
-def dispatcher_spec(database: Database) -> ChildSpec[DispatcherMessage]:
+def dispatcher_spec(database: Database, *, homecoming_seconds: float = 0.0) -> ChildSpec[DispatcherMessage]:
     """Its place in the tree."""
     return ChildSpec(
         kind=DISPATCHER,
-        factory=lambda: Dispatcher(database),
+        factory=lambda: Dispatcher(database, homecoming_seconds),
         resident=False,
         mailbox_size=1_000,
         shutdown_seconds=STOP_SECONDS + 2.0,

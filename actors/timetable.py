@@ -206,7 +206,7 @@ class Timetable(Actor[TimetableMessage]):
             return
         known = now - timedelta(seconds=NEWS_SECONDS)
         told = [(number, each.told) for number, each in self._followed.items() if each.told < known]
-        rows = await scheduled_commands.behind(self._database, told)
+        rows = await scheduled_commands.behind(self._database, told) if told else []
         if rows:
             self.context.log.warning("%d scheduled commands are told again of an edge", len(rows))
             self._follow(rows)

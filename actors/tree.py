@@ -60,6 +60,8 @@ PLAYBACK_PAUSE_SECONDS = 0.02
 """A recording comes as fast as a terminal can send it."""
 MEDIA_LOGIN_SECONDS = 10.0
 """For the first valid packet of a media connection, at most (jt808-jt1078.md 9)."""
+HOMECOMING_SECONDS = 60.0
+"""Terminals that a restart has cut off call again within this; steps that are due by then wait for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,18 +165,22 @@ def fleet_tree(
             ),
             SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub))),
             outbox_spec(database, outgoing or Outgoing(), settings.outbox_days),
-            schedule_spec(database),
+            schedule_spec(database, homecoming_seconds=HOMECOMING_SECONDS),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
         ),
     )
 
 
-def schedule_spec(database: Database) -> SupervisorSpec:
+def schedule_spec(database: Database, *, homecoming_seconds: float = 0.0) -> SupervisorSpec:
     """Scheduled commands; a crash of what stands higher makes what stands lower read its rows again."""
     return SupervisorSpec(
         name="schedule",
         strategy=Strategy.REST_FOR_ONE,
-        children=(dispatcher_spec(database), scheduled_command_spec(database), timetable_spec(database)),
+        children=(
+            dispatcher_spec(database, homecoming_seconds=homecoming_seconds),
+            scheduled_command_spec(database),
+            timetable_spec(database),
+        ),
     )
 
 

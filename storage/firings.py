@@ -41,6 +41,8 @@ class Begun(msgspec.Struct, frozen=True, gc=False):
     run_id: int
     schedule_id: int
     device_id: int
+    phase: Phase
+    due: datetime
     followed: bool
     """Whether another step comes after it."""
     reason: str | None = None
@@ -121,7 +123,7 @@ _HAS_RUN = """
 # The owner's rights are those of sending by hand (open-details 3.6, 4.3), looked up now.
 _BEGIN = """
     with judged as (
-        select r.id,
+        select r.id, r.time as due,
             case
                 when r.time < $3 then 'missed'
                 when d.id is null then 'device_not_found'
@@ -152,8 +154,8 @@ _BEGIN = """
         time = case when judged.reason is null then r.time else $2 end,
         reason = judged.reason
     from judged where r.id = judged.id
-    returning r.id, r.scheduled_command_id, r.device_id, r.followed, judged.reason, judged.type,
-        judged.text_channel, judged.attributes, judged.queue_minutes
+    returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
+        judged.type, judged.text_channel, judged.attributes, judged.queue_minutes
 """
 LONGEST_QUEUE = 30 * 24 * 60
 """Minutes that anything waits at most for its device."""
@@ -200,9 +202,10 @@ async def begin(q: Queries, run_ids: Sequence[int], now: datetime) -> list[Begun
 
 
 def _begun(row: Row) -> Begun:
-    if row[4] is not None:
-        return Begun(row[0], row[1], row[2], row[3], row[4])
-    return Begun(row[0], row[1], row[2], row[3], None, row[5], row[6], row[7], _minutes(row[8]))
+    judged = row[0], row[1], row[2], row[3], row[4], row[5], row[6]
+    if row[6] is not None:
+        return Begun(*judged)
+    return Begun(*judged, row[7], row[8], row[9], _minutes(row[10]))
 
 
 def _minutes(written: Any) -> int:  # noqa: ANN401 - a number of whatever kind

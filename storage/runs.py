@@ -60,9 +60,12 @@ _SETTLE = """
         select id from scheduled_command_runs
         where id = any($1::bigint[]) order by id for update
     )
-    update scheduled_command_runs r set status = came.status, detail = came.detail, time = $5,
-        reason = case when came.status in ('sent', 'delivered') then null
-            when came.status = 'skipped' then coalesce(r.reason, came.reason) else came.reason end
+    update scheduled_command_runs r set detail = came.detail,
+        status = case when came.status = 'pending' and r.reason is not null then 'skipped'
+            else came.status end,
+        time = case when came.status = 'pending' and r.reason is null then r.time else $5 end,
+        reason = case when came.status in ('skipped', 'pending') then coalesce(r.reason, came.reason)
+            else came.reason end
     from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as came (id, status, reason, detail)
     where r.id = came.id and r.id in (select id from held)
         and r.status in ('sending', 'delivering') and came.status <> 'queued'
@@ -123,7 +126,7 @@ _FAIL_UNKNOWN = """
 
 
 async def settle(q: Queries, outcomes: Sequence[Outcome], now: datetime) -> None:
-    """Write down what came of steps that were being sent or delivered.
+    """Write down what came of steps that were being sent or delivered; `pending` is to be sent later.
 
     One that is queued was written down with its place there; it is held all the same, for `plan` after this.
     """

@@ -194,9 +194,9 @@ def running(database, tree, world, time):
     """`async with running():` the server runs."""
 
     @asynccontextmanager
-    async def run():
+    async def run(**settings):
         spec = DynamicSpec(kind=DEVICE, name="devices", factory=lambda number: Terminal(number, world))
-        async with tree(spec, schedule_spec(database)) as world.system:
+        async with tree(spec, schedule_spec(database, **settings)) as world.system:
             await time.settle()
             yield
         world.system = None
@@ -635,6 +635,53 @@ async def test_a_step_that_was_being_sent_when_all_ended_is_failed_and_not_sent_
     assert "it was being sent" in record.reason
     # The next step has its own turn.
     assert [row[2] for row in world.sent[sent:]] == ["engineResume"]
+
+
+async def test_devices_that_a_restart_cut_off_have_a_minute_to_come_back(world, running, time, clock):
+    bus = await world.device("bus", world.owner)
+    number = await world.schedule((1, 99), start=[world.stop, (world.go, 90)], to=[world.van, bus])
+    world.offline.update({world.van, bus})
+    clock.move_wall(180)  # the window opened two minutes ago
+    async with running(homecoming_seconds=60):
+        await time.passes(20, step=5)
+        assert await world.history(number) == []
+        world.offline.remove(world.van)
+        await time.passes(10, step=5)
+        assert world.sent == [(210, world.van, "engineStop")]
+        # By hand nobody waits.
+        assert {each.status for each in await world.run(number, "start") if each.device_id == bus} == {
+            "pending", "skipped",
+        }  # fmt: skip
+        await time.passes(300, step=5)
+    of_bus = [each for each in await runs.listed(world.database, number, limit=99) if each.device_id == bus]
+    assert [((each.time - NOW).total_seconds(), each.reason) for each in of_bus if each.phase == "start"] == [
+        (330, "offline"),
+        (240, "offline"),
+    ]
+
+
+async def test_what_is_nearly_too_late_does_not_wait_for_its_device(world, running, time, clock):
+    number = await world.schedule((1, 99), start=[world.stop])
+    world.offline.add(world.van)
+    clock.move_wall(350)
+    async with running(homecoming_seconds=60):
+        await time.settle()
+        assert [row[3] for row in await world.history(number)] == ["offline"]
+
+
+async def test_a_step_that_waits_for_its_device_to_come_back_ends_with_the_schedules_activity(
+    world, running, time, clock
+):
+    number = await world.schedule((1, 99), start=[world.stop])
+    world.offline.add(world.van)
+    clock.move_wall(120)
+    async with running(homecoming_seconds=60):
+        await time.passes(5)
+        await world.edit(number, active=False)
+        world.offline.clear()
+        await time.passes(120, step=5)
+    assert world.sent == []
+    assert [row[3] for row in await world.history(number)] == ["schedule_inactive"]
 
 
 async def test_an_orderly_stop_leaves_what_was_not_handed_out_for_the_next_start(world, running, time):

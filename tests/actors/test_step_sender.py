@@ -1,5 +1,7 @@
 """One step to its device, and what is said of it; the device is a stranger that does anything."""
 
+from datetime import UTC, datetime
+
 import pytest
 import trio
 
@@ -10,6 +12,8 @@ from motorpool.storage.errors import Rejected, StorageUnavailable
 from motorpool.storage.firings import Begun
 from motorpool.storage.records import QueuedCommand
 from motorpool.storage.runs import Outcome
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 
 
 class Device(Actor):
@@ -37,7 +41,7 @@ def sent(tree):
             kind=DEVICE, name="devices", factory=lambda _: Device(came, told), shutdown_seconds=0.1
         )
         async with tree(spec) as system:
-            outcome = await send_step(system, Begun(7, 1, 42, followed=False, **fields))
+            outcome = await send_step(system, Begun(7, 1, 42, "start", NOW, followed=False, **fields))
         return outcome, told
 
     return send
@@ -83,7 +87,7 @@ async def test_a_device_that_never_answers_is_waited_for_ten_seconds(tree, time)
     async with tree(spec) as system, trio.open_nursery() as nursery:
 
         async def send():
-            came.append(await send_step(system, Begun(7, 1, 42, followed=False)))
+            came.append(await send_step(system, Begun(7, 1, 42, "start", NOW, followed=False)))
 
         nursery.start_soon(send)
         await time.passes(SEND_SECONDS - 0.1)

@@ -54,7 +54,8 @@ class TestReasons:
     async def test_an_owner_with_both_links_sends(self, case):
         begun = await case.begin()
         (run,) = await case.world.runs()
-        assert begun == Begun(run.id, case.schedule.id, case.device.id, followed=False, type="custom")
+        ids = run.id, case.schedule.id, case.device.id
+        assert begun == Begun(*ids, "start", NOW + MINUTE, followed=False, type="custom")
         assert (run.status, run.reason, run.time) == ("sending", None, NOW + MINUTE)
 
     @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ class TestReasons:
             (lambda case: case.unlink("command"), "no_permission"),
             (lambda case: case.edit_owner(disabled=True), "no_permission"),
             (lambda case: case.edit_owner(disabled=True, administrator=True), "no_permission"),
-            (lambda case: case.edit_owner(expiration_time=NOW + MINUTE), "no_permission"),
+            (lambda case: case.edit_owner(expiration_time=NOW + MINUTE + SECOND / 2), "no_permission"),
             (lambda case: case.edit_owner(expiration_time=NOW + MINUTE + SECOND), None),
             (lambda case: users.TABLE.delete(case.database, case.owner.id), "no_permission"),
             # Neither keeps anybody from sending by hand (open-details 4.2).

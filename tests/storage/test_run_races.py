@@ -109,14 +109,21 @@ class Struggle:
         self.first = [run for run in self.runs if run.step == 0]
         self.chance.shuffle(self.first)
         half = len(self.first) // 2
-        self.waiting = {run.id: await self.world.queue(run) for run in self.first[:half]}
+        ids = [run.id for run in self.first[:half]]
+        await self.world.put(ids, "queued")
+        rows = await self.database.fetch(
+            "insert into queued_commands (device_id, type, run_id) select device_id, 'custom', id"
+            " from scheduled_command_runs where id = any($1::bigint[]) returning run_id, id",
+            ids,
+        )
+        self.waiting = {row[0]: row[1] for row in rows}
         self.sending = [run.id for run in self.first[half:]]
         await self.world.put(self.sending, "sending")
 
     async def take(self):
         for run in self.first:
             if run.id in self.waiting:
-                taken = await commands.take(self.database, self.waiting[run.id].id, NOW)
+                taken = await commands.take(self.database, self.waiting[run.id], NOW)
                 if taken is not None:
                     self.taken.add(taken.run_id)
                     await runs.settle(self.database, [Outcome(taken.run_id, "delivered")], NOW)
@@ -152,14 +159,15 @@ class Struggle:
             await self.world.fire_many(*turns, now=at)
 
     async def forget(self):
-        for device_id in {run.device_id for run in self.first}:
-            await runs.forget_device(self.database, device_id, NOW)
+        for device_id in {run.device_id for run in self.first[::2]}:
+            async with self.database.transaction() as transaction:
+                await runs.forget_device(transaction, device_id, NOW)
 
 
 async def test_two_hundred_rounds_of_everybody_at_once(world):
     chance = random.Random(5)
     command = await world.command()
-    vehicles = [await world.device() for _ in range(4)]
+    vehicles = [await world.device() for _ in range(3)]
     steps = [(command, 0), (command, 60)]
     schedules = [await world.schedule(*vehicles, start=steps, end=[(command, 0)]) for _ in range(2)]
     ends = set()
