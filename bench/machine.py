@@ -39,6 +39,17 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def waiting_seconds(pid: int) -> float:
+    """Time in which a process's main thread could have run and had no core; 0 where Linux does not count it.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    if not Path("/proc/self/schedstat").exists():
+        return 0.0
+    return int(_read(pid, "schedstat").split()[1]) / 1e9
+
+
 def resident_bytes(pid: int) -> int:
     """Memory that a process holds (RSS).
 

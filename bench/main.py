@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--idle-terminals", type=int, default=10_000, help="silent terminals (default 10000)")
     parser.add_argument("--streams", type=int, default=400, help="live streams (default 400)")
     parser.add_argument("--actors", type=int, default=100_000, help="idle actors (default 100000)")
+    parser.add_argument("--schedules", type=int, default=10_000, help="scheduled commands (default 10000)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         idle_terminals=args.idle_terminals,
         streams=args.streams,
         actors=args.actors,
+        schedules=args.schedules,
     )
     report = Report(machine.facts())
     failed = _measure(args.scenarios, options, report, console)

@@ -19,6 +19,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     idle_terminals: int = 10_000
     streams: int = 400
     actors: int = 100_000
+    schedules: int = 10_000
 
     def span(self, usual: float) -> float:
         """How long to measure what is usually measured for so many seconds."""

@@ -53,6 +53,10 @@ class Server:
         """CPU of the server process so far, PostgreSQL not included."""
         return machine.cpu_seconds(self.process.pid)
 
+    def waiting_seconds(self) -> float:
+        """Time in which the server wanted a core and others had them all, so far."""
+        return machine.waiting_seconds(self.process.pid)
+
     def resident_bytes(self) -> int:
         """Memory of the server process, PostgreSQL not included."""
         return machine.resident_bytes(self.process.pid)
@@ -81,14 +85,34 @@ class Server:
         Raises:
             BenchError: PostgreSQL refuses it.
         """
+        self.fetch_sql(sql)
+
+    def fetch_sql(self, sql: str) -> list[list[str]]:
+        """Read rows that would take too long to ask for over HTTP; values as text, null as "".
+
+        Raises:
+            BenchError: PostgreSQL refuses it.
+        """
         lines = next(self.folder.rglob("postmaster.pid")).read_text(encoding="utf-8").splitlines()
         # The fifth line names the folder of the socket.
-        command = [str(_psql()), "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", lines[4], "-U", "motorpool"]
+        command = [
+            str(_psql()),
+            "-XqAt",
+            "-F",
+            "\t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-h",
+            lines[4],
+            "-U",
+            "motorpool",
+        ]
         done = subprocess.run(
             [*command, "-d", "motorpool", "-c", sql], capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise BenchError(f"the database refused: {done.stderr.strip()}")
+        return [line.split("\t") for line in done.stdout.splitlines()]
 
     def _postmaster(self) -> int | None:
         for path in self.folder.rglob("postmaster.pid"):

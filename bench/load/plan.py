@@ -50,6 +50,61 @@ class TerminalResult(msgspec.Struct, frozen=True, kw_only=True, tag="terminals")
     message_bytes: int
 
 
+class CommandedLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What `bench.load.commanded` shall do; the line on its standard input."""
+
+    host: str
+    port: int
+    phones: tuple[str, ...]
+    """One terminal each. Every second one speaks the 2019 form."""
+    message_id: int
+    """Of the command that each of them waits for."""
+
+
+class CommandedResult(msgspec.Struct, frozen=True, kw_only=True, tag="commanded"):
+    """What came of a CommandedLoad."""
+
+    arrivals: tuple[float, ...]
+    """For each terminal: when its first command was whole, in seconds since 1970; 0 where none came."""
+    repeated: int
+    """Commands that came to a terminal which had one already."""
+
+
+class ReporterLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What `bench.load.reporters` shall do; the line on its standard input."""
+
+    terminals: TerminalLoad
+    """Who reports, and how often; mode and seconds are of no meaning here."""
+    edge_epoch: float
+    """The instant that parts the two spans, in seconds since 1970."""
+    before_seconds: float
+    during_seconds: float
+
+
+class ReportSpan(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers of one span."""
+
+    answers: int
+    p50_ms: float
+    p99_ms: float
+    worst_ms: float
+
+
+class ReporterResult(msgspec.Struct, frozen=True, kw_only=True, tag="reporters"):
+    """What came of a ReporterLoad: latencies count from when each message was due."""
+
+    before: ReportSpan
+    during: ReportSpan
+    """From the edge on, the last answers included, however late they came."""
+    sent: int
+    """All messages, warm-up included."""
+    rejected: int
+    lost: int
+    """Sent and never answered."""
+    late: int
+    """From the edge on: messages that had to wait because the one before was not answered yet."""
+
+
 class CameraLoad(msgspec.Struct, frozen=True, kw_only=True):
     """What `bench.load.cameras` shall do; the line on its standard input."""
 
@@ -170,5 +225,15 @@ class ViewerResult(msgspec.Struct, frozen=True, kw_only=True, tag="viewers"):
     cpu_share: float
 
 
-Told = Mark | TerminalResult | RequestResult | Streaming | CameraResult | ReaderResult | ViewerResult
-Load = TerminalLoad | RequestLoad | CameraLoad | ReaderLoad | ViewerLoad
+Told = (
+    Mark
+    | TerminalResult
+    | CommandedResult
+    | ReporterResult
+    | RequestResult
+    | Streaming
+    | CameraResult
+    | ReaderResult
+    | ViewerResult
+)
+Load = TerminalLoad | CommandedLoad | ReporterLoad | RequestLoad | CameraLoad | ReaderLoad | ViewerLoad

@@ -15,14 +15,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from motorpool.bench.load.logins import connect_terminals, is_modern
 from motorpool.bench.load.messages import LocationMessages, is_accepted
 from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
 from motorpool.bench.load.telling import percentile_ms, raise_file_limit, tell
-from motorpool.codecs.devices.jt808_frames import Identity, seal
 
-LOGINS_AT_ONCE = 100
 PATIENCE_SECONDS = 30.0
-"""For a login, and for the last answers."""
+"""For the last answers."""
 ECHO_BYTES = 100
 
 
@@ -33,7 +32,7 @@ class Terminals:
         self._load = load
         self._messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
         self._heads = [
-            self._messages.head(phone, modern=index % 2 == 1) for index, phone in enumerate(load.phones)
+            self._messages.head(phone, modern=is_modern(index)) for index, phone in enumerate(load.phones)
         ]
         count = len(load.phones)
         self._poll = select.epoll()
@@ -56,30 +55,12 @@ class Terminals:
         Raises:
             OSError: the server refuses, closes, or does not answer a login in time.
         """
-        for index, phone in enumerate(self._load.phones):
-            connected = socket.create_connection((self._load.host, self._load.port), PATIENCE_SECONDS)
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._sockets.append(connected)
-            if not self._is_echo:
-                connected.sendall(_authentication(phone, modern=index % 2 == 1))
-                if index % LOGINS_AT_ONCE == LOGINS_AT_ONCE - 1:
-                    self._await_logins(index + 1 - LOGINS_AT_ONCE, index + 1)
-        if not self._is_echo:
-            rest = len(self._sockets) % LOGINS_AT_ONCE
-            self._await_logins(len(self._sockets) - rest, len(self._sockets))
+        load = self._load
+        self._sockets = connect_terminals(load.host, load.port, load.phones, logged_in=not self._is_echo)
         for index, connected in enumerate(self._sockets):
             connected.setblocking(False)
             self._poll.register(connected.fileno(), select.EPOLLIN)
             self._index_of[connected.fileno()] = index
-
-    def _await_logins(self, first: int, behind: int) -> None:
-        for index in range(first, behind):
-            answer = b""
-            while answer.count(b"~") < 2:
-                piece = self._sockets[index].recv(4096)
-                if not piece:
-                    raise ConnectionError(f"the server closed terminal {self._load.phones[index]}")
-                answer += piece
 
     def send(self, index: int, instant: float) -> None:
         """Send the terminal's next message; its latency counts from `instant`."""
@@ -161,12 +142,6 @@ class Terminals:
         deadline = time.perf_counter() + PATIENCE_SECONDS
         while sum(self.sent) > sum(self.answered) and time.perf_counter() < deadline:
             self.receive(0.1)
-
-
-def _authentication(phone: str, *, modern: bool) -> bytes:
-    code = b"bench"
-    body = bytes((len(code),)) + code + bytes(15) + b"1.0".ljust(20, b"\0") if modern else code
-    return seal(Identity.from_digits(phone, modern=modern), 0x0102, 0xFFFF, body)
 
 
 def carry_out(load: TerminalLoad) -> TerminalResult:

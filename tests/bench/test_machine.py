@@ -25,6 +25,23 @@ def test_cpu_time_grows_with_work() -> None:
     assert machine.cpu_seconds(os.getpid()) - before == pytest.approx(0.1, abs=0.03)
 
 
+def test_waiting_for_a_core_is_counted_where_two_programs_have_one() -> None:
+    endless = [sys.executable, "-c", "while True: pass"]
+    cores = os.sched_getaffinity(0)
+    with subprocess.Popen(endless) as first, subprocess.Popen(endless) as second:
+        try:
+            for process in (first, second):
+                os.sched_setaffinity(process.pid, {min(cores)})
+            before, begun = machine.waiting_seconds(second.pid), time.perf_counter()
+            time.sleep(0.6)
+            waited, elapsed = machine.waiting_seconds(second.pid) - before, time.perf_counter() - begun
+        finally:
+            first.kill()
+            second.kill()
+    # Half of the time each, or less where others have that core as well.
+    assert elapsed * 0.3 < waited < elapsed
+
+
 def test_memory_grows_with_what_is_held() -> None:
     before = machine.resident_bytes(os.getpid())
     held = b"x" * 50_000_000

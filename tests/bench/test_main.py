@@ -60,6 +60,24 @@ def test_figures_are_shown_with_what_they_must_reach_and_written(
     assert "cores" in written["machine"]
 
 
+def test_scenarios_are_told_how_much_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Options] = []
+
+    def listen(options: Options, report: Report, step: Step) -> None:
+        del report, step
+        asked.append(options)
+
+    monkeypatch.setattr(main, "names", lambda: ["ear"])
+    monkeypatch.setattr(main, "scenario", lambda _: SimpleNamespace(TITLE="", STEPS=1, run=listen))
+    words = "--seconds 2 --minutes 3 --terminals 4 --idle-terminals 5 --streams 6 --actors 7 --schedules 8"
+    assert main.run(parse("ear", *words.split())) == 0
+    assert main.run(parse("ear")) == 0
+    assert asked == [
+        Options(seconds=2, minutes=3, terminals=4, idle_terminals=5, streams=6, actors=7, schedules=8),
+        Options(),
+    ]
+
+
 @pytest.mark.usefixtures("two_scenarios")
 def test_an_earlier_run_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "before.json"

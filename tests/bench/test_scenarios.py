@@ -5,11 +5,11 @@ import pytest
 from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
 from motorpool.bench.phases import broadcast
-from motorpool.bench.scenarios import api, live, names, scenario
+from motorpool.bench.scenarios import api, live, names, scenario, schedules
 
 
 def test_every_scenario_has_a_title_for_the_list() -> None:
-    assert names() == ["api", "codecs", "ingest", "live", "mailbox", "play"]
+    assert names() == ["api", "codecs", "ingest", "live", "mailbox", "play", "schedules"]
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 
 
@@ -89,3 +89,26 @@ def test_api_compares_calls_with_a_bare_route_and_lists_every_device(monkeypatch
     assert figures["GET /devices/{id} beside ingest, positions"].value > 0
     assert figures["long list, devices"].value == 3000
     assert not [note for note in report.notes if "failed" in note]
+
+
+def test_schedules_sleep_open_all_at_once_and_end_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    report, steps = Report({}), list[str]()
+    monkeypatch.setattr(schedules, "CALENDARS", 3)
+    scenario("schedules").run(Options(seconds=1, terminals=20, schedules=40), report, steps.append)
+    figures = {figure.metric: figure for figure in report.figures}
+    assert len(steps) == scenario("schedules").STEPS
+    assert report.notes == []
+    assert 0 < figures["first steps received, p50"].value <= figures["first steps received, last"].value < 5
+    assert figures["first steps handed over, last"].value < 5
+    assert (figures["steps sent"].value, figures["skipped offline"].value) == (40, 40)
+    for metric in (
+        "first steps never received",
+        "steps received twice",
+        "steps received early",
+        "steps recorded twice",
+        "skipped twice",
+        "positions lost",
+        "positions refused",
+    ):
+        assert figures[metric].value == 0
+    assert figures["ingest p99 during"].reference == "before"

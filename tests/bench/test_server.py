@@ -15,6 +15,11 @@ def test_a_server_runs_with_an_administrator_and_is_taken_down_again() -> None:
             users = client.get("/users").json()
             assert client.get("/devices").json() == []
         assert [user["email"] for user in users] == [EMAIL]
+        assert server.fetch_sql("select email, null, id + 1 from users") == [
+            [EMAIL, "", str(users[0]["id"] + 1)]
+        ]
+        with pytest.raises(BenchError, match="nonsense"):
+            server.run_sql("nonsense")
         assert server.cpu_seconds() > 0
         assert server.resident_bytes() > 10_000_000
         assert server.database_cpu_seconds() >= 0

@@ -1,0 +1,79 @@
+"""What came of windows that opened or ended together, judged by terminals and by run records."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.plan import CommandedResult, ReporterResult
+from motorpool.bench.load.telling import percentile_ms
+from motorpool.bench.scheduled import Run
+
+GOAL_SECONDS = 5.0
+"""For the first step of every window, counted from the second that opens them all."""
+OFFLINE_GOAL_SECONDS = 30.0
+"""For the records of all that was not sent."""
+
+
+def report_received(report: Report, scenario: str, edge: float, received: CommandedResult) -> None:
+    """How long after the edge (seconds since 1970) the terminals had their first command."""
+    waits = sorted(arrival - edge for arrival in received.arrivals if arrival)
+    missing = len(received.arrivals) - len(waits)
+    report.add(scenario, "first steps received, p50", percentile_ms(waits, 0.50) / 1000, "s")
+    report.add(scenario, "first steps received, p99", percentile_ms(waits, 0.99) / 1000, "s")
+    last = percentile_ms(waits, 1.0) / 1000
+    report.add(scenario, "first steps received, last", last, "s", goals=(Goal(GOAL_SECONDS),))
+    none = (Goal(0),)
+    report.add(scenario, "first steps never received", missing, "steps", goals=none)
+    report.add(scenario, "steps received twice", received.repeated, "steps", goals=none)
+    report.add(scenario, "steps received early", sum(wait < 0 for wait in waits), "steps", goals=none)
+
+
+def report_sent(report: Report, scenario: str, edge: float, runs: Sequence[Run], count: int) -> None:
+    """What the history says of `count` steps that were to be sent at the edge."""
+    waits = sorted(run.epoch - edge for run in runs if run.status == "sent")
+    last = percentile_ms(waits, 1.0) / 1000
+    report.add(scenario, "first steps handed over, last", last, "s", goals=(Goal(GOAL_SECONDS),))
+    report.add(scenario, "steps sent", len(waits), "steps", goals=(Goal(count, at_least=True),))
+    report.add(scenario, "steps recorded twice", _repeated(runs), "steps", goals=(Goal(0),))
+    _note_others(report, scenario, [run for run in runs if run.status != "sent"])
+
+
+def report_offline(
+    report: Report, scenario: str, edge: float, complete: float, runs: Sequence[Run], count: int
+) -> None:
+    """What the history says of `count` steps for terminals that had gone; at `complete` all was in it."""
+    skipped = sum(_is_offline(run) for run in runs)
+    report.add(scenario, "skipped offline", skipped, "steps", goals=(Goal(count, at_least=True),))
+    report.add(scenario, "skipped offline, last", complete - edge, "s", goals=(Goal(OFFLINE_GOAL_SECONDS),))
+    report.add(scenario, "skipped twice", _repeated(runs), "steps", goals=(Goal(0),))
+    _note_others(report, scenario, [run for run in runs if not _is_offline(run)])
+
+
+def report_ingest(report: Report, scenario: str, result: ReporterResult) -> None:
+    """How terminals fared that reported before the edge and from then on."""
+    before, during = result.before, result.during
+    report.add(scenario, "ingest p50 before", before.p50_ms, "ms")
+    report.add(scenario, "ingest p50 during", during.p50_ms, "ms", reference="before", beside=before.p50_ms)
+    report.add(scenario, "ingest p99 before", before.p99_ms, "ms")
+    report.add(scenario, "ingest p99 during", during.p99_ms, "ms", reference="before", beside=before.p99_ms)
+    report.add(scenario, "ingest worst during", during.worst_ms, "ms")
+    report.add(scenario, "positions held back during", result.late, "positions")
+    none = (Goal(0),)
+    report.add(scenario, "positions refused", result.rejected, "positions", goals=none)
+    report.add(scenario, "positions lost", result.lost, "positions", goals=none)
+
+
+def _is_offline(run: Run) -> bool:
+    return run.status == "skipped" and run.reason == "offline"
+
+
+def _repeated(runs: Sequence[Run]) -> int:
+    """Records beyond the first of a device and its schedule."""
+    return len(runs) - len({(run.schedule, run.device) for run in runs})
+
+
+def _note_others(report: Report, scenario: str, others: Sequence[Run]) -> None:
+    counts = Counter(f"{run.status} {run.reason}".strip() for run in others)
+    if counts:
+        told = ", ".join(f"{count} {what}" for what, count in counts.most_common())
+        report.note(f"{scenario}: not as it should be: {told}")

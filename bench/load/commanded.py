@@ -1,0 +1,110 @@
+"""Many JT/T 808 terminals that are silent until they are told to do something, in one process.
+
+`python -m motorpool.bench.load.commanded` reads a CommandedLoad from standard input and any later line as the
+order to stop; it writes a Mark when all are logged in, and a CommandedResult.
+"""
+
+import gc
+import os
+import select
+import socket
+import sys
+import time
+from collections.abc import Iterable
+
+import msgspec
+
+from motorpool.bench.load.logins import connect_terminals, is_modern
+from motorpool.bench.load.plan import CommandedLoad, CommandedResult, Mark
+from motorpool.bench.load.telling import raise_file_limit, tell
+from motorpool.codecs.devices.jt808_platform import Acknowledged
+from motorpool.codecs.devices.jt808_terminal import Terminal
+
+_READ_BYTES = 65536
+
+
+class Commanded:
+    """The terminals of one load, and when each was told what."""
+
+    def __init__(self, load: CommandedLoad) -> None:
+        self._load = load
+        self._poll = select.epoll()
+        self._sockets: dict[int, socket.socket] = {}
+        self._index_of: dict[int, int] = {}
+        self._terminals = [
+            Terminal(phone, 2019 if is_modern(index) else 2013) for index, phone in enumerate(load.phones)
+        ]
+        self._arrivals = [0.0] * len(load.phones)
+        self._repeated = 0
+
+    def connect(self) -> None:
+        """Connect all terminals and log them in.
+
+        Raises:
+            OSError: the server refuses, closes, or does not answer a login in time.
+        """
+        load = self._load
+        for index, connected in enumerate(connect_terminals(load.host, load.port, load.phones)):
+            connected.setblocking(False)
+            descriptor = connected.fileno()
+            self._sockets[descriptor], self._index_of[descriptor] = connected, index
+            self._poll.register(descriptor, select.EPOLLIN)
+
+    def obey(self) -> CommandedResult:
+        """Note and acknowledge what comes, until the parent says stop.
+
+        Raises:
+            OSError: the server closes a terminal.
+        """
+        told_to_stop = sys.stdin.fileno()
+        self._poll.register(told_to_stop, select.EPOLLIN)
+        while True:
+            ready = [descriptor for descriptor, _ in self._poll.poll()]
+            self._serve(descriptor for descriptor in ready if descriptor != told_to_stop)
+            if told_to_stop in ready:
+                # Not through Python's buffer, which the first line came out of.
+                os.read(told_to_stop, 4096)
+                return CommandedResult(arrivals=tuple(self._arrivals), repeated=self._repeated)
+
+    def _serve(self, descriptors: Iterable[int]) -> None:
+        """Read them all before the first is answered: reading tells the time."""
+        heard = []
+        for descriptor in descriptors:
+            content = self._sockets[descriptor].recv(_READ_BYTES)
+            if not content:
+                raise ConnectionError(
+                    f"the server closed terminal {self._load.phones[self._index_of[descriptor]]}"
+                )
+            heard.append((descriptor, content, time.time()))
+        for descriptor, content, instant in heard:
+            self._obey(descriptor, content, instant)
+
+    def _obey(self, descriptor: int, content: bytes, instant: float) -> None:
+        index = self._index_of[descriptor]
+        terminal = self._terminals[index]
+        for message in terminal.receive(content):
+            if message.message_id == self._load.message_id:
+                if self._arrivals[index]:
+                    self._repeated += 1
+                else:
+                    self._arrivals[index] = instant
+            if not isinstance(message, Acknowledged):
+                # A few bytes into an empty buffer: they always fit.
+                self._sockets[descriptor].send(terminal.answer(message))
+
+
+def main() -> None:
+    """Read the load, log in, obey until told to stop."""
+    load = msgspec.json.decode(sys.stdin.readline(), type=CommandedLoad)
+    raise_file_limit()
+    commanded = Commanded(load)
+    commanded.connect()
+    # Nothing here makes cycles; a collection would make commands look late.
+    gc.collect()
+    gc.disable()
+    tell(Mark("ready"))
+    tell(commanded.obey())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The sockets of many JT/T 808 terminals, connected and logged in."""
+
+import contextlib
+import socket
+from collections.abc import Sequence
+
+from motorpool.codecs.devices.jt808_frames import Identity, seal
+
+LOGINS_AT_ONCE = 100
+PATIENCE_SECONDS = 30.0
+"""For a connection and for a login."""
+LOGIN_SERIAL = 0xFFFF
+"""Out of the way of the messages that follow, which count from 0."""
+
+
+def is_modern(index: int) -> bool:
+    """Whether the terminal at this place speaks the 2019 form: every second one does."""
+    return index % 2 == 1
+
+
+def connect_terminals(
+    host: str, port: int, phones: Sequence[str], *, logged_in: bool = True
+) -> list[socket.socket]:
+    """Connect one terminal for each phone and log it in, many at a time; the sockets still block.
+
+    Raises:
+        OSError: the server refuses, closes, or does not answer a login in time.
+    """
+    with contextlib.ExitStack() as stack:
+        sockets: list[socket.socket] = []
+        for first in range(0, len(phones), LOGINS_AT_ONCE):
+            batch = phones[first : first + LOGINS_AT_ONCE]
+            for index, phone in enumerate(batch, first):
+                connected = stack.enter_context(socket.create_connection((host, port), PATIENCE_SECONDS))
+                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                sockets.append(connected)
+                if logged_in:
+                    connected.sendall(_authentication(phone, modern=is_modern(index)))
+            if logged_in:
+                for connected, phone in zip(sockets[first:], batch, strict=True):
+                    _await_answer(connected, phone)
+        # All are in: from here on they are the caller's to close.
+        stack.pop_all()
+    return sockets
+
+
+def _await_answer(connected: socket.socket, phone: str) -> None:
+    """Read one frame and not a byte more: a command may stand behind it."""
+    delimiters = 0
+    while delimiters < 2:
+        piece = connected.recv(1)
+        if not piece:
+            raise ConnectionError(f"the server closed terminal {phone}")
+        delimiters += piece == b"~"
+
+
+def _authentication(phone: str, *, modern: bool) -> bytes:
+    code = b"bench"
+    body = bytes((len(code),)) + code + bytes(15) + b"1.0".ljust(20, b"\0") if modern else code
+    return seal(Identity.from_digits(phone, modern=modern), 0x0102, LOGIN_SERIAL, body)

@@ -1,0 +1,216 @@
+"""Ten thousand scheduled commands whose windows open in the same second, while other terminals report.
+
+One server: what they cost while they sleep, how soon every terminal has its first step and what that is to
+those that report meanwhile, and windows that end when nobody is connected.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import msgspec
+
+from motorpool.bench import edges
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.plan import (
+    CommandedLoad,
+    CommandedResult,
+    Mark,
+    ReporterLoad,
+    ReporterResult,
+    TerminalLoad,
+)
+from motorpool.bench.load.program import LoadFailed, run_program
+from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.scheduled import COMMAND_MESSAGE, Schedules, Window
+from motorpool.bench.server import Server, run_server
+from motorpool.bench.usage import Usage, read_usage, usage_between
+
+NAME = "schedules"
+TITLE = "10,000 scheduled commands: asleep, all windows opening in one second beside ingest, ending offline"
+STEPS = 6
+CALENDARS = 100
+REPORTS_PER_SECOND = 1.0
+"""Of each reporting terminal."""
+COMMANDED, REPORTING = "137", "138"
+"""How their phones begin."""
+LOGIN_SECONDS = 180.0
+"""Allowed for connecting and registering all terminals."""
+LOGIN_SECONDS_EACH = 0.02
+"""Planned for a terminal, so that all report before the windows open."""
+SETTLE_SECONDS = 3.0
+"""The server is left alone before it is measured."""
+CROWDED = 0.1
+"""Of the time: a server that waits for a core for longer is not alone what was measured."""
+PATIENCE_SECONDS = 60.0
+"""For what ought to be long done."""
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """Windows that opened together."""
+
+    edge: float
+    """In seconds since 1970."""
+    reporters: ReporterResult
+    before: Usage
+    during: Usage
+
+
+def run(options: Options, report: Report, step: Step) -> None:
+    """Let the schedules sleep, let all their windows open, let them end with nobody there."""
+    count, settle_seconds = options.schedules, _settle_seconds(options)
+    phones = _phones(COMMANDED, count)
+    try:
+        with run_server() as server, server.client() as client:
+            schedules = Schedules(server, client, min(CALENDARS, count))
+            set_seconds = _measure_sleep(report, step, server, schedules, phones, options)
+            step(f"{count:,} terminals log in")
+            load = CommandedLoad(
+                host=server.host, port=server.jt808_port, phones=phones, message_id=COMMAND_MESSAGE
+            )
+            with run_program("commanded", load) as commanded:
+                commanded.hear(Mark, LOGIN_SECONDS)
+                step(f"{count:,} windows open while {options.terminals:,} others report")
+                opening = _open_windows(server, schedules, options, set_seconds)
+                schedules.await_history("start", count, PATIENCE_SECONDS)
+                # Another moment for what may come twice.
+                time.sleep(settle_seconds)
+                commanded.stop()
+                received = commanded.hear(CommandedResult, PATIENCE_SECONDS)
+            edges.report_received(report, NAME, opening.edge, received)
+            edges.report_sent(report, NAME, opening.edge, schedules.history("start"), count)
+            edges.report_ingest(report, NAME, opening.reporters)
+            _report_work(report, opening, received)
+            step("all terminals leave")
+            _await_offline(client)
+            time.sleep(settle_seconds)
+            step(f"{count:,} windows end with nobody there")
+            _end_windows(report, schedules, count, 3 * set_seconds + settle_seconds)
+    except LoadFailed as error:
+        raise BenchError(str(error)) from error
+
+
+def _measure_sleep(
+    report: Report, step: Step, server: Server, schedules: Schedules, phones: Sequence[str], options: Options
+) -> float:
+    """Measure what they cost while no window is near; the seconds in which all calendars were changed.
+
+    Nobody is connected: what terminals cost by being there would hide it.
+    """
+    step("a server without schedules")
+    without, bytes_without = _watch(server, options)
+    step(f"{len(phones):,} schedules sleep")
+    schedules.make(phones)
+    far = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=8)
+    set_seconds = schedules.set_window(Window(far, far + timedelta(hours=1)))
+    asleep, bytes_asleep = _watch(server, options)
+    unit, most = "% of a core", (Goal(1),)
+    report.add(NAME, "CPU without schedules", without.server_share * 100, unit)
+    report.add(NAME, "CPU with schedules asleep", asleep.server_share * 100, unit)
+    own = asleep.server_share - without.server_share
+    report.add(NAME, "CPU of the sleeping alone", own * 100, unit, goals=most)
+    database = asleep.database_share - without.database_share
+    report.add(NAME, "CPU of the sleeping alone, database", database * 100, unit, goals=most)
+    memory = (bytes_asleep - bytes_without) / len(phones)
+    report.add(NAME, "memory of a sleeping schedule", memory / 1000, "KB", goals=(Goal(4),))
+    report.add(NAME, "all calendars changed in", set_seconds, "s")
+    return set_seconds
+
+
+def _watch(server: Server, options: Options) -> tuple[Usage, int]:
+    """What the server uses while nothing happens, and its memory after that."""
+    time.sleep(_settle_seconds(options))
+    begun = read_usage(server)
+    time.sleep(options.span(10.0))
+    ended = read_usage(server)
+    return usage_between(begun, ended), ended.resident_bytes
+
+
+def _open_windows(server: Server, schedules: Schedules, options: Options, set_seconds: float) -> Opening:
+    """Have all windows open in a second in which the reporters are at work, and hear how these fared."""
+    before_seconds, during_seconds = options.span(10.0), options.span(edges.GOAL_SECONDS)
+    # The calendars are changed while positions come in already: that is slower.
+    preparation = LOGIN_SECONDS_EACH * options.terminals + 3 * set_seconds
+    preparation += _settle_seconds(options)
+    edge = math.ceil(time.time() + preparation + before_seconds)
+    load = ReporterLoad(
+        terminals=TerminalLoad(
+            host=server.host,
+            port=server.jt808_port,
+            phones=_phones(REPORTING, options.terminals),
+            mode="paced",
+            rate=REPORTS_PER_SECOND * options.terminals,
+            seconds=before_seconds + during_seconds,
+            # A day ago: none of the messages lies in the future.
+            first_epoch=float(edge - 86_400),
+        ),
+        edge_epoch=float(edge),
+        before_seconds=before_seconds,
+        during_seconds=during_seconds,
+    )
+    start = datetime.fromtimestamp(edge, UTC)
+    with run_program("reporters", load) as program:
+        program.hear(Mark, LOGIN_SECONDS)
+        schedules.set_window(Window(start, start + timedelta(hours=1)))
+        if (late := time.time() - (edge - before_seconds)) > 0:
+            raise BenchError(f"terminals and calendars were ready {late:.1f} s after the measurement began")
+        readings = []
+        for _ in ("begin", "edge", "end"):
+            program.hear(Mark, PATIENCE_SECONDS + before_seconds)
+            readings.append(read_usage(server))
+        result = program.hear(ReporterResult, PATIENCE_SECONDS)
+    return Opening(
+        edge=float(edge),
+        reporters=result,
+        before=usage_between(readings[0], readings[1]),
+        during=usage_between(readings[1], readings[2]),
+    )
+
+
+def _report_work(report: Report, opening: Opening, received: CommandedResult) -> None:
+    """What a step costs server and database, beside the positions that came in meanwhile."""
+    before, during = opening.before, opening.during
+    report.add(NAME, "server at work before", before.server_share, "cores")
+    report.add(NAME, "server at work during", during.server_share, "cores")
+    report.add(NAME, "database at work during", during.database_share, "cores")
+    ended = opening.edge + during.seconds
+    steps = max(1, sum(0 < arrival < ended for arrival in received.arrivals))
+    more = (during.server_share - before.server_share) * during.seconds
+    report.add(NAME, "server CPU of a step", more / steps * 1e6, "µs")
+    more = (during.database_share - before.database_share) * during.seconds
+    report.add(NAME, "database CPU of a step", more / steps * 1e6, "µs")
+    if during.waiting_share > CROWDED:
+        share = during.waiting_share
+        report.note(f"{NAME}: for {share:.0%} of the burst the server waited for a core that others had")
+
+
+def _await_offline(client: httpx.Client) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        listed = client.get("/devices", params={"all": "true"}).raise_for_status().json()
+        if not any(device["status"] == "online" for device in listed):
+            return
+        time.sleep(0.5)
+    raise BenchError(f"terminals that left are still online after {PATIENCE_SECONDS:g} s")
+
+
+def _end_windows(report: Report, schedules: Schedules, count: int, ahead_seconds: float) -> None:
+    """Have the windows, which are open, end in a second, and see what becomes of their last steps."""
+    edge = math.ceil(time.time() + ahead_seconds)
+    end = datetime.fromtimestamp(edge, UTC)
+    schedules.set_window(Window(end - timedelta(hours=1), end))
+    if time.time() > edge:
+        raise BenchError("the calendars were changed too late for their windows' end")
+    time.sleep(max(0.0, edge - time.time()))
+    complete = schedules.await_history("end", count, PATIENCE_SECONDS)
+    edges.report_offline(report, NAME, edge, complete, schedules.history("end"), count)
+
+
+def _settle_seconds(options: Options) -> float:
+    return min(SETTLE_SECONDS, options.span(SETTLE_SECONDS))
+
+
+def _phones(prefix: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{prefix}{number:08d}" for number in range(1, count + 1))

@@ -1,0 +1,128 @@
+"""Reporting terminals against the server's codec: what was answered before an instant and after it."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from motorpool.bench.load.plan import Mark, ReporterLoad, ReporterResult, TerminalLoad
+from motorpool.bench.load.program import run_program
+from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.reports import PositionReport
+from motorpool.runtime.clock import SystemClock
+
+CLOCK = SystemClock()
+PHONES = tuple(f"1380000000{number}" for number in range(1, 6))
+RATE = 100.0
+Answer = Callable[[Jt808, PositionReport], bytes]
+
+
+@pytest.fixture
+def platform() -> Iterator[Callable[[Answer], int]]:
+    """Starts a platform of threads that answers each position as told; gives its port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def hear(connection: socket.socket, answer: Answer) -> None:
+        codec = Jt808()
+        with connection:
+            while content := connection.recv(65536):
+                for report in codec.receive(content):
+                    if isinstance(report, PositionReport):
+                        connection.sendall(answer(codec, report))
+                    elif receipt := getattr(report, "receipt", None):
+                        connection.sendall(codec.acknowledge([receipt]))
+
+    def serve(answer: Answer) -> None:
+        while True:
+            try:
+                connection = listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=hear, args=(connection, answer), daemon=True).start()
+
+    def start(answer: Answer) -> int:
+        threading.Thread(target=serve, args=(answer,), daemon=True).start()
+        return listener.getsockname()[1]
+
+    yield start
+    # Wakes the accept as well.
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
+def load(port: int, edge: float) -> ReporterLoad:
+    return ReporterLoad(
+        terminals=TerminalLoad(
+            host="127.0.0.1",
+            port=port,
+            phones=PHONES,
+            mode="paced",
+            rate=RATE,
+            seconds=0,
+            first_epoch=1_770_000_000,
+        ),
+        edge_epoch=edge,
+        before_seconds=0.5,
+        during_seconds=0.3,
+    )
+
+
+def carry_out(asked: ReporterLoad) -> tuple[dict[str, float], ReporterResult]:
+    """When each mark was heard, and the result."""
+    marks = {}
+    with run_program("reporters", asked) as program:
+        while not isinstance(told := program.next(30), ReporterResult):
+            assert isinstance(told, Mark)
+            marks[told.name] = CLOCK.now().timestamp()
+    return marks, told
+
+
+def test_both_spans_have_their_place_on_the_clock_and_all_their_answers(
+    platform: Callable[[Answer], int],
+) -> None:
+    edge = CLOCK.now().timestamp() + 2.5
+    port = platform(lambda codec, report: codec.acknowledge([report.receipt]))
+    marks, result = carry_out(load(port, edge))
+    assert list(marks) == ["ready", "begin", "edge", "end"]
+    assert marks["begin"] == pytest.approx(edge - 0.5, abs=0.2)
+    assert marks["edge"] == pytest.approx(edge, abs=0.2)
+    assert marks["end"] == pytest.approx(edge + 0.3, abs=0.2)
+    assert result.before.answers == pytest.approx(RATE * 0.5, abs=10)
+    assert result.during.answers == pytest.approx(RATE * 0.3, abs=10)
+    assert 0 < result.before.p50_ms <= result.before.p99_ms <= result.before.worst_ms
+    assert result.sent > result.before.answers + result.during.answers
+    assert (result.lost, result.rejected, result.late) == (0, 0, 0)
+
+
+def test_a_server_that_slows_down_at_the_edge_shows_in_the_second_span_alone(
+    platform: Callable[[Answer], int],
+) -> None:
+    edge = CLOCK.now().timestamp() + 2.5
+
+    def answer(codec: Jt808, report: PositionReport) -> bytes:
+        if CLOCK.now().timestamp() > edge:
+            # Longer than a terminal has until its next message.
+            time.sleep(0.07)
+        return codec.acknowledge([report.receipt])
+
+    _, result = carry_out(load(platform(answer), edge))
+    assert result.before.p50_ms < 30
+    assert result.during.p50_ms >= 60
+    assert result.late > 5
+    assert result.lost == 0
+
+
+def test_refusals_are_counted(platform: Callable[[Answer], int]) -> None:
+    edge = CLOCK.now().timestamp() + 2.5
+    port = platform(
+        lambda codec, report: (
+            codec.acknowledge([report.receipt])
+            if CLOCK.now().timestamp() < edge
+            else codec.refuse(report.receipt)
+        )
+    )
+    _, result = carry_out(load(port, edge))
+    assert result.rejected == pytest.approx(RATE * 0.3, abs=10)
+    assert result.lost == 0
