@@ -4,13 +4,13 @@ Part of the device's actor, which lends it what it knows of the device's line.
 """
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 import msgspec
 import trio
 
-from motorpool.actors.downlink import ConnectionMessage, Refused, Transmit
+from motorpool.actors.downlink import ConnectionMessage, Refused, Transmit, TransmitOutcome
 from motorpool.actors.media_requests import MEDIA_REQUESTS, MediaAsked
 from motorpool.actors.playback import (
     PLAYBACK,
@@ -48,6 +48,9 @@ __all__ = ["DeviceCommands", "Line"]
 PLAYBACK_SECONDS = 3.0
 """For a playback to take word of a command; the caller's patience is 5 s."""
 VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
+TOLD_ON = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
+"""What streams and playbacks hear of too."""
+ENDED = "the device's connection has just ended ({})"
 
 
 class Line:
@@ -109,25 +112,42 @@ class DeviceCommands:
         codec = CODECS.get(self._line.protocol)
         return tuple(sorted({"custom"} | (codec.commands if codec is not None else frozenset())))
 
-    async def send(self, message: SendCommand) -> CommandOutcome | Failure:
-        """Send a command now, or keep it for later."""
-        if self._line.row is None:
+    def send(self, message: SendCommand) -> CommandOutcome | Coroutine[Any, Any, CommandOutcome | Failure]:
+        """Send a command now, or keep it for later; to a device that is there mostly without waiting."""
+        line = self._line
+        if line.row is None:
             return CommandRefused("there is no such device")
-        wrong = refusal(
-            message.type,
-            message.attributes,
-            text_channel=message.text_channel,
-            codec=CODECS.get(self._line.protocol),
-        )
+        codec = CODECS.get(line.protocol)
+        wrong = refusal(message.type, message.attributes, text_channel=message.text_channel, codec=codec)
         if wrong:
             return CommandRefused(wrong)
-        if self._line.connection is not None:
-            refused = await self.transmit(
-                self._line.connection, message.type, message.attributes, by_reader=message.by_reader
-            )
-            return CommandRefused(refused) if refused else CommandSent()
-        if message.no_queue or message.attributes.get("noQueue") is True:
-            return CommandRefused("the device is offline", offline=True)
+        if line.connection is None:
+            if message.no_queue or message.attributes.get("noQueue") is True:
+                return CommandRefused("the device is offline", offline=True)
+            return self._keep(message)
+        if message.type in TOLD_ON:
+            return self._send_and_tell(line.connection, message)
+        try:
+            outcome = line.connection.ask_now(Transmit(self._order(message.type, message.attributes)))
+        except ActorError as error:
+            return CommandRefused(ENDED.format(error))
+        return self._sent_later(outcome) if isinstance(outcome, Coroutine) else _sent(outcome)
+
+    async def _sent_later(self, outcome: Awaitable[TransmitOutcome]) -> CommandOutcome:
+        try:
+            return _sent(await outcome)
+        except ActorError as error:
+            return CommandRefused(ENDED.format(error))
+
+    async def _send_and_tell(
+        self, connection: Ref[ConnectionMessage], message: SendCommand
+    ) -> CommandOutcome:
+        refused = await self.transmit(
+            connection, message.type, message.attributes, by_reader=message.by_reader
+        )
+        return CommandRefused(refused) if refused else CommandSent()
+
+    async def _keep(self, message: SendCommand) -> CommandOutcome | Failure:
         try:
             queued = await self._put(message)
         except StorageError as error:
@@ -163,15 +183,9 @@ class DeviceCommands:
         *,
         by_reader: bool = False,
     ) -> str:
-        """Send one command; the reason why not, or nothing."""
+        """Send one command; the reason why not, or nothing. Streams and playbacks hear of theirs."""
         assert self._line.row is not None
-        order = Order(
-            type=kind,
-            attributes=attributes,
-            unique_id=self._line.row.unique_id,
-            channels=self.channel_numbers(),
-            media=msgspec.structs.replace(self._media, host=self._media.host or self._line.local_host),
-        )
+        order = self._order(kind, attributes)
         if kind in VIDEO_COMMANDS:
             # Told before the bytes go out: the media connection may be faster than any answer.
             self._context.system.ref(MEDIA_REQUESTS).offer(
@@ -194,12 +208,22 @@ class DeviceCommands:
             outcome = await connection.ask(Transmit(order))
             refused = outcome.reason if isinstance(outcome, Refused) else ""
         except ActorError as error:
-            refused = f"the device's connection has just ended ({error})"
+            refused = ENDED.format(error)
         if kind == "videoPlayback":
             await self._tell_playback(attributes, PlaybackSettled(sent=not refused))
         if not (refused or by_reader):
             self._tell_stream(kind, attributes)
         return refused
+
+    def _order(self, kind: str, attributes: Mapping[str, Any]) -> Order:
+        assert self._line.row is not None
+        return Order(
+            type=kind,
+            attributes=attributes,
+            unique_id=self._line.row.unique_id,
+            channels=self.channel_numbers(),
+            media=msgspec.structs.replace(self._media, host=self._media.host or self._line.local_host),
+        )
 
     def channel_numbers(self) -> ChannelNumbers:
         """What the device calls its channels."""
@@ -266,3 +290,7 @@ class DeviceCommands:
             except StorageError as error:
                 # Told as failed after the next start.
                 self._context.log.error("what came of step %d is not written down: %s", taken.run_id, error)
+
+
+def _sent(outcome: TransmitOutcome) -> CommandOutcome:
+    return CommandRefused(outcome.reason) if isinstance(outcome, Refused) else CommandSent()

@@ -6,10 +6,9 @@ committed for many at once, and with it the time of the steps that follow. Turns
 away. Who wants a run now does not: he hears of it.
 """
 
-import math
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import groupby
@@ -55,7 +54,9 @@ WISH_SECONDS = 5.0
 UNSENT = 2_000
 """Steps that wait for a sender, beyond which no further turn is taken."""
 SENDERS = 64
-"""Devices that are spoken to at once: offline ones ask the database, whose connections are few."""
+"""Devices that are waited for at once: offline ones ask the database, whose connections are few."""
+SLICE = 25
+"""Steps in a row: a millisecond or two."""
 ANSWER_SECONDS = 3.0
 """Who wants a run now waits so long for its first steps."""
 RETRY_SECONDS = (0.1, 5.0)
@@ -69,7 +70,7 @@ UNKNOWN = "the server ended while it was being sent: the device may have it or n
 
 
 class Dispatcher(Actor[DispatcherMessage]):
-    """One task for turns, one for outcomes, and some that send."""
+    """One task for turns, one that sends, one for outcomes; and one for each device that is waited for."""
 
     def __init__(self, database: Database, homecoming_seconds: float = 0.0) -> None:
         """For so long after a start devices that are not there may still be on their way back."""
@@ -84,8 +85,10 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._look_due = False
         self._in_hand: set[int] = set()
         """Steps that are `sending` and will be settled here."""
-        self._put, self._take = trio.open_memory_channel[Begun](math.inf)
-        """To the senders; `_take_turns` keeps it short."""
+        self._unsent: deque[Begun] = deque()
+        """`_take_turns` keeps it short."""
+        self._answers_due = 0
+        """Devices that have not answered yet."""
         self._one_at_a_time = trio.Lock()
         self._wanted = RunsWanted(database)
         self._doubtful = False
@@ -95,6 +98,8 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._came = trio.Event()
         self._room = trio.Event()
         self._settled = trio.Event()
+        self._unsent_came = trio.Event()
+        self._answer_came = trio.Event()
         self._outcome_came = trio.Event()
 
     async def start(self) -> None:
@@ -147,8 +152,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._settle_outcomes)
             nursery.start_soon(self._wanted.run)
-            for _ in range(SENDERS):
-                nursery.start_soon(self._send_steps)
+            nursery.start_soon(self._send_steps, nursery)
             await self._take_turns()
             self._turns_ended.set()
             await trio.sleep_forever()
@@ -157,8 +161,8 @@ class Dispatcher(Actor[DispatcherMessage]):
         """Settle what is being sent; what is not yet, is pending again for the next start."""
         self._ending = True
         self._came.set()
-        while self._put.statistics().current_buffer_used:
-            self._in_hand.discard(self._take.receive_nowait().run_id)
+        self._in_hand.difference_update(step.run_id for step in self._unsent)
+        self._unsent.clear()
         self._wake_waiters()
         with trio.move_on_after(STOP_SECONDS):
             await self._turns_ended.wait()
@@ -180,7 +184,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             if self._expired:
                 expired, self._expired = self._expired, []
                 await self._patiently(partial(self._expire, expired))
-            if self._put.statistics().current_buffer_used >= UNSENT:
+            if len(self._unsent) >= UNSENT:
                 await self._settled.wait()
             elif self._wishes:
                 await self._grant(*self._wishes.popleft())
@@ -247,18 +251,45 @@ class Dispatcher(Actor[DispatcherMessage]):
                 STEPS_SETTLED.labels("skipped").inc()
             elif not self._ending:
                 self._in_hand.add(step.run_id)
-                self._put.send_nowait(step)
+                self._unsent.append(step)
+        self._unsent_came.set()
         self._tell_planned(planned)
 
     # Sending
 
-    async def _send_steps(self) -> None:
-        async for step in self._take:
-            outcome = await send_step(self.context.system, step)
-            if outcome.reason == "offline" and self._may_come(step):
-                outcome = Outcome(step.run_id, "pending")
-            self._outcomes.append((step, outcome))
-            self._outcome_came.set()
+    async def _send_steps(self, nursery: trio.Nursery) -> None:
+        """In slices, so that a burst leaves others their turn."""
+        while True:
+            self._unsent_came = trio.Event()
+            if not self._unsent:
+                await self._unsent_came.wait()
+            for _ in range(min(SLICE, len(self._unsent))):
+                if self._answers_due >= SENDERS:
+                    await self._answer_came.wait()
+                # A stop may have emptied it meanwhile.
+                if self._unsent:
+                    self._send(self._unsent.popleft(), nursery)
+            await trio.lowlevel.checkpoint()
+
+    def _send(self, step: Begun, nursery: trio.Nursery) -> None:
+        outcome = send_step(self.context.system, step)
+        if isinstance(outcome, Coroutine):
+            self._answers_due += 1
+            nursery.start_soon(self._await_outcome, step, outcome)
+        else:
+            self._note(step, outcome)
+
+    async def _await_outcome(self, step: Begun, outcome: Awaitable[Outcome]) -> None:
+        self._note(step, await outcome)
+        self._answers_due -= 1
+        self._answer_came.set()
+        self._answer_came = trio.Event()
+
+    def _note(self, step: Begun, outcome: Outcome) -> None:
+        if outcome.reason == "offline" and self._may_come(step):
+            outcome = Outcome(step.run_id, "pending")
+        self._outcomes.append((step, outcome))
+        self._outcome_came.set()
 
     def _may_come(self, step: Begun) -> bool:
         """Whether to try again a while later. A restart has cut off every device: they need a moment."""

@@ -28,6 +28,8 @@ Fairness. A tell that finds room, or an idle actor, is no checkpoint. Whoever pr
 without another wait must put in a `trio.lowlevel.checkpoint()`.
 """
 
+from collections.abc import Coroutine
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from motorpool.runtime.envelope import Envelope
@@ -133,6 +135,15 @@ class Ref(Generic[M_contra]):
         it failed on this request. Cancelled or timed out: a request that was accepted is handled all the
         same, and its answer dropped. No checkpoint when an idle actor answers at once.
         """
+        answer: Any = self.ask_now(request, seconds)
+        return cast("T", await answer if type(answer) is CoroutineType else answer)
+
+    def ask_now(self, request: Request[T], seconds: float = 5.0) -> T | Coroutine[Any, Any, T]:
+        """As `ask`, for who cannot wait or would take a task for it: the answer itself where it is there now.
+
+        Else a coroutine that waits for it, and that must be awaited: `seconds` count from then. An idle actor
+        with a plain handler always answers at once. Raises what `ask` does.
+        """
         cell = self._cell or self._find()
         envelope = Envelope(request)
         if cell.idle:
@@ -142,28 +153,32 @@ class Ref(Generic[M_contra]):
                 cell.wake()
         elif cell.state is State.STOPPED:
             self._find()
-            return await self.ask(request, seconds)
+            return self.ask_now(request, seconds)
         elif cell.mailbox.sealed and not cell.family.reopens:
             raise ActorStopped(self.path)
         else:
             cell.mailbox.queue(envelope, envelope)
         if envelope.pending:
-            await self._answer(cell, envelope, seconds)
+            return cast("Coroutine[Any, Any, T]", self._answer(cell, envelope, seconds))
         if envelope.error is not None:
             raise envelope.error
         return cast("T", envelope.value)
 
-    async def _answer(self, cell: "Cell[Any]", envelope: Envelope, seconds: float) -> None:
+    async def _answer(self, cell: "Cell[Any]", envelope: Envelope, seconds: float) -> object:
         def expire() -> None:
             envelope.fail(AskTimedOut(cell.path, type(envelope.message).__name__, seconds))
 
         # The shared heap: a cancel scope of its own would cost each ask more than all the rest of it.
         timer = cell.family.machine.timers.after(seconds, expire)
         try:
-            await envelope.wait()
+            if envelope.pending:
+                await envelope.wait()
         finally:
             timer.cancel()
             cell.mailbox.forget(envelope)
+        if envelope.error is not None:
+            raise envelope.error
+        return envelope.value
 
     async def stop(self) -> None:
         """Ask the actor to end in order, and wait until it has: at most its `shutdown_seconds`.

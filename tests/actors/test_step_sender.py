@@ -1,6 +1,7 @@
 """One step to its device, and what is said of it; the device is a stranger that does anything."""
 
 from datetime import UTC, datetime
+from inspect import isawaitable
 
 import pytest
 import trio
@@ -14,6 +15,11 @@ from motorpool.storage.records import QueuedCommand
 from motorpool.storage.runs import Outcome
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+
+
+async def settled(outcome):
+    """What comes back, at once or later."""
+    return await outcome if isawaitable(outcome) else outcome
 
 
 class Device(Actor):
@@ -41,7 +47,9 @@ def sent(tree):
             kind=DEVICE, name="devices", factory=lambda _: Device(came, told), shutdown_seconds=0.1
         )
         async with tree(spec) as system:
-            outcome = await send_step(system, Begun(7, 1, 42, "start", NOW, followed=False, **fields))
+            outcome = await settled(
+                send_step(system, Begun(7, 1, 42, "start", NOW, followed=False, **fields))
+            )
         return outcome, told
 
     return send
@@ -87,7 +95,7 @@ async def test_a_device_that_never_answers_is_waited_for_ten_seconds(tree, time)
     async with tree(spec) as system, trio.open_nursery() as nursery:
 
         async def send():
-            came.append(await send_step(system, Begun(7, 1, 42, "start", NOW, followed=False)))
+            came.append(await settled(send_step(system, Begun(7, 1, 42, "start", NOW, followed=False))))
 
         nursery.start_soon(send)
         await time.passes(SEND_SECONDS - 0.1)
