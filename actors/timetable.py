@@ -247,23 +247,27 @@ class Timetable(Actor[TimetableMessage]):
                 await trio.lowlevel.checkpoint()
 
     async def _compute(self) -> None:
-        ids = set(sorted(self._unknown)[:READ_AT_ONCE])
-        rows = await families.CALENDARS.fetch_many(self._database, ids)
+        ids = sorted(self._unknown)[:READ_AT_ONCE]
+        rows = {row.id: row for row in await families.CALENDARS.fetch_many(self._database, ids)}
         fallback = (await server.fetch(self._database)).attributes
-        self._unknown -= ids
-        for row in rows:
-            zone = zone_of(row.attributes, fallback)
-            try:
-                calendar = await self._calendars.read(row)
-            except CalendarError as error:
-                self.context.log.warning("calendar %d has no windows: %s", row.id, error)
-                continue
-            await self._find_edges(row, calendar, zone)
+        for calendar_id in ids:
+            if self._reload or self._changed or self._next_due():
+                # A large calendar takes a second or two: no edge waits for many of them.
+                return
+            self._unknown.discard(calendar_id)
+            row = rows.get(calendar_id)
+            if row is not None:
+                await self._find_edges(row, zone_of(row.attributes, fallback))
 
-    async def _find_edges(self, row: CalendarRow, calendar: Calendar, zone: tzinfo) -> None:
+    async def _find_edges(self, row: CalendarRow, zone: tzinfo) -> None:
         followed = self._followed.get(row.id)
         if followed is None or not followed.schedules:
             self._followed.pop(row.id, None)
+            return
+        try:
+            calendar = await self._calendars.read(row)
+        except CalendarError as error:
+            self.context.log.warning("calendar %d has no windows: %s", row.id, error)
             return
         told = followed.told
         now = self.context.clock.now()

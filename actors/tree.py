@@ -60,8 +60,6 @@ PLAYBACK_PAUSE_SECONDS = 0.02
 """A recording comes as fast as a terminal can send it."""
 MEDIA_LOGIN_SECONDS = 10.0
 """For the first valid packet of a media connection, at most (jt808-jt1078.md 9)."""
-HOMECOMING_SECONDS = 60.0
-"""Terminals that a restart has cut off call again within this; steps that are due by then wait for them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +96,7 @@ class FleetSettings:
     captures_retention_days: int = 0
     position_retention_days: int = 0
     schedule_retention_days: int = 0
+    homecoming_seconds: float = 60.0
     outbox_days: float = 3.0
     record: Path | None = None
 
@@ -165,7 +164,7 @@ def fleet_tree(
             ),
             SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub))),
             outbox_spec(database, outgoing or Outgoing(), settings.outbox_days),
-            schedule_spec(database, homecoming_seconds=HOMECOMING_SECONDS),
+            schedule_spec(database, homecoming_seconds=settings.homecoming_seconds),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
         ),
     )

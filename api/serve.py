@@ -232,6 +232,7 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
         captures_retention_days=settings.captures.retention_days,
         position_retention_days=settings.positions.retention_days,
         schedule_retention_days=settings.schedules.retention_days,
+        homecoming_seconds=settings.schedules.homecoming_seconds,
         outbox_days=settings.outbox.give_up_days,
         record=record,
     )

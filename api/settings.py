@@ -445,6 +445,12 @@ class ScheduleSettings:
     retention_days: int = setting(
         90, "Runs of scheduled commands are kept so long; 0 keeps all.", unit="days", least=0
     )
+    homecoming_seconds: float = setting(
+        60.0,
+        "After a start devices have so long to come back before a step counts them as offline.",
+        unit="s",
+        least=0.0,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

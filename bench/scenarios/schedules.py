@@ -42,6 +42,8 @@ LOGIN_SECONDS_EACH = 0.02
 """Planned for a terminal, so that all report before the windows open."""
 SETTLE_SECONDS = 3.0
 """The server is left alone before it is measured."""
+SETTINGS = {"MOTORPOOL_SCHEDULES_HOMECOMING_SECONDS": "0"}
+"""Terminals that leave on purpose do not come back."""
 CROWDED = 0.1
 """Of the time: a server that waits for a core for longer is not alone what was measured."""
 PATIENCE_SECONDS = 60.0
@@ -63,7 +65,7 @@ def run(options: Options, report: Report, step: Step) -> None:
     count, settle_seconds = options.schedules, _settle_seconds(options)
     phones = _phones(COMMANDED, count)
     try:
-        with run_server() as server, server.client() as client:
+        with run_server(SETTINGS) as server, server.client() as client:
             schedules = Schedules(server, client, min(CALENDARS, count))
             set_seconds = _measure_sleep(report, step, server, schedules, phones, options)
             step(f"{count:,} terminals log in")

@@ -59,6 +59,7 @@ create table scheduled_command_runs (
 create index scheduled_command_runs_listed on scheduled_command_runs (scheduled_command_id, time desc, id desc);
 create index scheduled_command_runs_open on scheduled_command_runs (scheduled_command_id)
     where status in ('pending', 'sending', 'queued', 'delivering');
+alter sequence scheduled_command_firings owned by scheduled_command_runs.firing;
 create unique index scheduled_command_runs_next on scheduled_command_runs (firing, device_id, step)
     where status in ('pending', 'sending');
 create index scheduled_command_runs_due on scheduled_command_runs (time) where status = 'pending';

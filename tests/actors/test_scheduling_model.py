@@ -522,7 +522,7 @@ def test_run_records_are_those_of_a_plain_model_whatever_people_devices_and_time
         run_state_machine_as_test(
             lambda: ScheduledCommands(stage),
             settings=settings(
-                max_examples=15,
+                max_examples=8,
                 stateful_step_count=25,
                 deadline=None,
                 phases=(Phase.reuse, Phase.generate),  # to find the smallest history takes minutes

@@ -1,6 +1,6 @@
 import pytest
 
-from motorpool.storage import commands, devices, families, groups, links, users
+from motorpool.storage import commands, devices, families, groups, links, scheduled_commands, users
 from motorpool.storage.errors import Rejected
 from motorpool.storage.records import (
     Calendar,
@@ -13,6 +13,7 @@ from motorpool.storage.records import (
     Maintenance,
     Notification,
     Order,
+    ScheduledCommand,
     User,
 )
 from motorpool.storage.tables import ListQuery
@@ -91,8 +92,10 @@ async def test_every_declared_pair_has_its_table(database, rows):
         "notification": (await families.NOTIFICATIONS.insert(database, Notification(type="alarm"))).id,
         "order": (await families.ORDERS.insert(database, Order())).id,
     }
+    schedule = ScheduledCommand(calendar_id=ids["calendar"])
+    ids["scheduledCommand"] = (await scheduled_commands.TABLE.insert(database, schedule)).id
     # Those of open-details 5, for owners user, device and group; without reports.
-    assert len(links.PAIRS) == 11 + 8 + 7
+    assert len(links.PAIRS) == 12 + 9 + 8
     for pair in links.PAIRS.values():
         owner_id, property_id = ids[pair.owner], ids[pair.property]
         assert await links.add(database, pair, owner_id, property_id)

@@ -7,7 +7,9 @@ import pytest
 from motorpool.storage import records
 from motorpool.storage.records import ComputedAttribute, Device, Position, Session, User
 
-SHOWN = [getattr(records, name) for name in records.__all__ if name not in {"Session", "StreamMark"}]
+WHOLE = {"ScheduledCommandRun", "ScheduledStep", "Session", "StreamMark"}
+"""Those that are nothing while they are empty."""
+SHOWN = [getattr(records, name) for name in records.__all__ if name not in WHOLE]
 
 
 def test_json_has_the_names_of_the_api():
