@@ -81,7 +81,8 @@ class Deeds:
             row = await users.TABLE.insert(database, user)
             model.owners[row.id] = Owner(user.administrator)
         user_id = self._user_id
-        for number in model.commands:
+        # One of those that steps are mostly made of is not his.
+        for number in list(model.commands)[1:]:
             await self._give("commands", links.USER_COMMAND, user_id, number)
         for number in filter(None, model.groups):
             await self._give("groups", links.USER_GROUP, user_id, number)

@@ -104,6 +104,7 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         Deeds.__init__(self, stage)
         self._is_compared = False
         """The rule looked last of all."""
+        self._was_right = False
 
     def call(self, *args):
         return self.stage.call(*args)
@@ -127,8 +128,21 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
 
     def teardown(self):
         if self.stage.life is not None:
-            self.call(self.stage.life.stop)
-            self.stage.life = None
+            try:
+                self._hear_of_all_edges_again()
+            finally:
+                self.call(self.stage.life.stop)
+                self.stage.life = None
+
+    def _hear_of_all_edges_again(self):
+        """Nothing comes of it, unless something was wrong already."""
+        if not self._was_right or self.model.cut_off:
+            return
+        for number, found in self.model.schedules.items():
+            if found.exists:
+                self._tell_edges(number, found, 3)
+        self._is_compared = False
+        self.compare()
 
     # Small things
 
@@ -329,7 +343,9 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
     @rule(schedule=PICK, back=st.integers(1, 3))
     def hear_of_an_edge_again(self, schedule, back):
         """News of an edge may come twice; whoever has it behind him, or is not concerned, takes no notice."""
-        number, found = self._schedule(schedule)
+        self._tell_edges(*self._schedule(schedule), back)
+
+    def _tell_edges(self, number, found, back):
         events, now = self.model.calendars[found.calendar], self.model.now
         for at, phase in edges(events, now - 2 * 86400 * SECOND, now)[-back:]:
             self.call(self._tell_edge, number, EdgeReached(found.calendar, at, phase == "start"))
@@ -458,6 +474,7 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         if self._is_compared:
             self._is_compared = False
             return
+        self._was_right = False
         found, model = self._look(), self.model
         model.settle()
         must = model.records()
@@ -472,6 +489,7 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         self._compare_last_runs(found.last_runs)
         if not model.cut_off:
             self._compare_waiting(found.waiting)
+        self._was_right = True
 
     def _compare_last_runs(self, last_runs):
         for number, schedule in self.model.schedules.items():
