@@ -8,7 +8,7 @@ away. Who wants a run now does not: he hears of it.
 
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import groupby
@@ -30,7 +30,7 @@ from motorpool.actors.scheduling import (
     RunNow,
     StepsPlanned,
 )
-from motorpool.actors.step_sender import send_step
+from motorpool.actors.step_sender import StepSender
 from motorpool.runtime import Actor, ChildSpec, Deferred, Failure
 from motorpool.storage import commands, firings, runs
 from motorpool.storage.database import Database
@@ -53,10 +53,6 @@ WISH_SECONDS = 5.0
 """After which nobody waits for them any more."""
 UNSENT = 2_000
 """Steps that wait for a sender, beyond which no further turn is taken."""
-SENDERS = 64
-"""Devices that are waited for at once: offline ones ask the database, whose connections are few."""
-SLICE = 25
-"""Steps in a row: a millisecond or two."""
 ANSWER_SECONDS = 3.0
 """Who wants a run now waits so long for its first steps."""
 RETRY_SECONDS = (0.1, 5.0)
@@ -70,7 +66,7 @@ UNKNOWN = "the server ended while it was being sent: the device may have it or n
 
 
 class Dispatcher(Actor[DispatcherMessage]):
-    """One task for turns, one that sends, one for outcomes; and one for each device that is waited for."""
+    """One task for turns, one that sends, one for outcomes."""
 
     def __init__(self, database: Database, homecoming_seconds: float = 0.0) -> None:
         """For so long after a start devices that are not there may still be on their way back."""
@@ -85,10 +81,8 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._look_due = False
         self._in_hand: set[int] = set()
         """Steps that are `sending` and will be settled here."""
-        self._unsent: deque[Begun] = deque()
-        """`_take_turns` keeps it short."""
-        self._answers_due = 0
-        """Devices that have not answered yet."""
+        self._sender = StepSender(self._note)
+        """`_take_turns` keeps its queue short."""
         self._one_at_a_time = trio.Lock()
         self._wanted = RunsWanted(database)
         self._doubtful = False
@@ -98,8 +92,6 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._came = trio.Event()
         self._room = trio.Event()
         self._settled = trio.Event()
-        self._unsent_came = trio.Event()
-        self._answer_came = trio.Event()
         self._outcome_came = trio.Event()
 
     async def start(self) -> None:
@@ -152,7 +144,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._settle_outcomes)
             nursery.start_soon(self._wanted.run)
-            nursery.start_soon(self._send_steps, nursery)
+            nursery.start_soon(self._sender.run, self.context.system)
             await self._take_turns()
             self._turns_ended.set()
             await trio.sleep_forever()
@@ -161,8 +153,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         """Settle what is being sent; what is not yet, is pending again for the next start."""
         self._ending = True
         self._came.set()
-        self._in_hand.difference_update(step.run_id for step in self._unsent)
-        self._unsent.clear()
+        self._in_hand.difference_update(step.run_id for step in self._sender.take_back())
         self._wake_waiters()
         with trio.move_on_after(STOP_SECONDS):
             await self._turns_ended.wait()
@@ -184,7 +175,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             if self._expired:
                 expired, self._expired = self._expired, []
                 await self._patiently(partial(self._expire, expired))
-            if len(self._unsent) >= UNSENT:
+            if self._sender.waiting >= UNSENT:
                 await self._settled.wait()
             elif self._wishes:
                 await self._grant(*self._wishes.popleft())
@@ -251,39 +242,10 @@ class Dispatcher(Actor[DispatcherMessage]):
                 STEPS_SETTLED.labels("skipped").inc()
             elif not self._ending:
                 self._in_hand.add(step.run_id)
-                self._unsent.append(step)
-        self._unsent_came.set()
+                self._sender.put(step)
         self._tell_planned(planned)
 
-    # Sending
-
-    async def _send_steps(self, nursery: trio.Nursery) -> None:
-        """In slices, so that a burst leaves others their turn."""
-        while True:
-            self._unsent_came = trio.Event()
-            if not self._unsent:
-                await self._unsent_came.wait()
-            for _ in range(min(SLICE, len(self._unsent))):
-                if self._answers_due >= SENDERS:
-                    await self._answer_came.wait()
-                # A stop may have emptied it meanwhile.
-                if self._unsent:
-                    self._send(self._unsent.popleft(), nursery)
-            await trio.lowlevel.checkpoint()
-
-    def _send(self, step: Begun, nursery: trio.Nursery) -> None:
-        outcome = send_step(self.context.system, step)
-        if isinstance(outcome, Coroutine):
-            self._answers_due += 1
-            nursery.start_soon(self._await_outcome, step, outcome)
-        else:
-            self._note(step, outcome)
-
-    async def _await_outcome(self, step: Begun, outcome: Awaitable[Outcome]) -> None:
-        self._note(step, await outcome)
-        self._answers_due -= 1
-        self._answer_came.set()
-        self._answer_came = trio.Event()
+    # Outcomes
 
     def _note(self, step: Begun, outcome: Outcome) -> None:
         if outcome.reason == "offline" and self._may_come(step):

@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from motorpool.actors import dispatcher as module
+from motorpool.actors import step_sender
 from motorpool.actors.counters import STEPS_SETTLED
 from motorpool.actors.dispatcher import dispatcher_spec
 from motorpool.actors.scheduling import DISPATCHER, SCHEDULED_COMMAND, Begin, Fire, RunNow
@@ -331,7 +332,7 @@ class TestSteps:
     async def test_devices_that_never_answer_hold_others_up_for_ten_seconds_at_most(
         self, house, time, monkeypatch
     ):
-        monkeypatch.setattr(module, "SENDERS", 2)
+        monkeypatch.setattr(step_sender, "AT_ONCE", 2)
         await house.rows(3)
         *silent, well = house.vehicles
         for device in silent:
@@ -348,7 +349,7 @@ class TestSteps:
     async def test_no_further_turn_is_taken_while_too_many_steps_wait_for_a_sender(
         self, house, time, monkeypatch
     ):
-        monkeypatch.setattr(module, "SENDERS", 1)
+        monkeypatch.setattr(step_sender, "AT_ONCE", 1)
         monkeypatch.setattr(module, "UNSENT", 2)
         await house.rows(3)
         free = trio.Event()
@@ -601,7 +602,7 @@ class TestStops:
     async def test_what_was_handed_out_is_settled_and_the_rest_is_pending_again(
         self, house, time, monkeypatch
     ):
-        monkeypatch.setattr(module, "SENDERS", 8)
+        monkeypatch.setattr(step_sender, "AT_ONCE", 8)
         await house.rows(100)
         free = trio.Event()
         for device in house.vehicles:
@@ -623,7 +624,7 @@ class TestStops:
         self, house, time, monkeypatch, unsent
     ):
         monkeypatch.setattr(module, "UNSENT", unsent)
-        monkeypatch.setattr(module, "SENDERS", 2)
+        monkeypatch.setattr(step_sender, "AT_ONCE", 2)
         monkeypatch.setattr(module, "STOP_SECONDS", 0.3)
         await house.rows(5)
         silent = trio.Event()
