@@ -60,6 +60,8 @@ RETRY_SECONDS = (0.1, 5.0)
 NEXT_TRY = timedelta(seconds=15)
 """At a device that has not come back yet."""
 LOOK_SECONDS = 30.0
+DELIVERY_SECONDS = 60.0
+"""A device that has taken a step from its queue says within this what came of it, or has crashed."""
 STOP_SECONDS = 4.0
 """For what is being sent when the server stops."""
 UNKNOWN = "the server ended while it was being sent: the device may have it or not"
@@ -300,13 +302,19 @@ class Dispatcher(Actor[DispatcherMessage]):
     async def _recover(self) -> None:
         now = self.context.clock.now()
         async with self._database.transaction() as transaction:
-            failed = await runs.fail_unknown(transaction, now, UNKNOWN)
+            failed = await runs.fail_unknown(
+                transaction, now, UNKNOWN, delivering_before=self.context.system.began, sending=True
+            )
             await runs.plan(transaction, [run_id for run_id, was_sent in failed.items() if was_sent])
             await commands.expire(transaction, now)
             waiting = await runs.waiting(transaction)
-        for run_id in failed:
-            self.context.log.warning("step %d failed: %s", run_id, UNKNOWN)
+        self._tell_failed(failed)
         self._tell_planned(waiting)
+
+    def _tell_failed(self, run_ids: Iterable[int]) -> None:
+        for run_id in run_ids:
+            STEPS_SETTLED.labels("failed").inc()
+            self.context.log.warning("step %d failed: %s", run_id, UNKNOWN)
 
     async def _look(self) -> None:
         """Begin what nobody has begun: its scheduled command has crashed, or the wall clock has jumped."""
@@ -316,6 +324,10 @@ class Dispatcher(Actor[DispatcherMessage]):
             await runs.take_back(self._database, list(self._in_hand), now)
         else:
             before -= timedelta(seconds=LOOK_SECONDS)
+        lost = now - timedelta(seconds=DELIVERY_SECONDS)
+        self._tell_failed(
+            await runs.fail_unknown(self._database, now, UNKNOWN, delivering_before=lost, sending=False)
+        )
         await commands.expire(self._database, now)
         late = await runs.overdue(self._database, before, BATCH)
         self._steps.extend(late)

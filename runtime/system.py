@@ -34,6 +34,8 @@ class System:
     def __init__(
         self, tree: SupervisorSpec, clock: Clock, nursery: trio.Nursery, stopping: trio.CancelScope
     ) -> None:
+        self.began: Final = clock.now()
+        """When it was made, by the wall."""
         self._machine = Machine(self, clock, nursery)
         self._families: dict[Kind[Any, Any], Family[Any, Any]] = {}
         self._topics: dict[TopicName[Any], Topic[Any]] = {}

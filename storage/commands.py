@@ -42,7 +42,7 @@ _TAKE = f"""
         update scheduled_command_runs r set
             status = case when q.expires <= $2 then 'skipped' else 'delivering' end,
             reason = case when q.expires <= $2 then 'queue_expired' end,
-            time = case when q.expires <= $2 then $2 else r.time end
+            time = $2
         from queued_commands q where q.id = $1 and r.id = q.run_id and r.status = 'queued'
         returning r.id
     )

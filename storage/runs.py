@@ -116,7 +116,8 @@ _FORGET_DEVICE = _END.format(
 )
 _FAIL_UNKNOWN = """
     with held as (
-        select id, status from scheduled_command_runs where status in ('sending', 'delivering')
+        select id, status from scheduled_command_runs
+        where (status = 'sending' and $4) or (status = 'delivering' and time < $3)
         order by id for update
     )
     update scheduled_command_runs r set status = 'failed', reason = $2, time = $1
@@ -187,12 +188,15 @@ async def forget_device(q: Queries, device_id: int, now: datetime) -> None:
     await commands.leave_queue(q, [row[0] for row in gone])
 
 
-async def fail_unknown(q: Queries, now: datetime, reason: str) -> dict[int, bool]:
-    """After a start: fail the steps of which nobody knows whether they were sent.
+async def fail_unknown(
+    q: Queries, now: datetime, reason: str, *, delivering_before: datetime, sending: bool
+) -> dict[int, bool]:
+    """Fail the steps of which nobody knows whether they were sent; those being sent only after a start.
 
+    Those that left their queue since `delivering_before` are being delivered by devices of this life.
     Return which, and whether those that follow have no time yet: a queued step has given them theirs.
     """
-    rows = await q.fetch(_FAIL_UNKNOWN, now, reason)
+    rows = await q.fetch(_FAIL_UNKNOWN, now, reason, delivering_before, sending)
     return {row[0]: row[1] == "sending" for row in rows}
 
 

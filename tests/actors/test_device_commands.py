@@ -289,7 +289,8 @@ class TestDelivery:
         assert f"what came of step {run_id} is not written down" in caplog.text
         assert (await house.run(run_id))[0] == "delivering"
         assert [kind for kind, _ in house.events] == ["queuedCommandSent"]
-        assert await runs.fail_unknown(house.database, NOW, "who knows") == {run_id: False}
+        later = {"delivering_before": NOW + timedelta(minutes=1), "sending": False}
+        assert await runs.fail_unknown(house.database, NOW, "who knows", **later) == {run_id: False}
 
     async def test_it_outlives_the_devices_actor_and_ends_with_the_device(self, house, time):
         run_id, _ = await house.step(minutes=5)

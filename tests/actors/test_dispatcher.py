@@ -672,6 +672,19 @@ class TestRestarts:
             assert first[2:] == ("failed", module.UNKNOWN)
             assert house.planned(schedule) == [(second[0], 40)]
 
+    async def test_a_delivery_of_this_life_is_its_devices_business_for_a_minute(self, house, time):
+        """A device may come back before the dispatcher has looked."""
+        await house.rows()
+        schedule = await house.schedule(0)
+        async with house.database.transaction() as transaction:
+            await firings.fire(transaction, [house.turn(schedule, NOW).firing], NOW)
+        await house.put("delivering", where="step = 0")
+        async with house.open():
+            await time.passes(59, step=1)
+            assert [run[2] for run in await house.runs()] == ["delivering"]
+            await time.passes(62, step=1)
+            assert [run[2:] for run in await house.runs()] == [("failed", module.UNKNOWN)]
+
     async def test_after_a_crash_of_its_own_nothing_is_sent_twice_and_it_goes_on(self, house, time):
         await house.rows(2)
         free = trio.Event()

@@ -106,7 +106,7 @@ class TestSteps:
         waiting = await world.queue(run, expires=NOW + HOUR)
         assert await commands.take(database, waiting.id, NOW) == Taken(waiting, run.id)
         (taken,) = await world.runs()
-        assert (taken.status, taken.reason, taken.time) == ("delivering", None, run.time)
+        assert (taken.status, taken.reason, taken.time) == ("delivering", None, NOW)
         await runs.settle(database, [runs.Outcome(run.id, "delivered")], NOW)
         (told,) = await runs.fetch(database, [run.id])
         assert (told.status, told.time) == ("delivered", NOW)

@@ -249,7 +249,11 @@ class TestRestarts:
             await world.put([run.id], status)
         unknown = [made[1].id, made[3].id]
         # What follows one that was queued has its time already.
-        assert await runs.fail_unknown(world.database, NOW + MINUTE, "who knows") == {
+        now = NOW + MINUTE
+        spared = {"delivering_before": made[3].time, "sending": False}
+        assert await runs.fail_unknown(world.database, now, "who knows", **spared) == {}
+        every = {"delivering_before": now, "sending": True}
+        assert await runs.fail_unknown(world.database, now, "who knows", **every) == {
             made[1].id: True,
             made[3].id: False,
         }
@@ -258,7 +262,7 @@ class TestRestarts:
                 assert (after.status, after.reason, after.time) == ("failed", "who knows", NOW + MINUTE)
             else:
                 assert after.time == before.time
-        assert await runs.fail_unknown(world.database, NOW, "who knows") == {}
+        assert await runs.fail_unknown(world.database, now, "who knows", **every) == {}
 
     async def test_what_was_handed_to_nobody_is_pending_again(self, world, fired):
         _, made = await fired(*[0] * 5)
