@@ -14,7 +14,7 @@ from motorpool.storage import commands
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import ScheduledCommandRun
 
-__all__ = ["LATE", "Begun", "Firing", "Phase", "begin", "fire"]
+__all__ = ["LATE", "LONGEST_QUEUE", "Begun", "Firing", "Phase", "begin", "fire"]
 
 LATE = timedelta(minutes=5)
 """A step that is later than this is missed (specification, Limits)."""

@@ -99,8 +99,8 @@ class Conduct(Generic[R]):
         """Store a new record and link it to its maker."""
         raise NotImplementedError
 
-    async def update(self, call: Call, transaction: Queries, new: R) -> R | None:
-        """Store a changed record."""
+    async def update(self, call: Call, transaction: Queries, new: R, old: R) -> R | None:
+        """Store a changed record; `old` is how it was."""
         raise NotImplementedError
 
     async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
@@ -254,7 +254,7 @@ class _Served(Generic[R]):
             if old is None:
                 raise NoSuch(f"no such {self._family.words}")
             new = await self._conduct.prepare(call, transaction, self._keep(sent, old), old)
-            stored = await self._conduct.update(call, transaction, new)
+            stored = await self._conduct.update(call, transaction, new, old)
             if stored is None:
                 raise NoSuch(f"no such {self._family.words}")
             await note(call, transaction, "edit", self._family.name, call.id)

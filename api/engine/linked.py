@@ -106,9 +106,9 @@ class Linked(Conduct[R]):
         await links.add(transaction, self._link, call.caller.id, id_of(stored))
         return stored
 
-    async def update(self, call: Call, transaction: Queries, new: R) -> R | None:
+    async def update(self, call: Call, transaction: Queries, new: R, old: R) -> R | None:
         """Store."""
-        del call
+        del call, old
         return await self.table.update(transaction, new)
 
     async def delete(self, call: Call, transaction: Queries, number: int) -> bool:

@@ -59,11 +59,10 @@ class CalendarConduct(Plain[Calendar]):
         seconds = (gap[1] - gap[0]).total_seconds()
         return f"it is shut for {seconds:g} s at {gap[0]:%Y-%m-%dT%H:%M:%SZ}, which is seldom meant"
 
-    async def update(self, call: Call, transaction: Queries, new: Calendar) -> Calendar | None:
+    async def update(self, call: Call, transaction: Queries, new: Calendar, old: Calendar) -> Calendar | None:
         """Store; schedules watch windows that have changed from scratch."""
-        old = await self.table.fetch(transaction, new.id)
-        stored = await super().update(call, transaction, new)
-        if stored is not None and old is not None and _windows(stored) != _windows(old):
+        stored = await super().update(call, transaction, new, old)
+        if stored is not None and _windows(stored) != _windows(old):
             await scheduled_commands.restart_calendar(transaction, stored.id, call.now)
         return stored
 

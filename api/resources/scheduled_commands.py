@@ -23,6 +23,7 @@ from motorpool.api.errors import BadRequest
 from motorpool.api.timetable import tell_schedule_changed
 from motorpool.storage import commands, families, links, runs, scheduled_commands
 from motorpool.storage.conditions import Condition
+from motorpool.storage.firings import LONGEST_QUEUE
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import ScheduledCommandRun
 from motorpool.storage.tables import ListQuery
@@ -35,7 +36,6 @@ MOST_STEPS = 50
 LONGEST_DELAY = 7 * 86_400
 QUEUE_MINUTES = "queueMaxMinutes"
 """The attribute that says how long a command waits for a device that is offline."""
-LONGEST_QUEUE = 30 * 1440
 MOST_RUNS = 1000
 USUAL_RUNS = 200
 RUN_SECONDS = 10.0
@@ -135,12 +135,11 @@ class ScheduledCommandConduct(Plain[ScheduledCommand]):
         return stored
 
     async def update(
-        self, call: Call, transaction: Queries, new: ScheduledCommand
+        self, call: Call, transaction: Queries, new: ScheduledCommand, old: ScheduledCommand
     ) -> ScheduledCommand | None:
         """Store; what is made inactive sends nothing more, what begins anew knows of no window before."""
-        old = await self.table.fetch(transaction, new.id)
-        stored = await super().update(call, transaction, new)
-        if old is None or stored is None:
+        stored = await super().update(call, transaction, new, old)
+        if stored is None:
             return None
         await scheduled_commands.adopt(transaction, stored.id, call.caller.id)
         if old.active and not stored.active:

@@ -111,8 +111,9 @@ class UserConduct(Conduct[User]):
             await links.add(transaction, links.USER_USER, creator.id, made.id)
         return show(made)
 
-    async def update(self, call: Call, transaction: Queries, new: User) -> User | None:
+    async def update(self, call: Call, transaction: Queries, new: User, old: User) -> User | None:
         """Store; a new password ends the user's other sessions and all his tokens."""
+        del old
         stored = await users.TABLE.update(transaction, new)
         if stored is None:
             return None
