@@ -8,36 +8,36 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from motorpool.actors.access import access_spec
-from motorpool.actors.capture import capture_spec
-from motorpool.actors.capture_retention import capture_retention_spec
-from motorpool.actors.captures import captures_spec
-from motorpool.actors.connection import Connection, ConnectionLimits
-from motorpool.actors.device import device_spec
-from motorpool.actors.directory import directory_spec
-from motorpool.actors.dispatcher import dispatcher_spec
-from motorpool.actors.downlink import CONNECTION, ConnectionMessage
-from motorpool.actors.hub import Hub, hub_spec, open_hub
-from motorpool.actors.listener import listener_spec
-from motorpool.actors.media_connection import MediaConnection
-from motorpool.actors.media_requests import media_requests_spec
-from motorpool.actors.outbox import outbox_spec
+from motorpool.actors.access.access import access_spec
+from motorpool.actors.devices.device import device_spec
+from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.devices.position_writer import position_writer_spec
+from motorpool.actors.files.uploads import UploadRoom
+from motorpool.actors.gateway.connection import Connection, ConnectionLimits
+from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
+from motorpool.actors.gateway.listener import listener_spec
+from motorpool.actors.gateway.media_connection import MediaConnection
+from motorpool.actors.gateway.recorder import Tap, recorder_spec
+from motorpool.actors.gateway.wire import Wire
+from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import Outgoing
-from motorpool.actors.playback import playback_spec
-from motorpool.actors.playback_run import PlaybackLimits
-from motorpool.actors.position_writer import position_writer_spec
-from motorpool.actors.recorder import Tap, recorder_spec
-from motorpool.actors.retention import retention_spec
-from motorpool.actors.scheduled_command import scheduled_command_spec
-from motorpool.actors.segment_files import segment_files_spec
-from motorpool.actors.snapshot import snapshot_spec
-from motorpool.actors.statistics import statistics_spec
-from motorpool.actors.stream import StreamLimits, stream_spec
-from motorpool.actors.timetable import timetable_spec
-from motorpool.actors.uploads import UploadRoom
-from motorpool.actors.wire import Wire
+from motorpool.actors.outgoing.outbox import outbox_spec
+from motorpool.actors.schedules.dispatcher import dispatcher_spec
+from motorpool.actors.schedules.scheduled_command import scheduled_command_spec
+from motorpool.actors.schedules.timetable import timetable_spec
+from motorpool.actors.upkeep.retention import retention_spec
+from motorpool.actors.upkeep.statistics import statistics_spec
+from motorpool.actors.video.capture import capture_spec
+from motorpool.actors.video.capture_retention import capture_retention_spec
+from motorpool.actors.video.captures import captures_spec
+from motorpool.actors.video.media_requests import media_requests_spec
+from motorpool.actors.video.playback import playback_spec
+from motorpool.actors.video.playback_run import PlaybackLimits
+from motorpool.actors.video.segment_files import segment_files_spec
+from motorpool.actors.video.snapshot import snapshot_spec
+from motorpool.actors.video.stream import StreamLimits, stream_spec
 from motorpool.codecs.devices import CODECS, DeviceCodec
-from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import (
     Actor,

@@ -1,11 +1,10 @@
 """Who may see which device, and the news that this has changed (open-details 4.3)."""
 
-from motorpool.actors import access
-from motorpool.actors.access import ACCESS, GetVisible, MaySee
-from motorpool.api.caller import Caller
+from motorpool.actors.access.access import ACCESS, GetVisible, MaySee, access
+from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.errors import NoSuch
-from motorpool.api.house import House
+from motorpool.api.http.errors import NoSuch
+from motorpool.api.server_context import House
 from motorpool.api.timetable import tell_calendars_changed
 
 __all__ = ["may_see_device", "require_device", "tell_changed", "tell_edited", "visible_device_ids"]

@@ -10,21 +10,22 @@ from quart import websocket as socket
 from quart.globals import request_ctx
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
 
-from motorpool.actors.statistics import STATISTICS, RequestServed
-from motorpool.api import console_files, metrics, websocket
+from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
+from motorpool.api import metrics, websocket
 from motorpool.api.access import tell_changed
-from motorpool.api.answers import as_json, as_text
-from motorpool.api.asgi import Application, QuickAnswer
-from motorpool.api.auth import identify
-from motorpool.api.compression import compress
+from motorpool.api.auth.authentication import identify
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
 from motorpool.api.engine.operations import Content, Operation, Operations
-from motorpool.api.errors import Refusal, Unauthorized, Unavailable
-from motorpool.api.house import House
+from motorpool.api.http import console_files
+from motorpool.api.http.asgi import Application, QuickAnswer
+from motorpool.api.http.compression import compress
+from motorpool.api.http.errors import Refusal, Unauthorized, Unavailable
+from motorpool.api.http.responses import as_json, as_text
+from motorpool.api.program.version import program_version
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.files import OVERRIDE
-from motorpool.api.version import program_version
+from motorpool.api.server_context import House
 from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
 from motorpool.storage.errors import Conflict, NotFound, Rejected, StorageError, StorageUnavailable
 

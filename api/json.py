@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from motorpool.api.errors import BadRequest
+from motorpool.api.http.errors import BadRequest
 from motorpool.api.masking import hide_secrets
 
 __all__ = ["camel", "decode", "encode", "format_time", "parse_time", "read_fields"]

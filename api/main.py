@@ -12,13 +12,13 @@ from pathlib import Path
 
 import trio
 
-from motorpool.api.backup import back_up, restore
-from motorpool.api.configuration import SettingsError, describe, load
-from motorpool.api.log import open_log
-from motorpool.api.reboot import start_again
-from motorpool.api.serve import StartFailed, edit_user, last_line, serve
-from motorpool.api.settings import Settings
-from motorpool.api.version import program_version
+from motorpool.api.program.backup import back_up, restore
+from motorpool.api.program.configuration import SettingsError, describe, load
+from motorpool.api.program.log import open_log
+from motorpool.api.program.reboot import start_again
+from motorpool.api.program.serve import StartFailed, edit_user, last_line, serve
+from motorpool.api.program.settings import Settings
+from motorpool.api.program.version import program_version
 
 __all__ = ["main"]
 

@@ -8,11 +8,11 @@ from prometheus_client.registry import Collector
 from quart import Request, Response, request
 from quart_trio import QuartTrio
 
-from motorpool.actors.counters import COUNTERS
-from motorpool.api.answers import as_bytes
+from motorpool.actors.messages.counters import COUNTERS
 from motorpool.api.engine.call import is_trusted, peer_address
-from motorpool.api.errors import Forbidden
-from motorpool.api.house import House
+from motorpool.api.http.errors import Forbidden
+from motorpool.api.http.responses import as_bytes
+from motorpool.api.server_context import House
 from motorpool.runtime.metrics import SystemCollector
 
 __all__ = ["Figures", "install"]

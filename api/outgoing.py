@@ -2,7 +2,7 @@
 
 from motorpool.actors.outgoing import GeocoderService, Outgoing, SmsGateway, SmtpAccount
 from motorpool.actors.outgoing.smtp import Security
-from motorpool.api.settings import GeocoderSettings, MailSettings, Settings, SmsSettings
+from motorpool.api.program.settings import GeocoderSettings, MailSettings, Settings, SmsSettings
 from motorpool.runtime import Clock
 
 __all__ = ["make_outgoing"]

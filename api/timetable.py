@@ -2,14 +2,14 @@
 
 from contextlib import suppress
 
-from motorpool.actors.scheduling import (
+from motorpool.actors.messages.scheduling import (
     SCHEDULED_COMMAND,
     TIMETABLE,
     CalendarsChanged,
     ScheduleEdited,
     SchedulesChanged,
 )
-from motorpool.api.house import House
+from motorpool.api.server_context import House
 from motorpool.runtime import ActorError
 
 __all__ = ["tell_calendars_changed", "tell_schedule_changed"]

@@ -16,14 +16,21 @@ from quart import websocket
 from quart.globals import websocket_ctx
 from quart_trio import QuartTrio
 
-from motorpool.actors.directory import DIRECTORY, GetLatest, GetLive
-from motorpool.actors.topics import ACCESS_CHANGES, DEVICES, LATEST, POSITIONS, WEB_EVENTS, LiveDevice
+from motorpool.actors.devices.directory import DIRECTORY, GetLatest, GetLive
+from motorpool.actors.messages.topics import (
+    ACCESS_CHANGES,
+    DEVICES,
+    LATEST,
+    POSITIONS,
+    WEB_EVENTS,
+    LiveDevice,
+)
 from motorpool.api.access import visible_device_ids
-from motorpool.api.auth import by_token, identify
-from motorpool.api.caller import Caller
-from motorpool.api.errors import Unauthorized
-from motorpool.api.house import House
+from motorpool.api.auth.authentication import by_token, identify
+from motorpool.api.auth.caller import Caller
+from motorpool.api.http.errors import Unauthorized
 from motorpool.api.json import encode
+from motorpool.api.server_context import House
 from motorpool.runtime import Lagged, TopicName
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position

@@ -8,11 +8,11 @@ import httpx
 import msgspec
 import trio
 
-from motorpool.bench.city import ROUND_TRIPS
-from motorpool.bench.route import Drive, Moment
 from motorpool.bench.target import NewDevice, Target
-from motorpool.bench.vehicle import SET_OUT
-from motorpool.codecs.devices.osmand import OsmAnd
+from motorpool.bench.vehicles.city import ROUND_TRIPS
+from motorpool.bench.vehicles.route import Drive, Moment
+from motorpool.bench.vehicles.vehicle import SET_OUT
+from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.runtime.clock import Clock
 
 CYCLIST_KMH = 18.0

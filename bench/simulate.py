@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import msgspec
 import trio
 
-from motorpool.bench.fleet import Fleet, plan_fleet
 from motorpool.bench.replay import replay
 from motorpool.bench.target import Account, RegistrationRefused, Target, register
+from motorpool.bench.vehicles.fleet import Fleet, plan_fleet
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime.clock import SystemClock
 

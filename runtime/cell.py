@@ -28,14 +28,14 @@ from motorpool.runtime.guard import Guard
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.kind import M
 from motorpool.runtime.life import End, State
+from motorpool.runtime.life_scope import Ties
 from motorpool.runtime.mailbox import Mailbox
 from motorpool.runtime.message_timer import MessageTimer
-from motorpool.runtime.ties import Ties
 from motorpool.runtime.timer_heap import Timer
 from motorpool.runtime.turns import work
 
 if TYPE_CHECKING:
-    from motorpool.runtime.family import Family
+    from motorpool.runtime.actor_group import Family
 
 log = logging.getLogger(__name__)
 

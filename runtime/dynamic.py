@@ -9,15 +9,15 @@ from typing import Final, cast
 import trio
 
 from motorpool.runtime.actor import Actor
+from motorpool.runtime.actor_group import Family
 from motorpool.runtime.cell import Cell
 from motorpool.runtime.errors import ActorFailed, ActorStopped, AlreadyStarted
-from motorpool.runtime.family import Family
 from motorpool.runtime.guard import Guard
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.kind import K, M
 from motorpool.runtime.life import End, State
-from motorpool.runtime.machine import Machine
 from motorpool.runtime.ref import Ref
+from motorpool.runtime.runtime_context import Machine
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import DynamicSpec, Restart
 from motorpool.runtime.timer_heap import Timer

@@ -40,8 +40,8 @@ from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.turns import handle_now
 
 if TYPE_CHECKING:
+    from motorpool.runtime.actor_group import Family
     from motorpool.runtime.cell import Cell
-    from motorpool.runtime.family import Family
 
 M_contra = TypeVar("M_contra", contravariant=True)
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import trio
 
 from motorpool.runtime.actor import Actor
+from motorpool.runtime.actor_group import Family
 from motorpool.runtime.cell import Cell
 from motorpool.runtime.errors import ActorFailed, ActorStopped
-from motorpool.runtime.family import Family
 from motorpool.runtime.kind import M
 from motorpool.runtime.life import End, State
-from motorpool.runtime.machine import Machine
+from motorpool.runtime.runtime_context import Machine
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import ChildSpec, Restart
 

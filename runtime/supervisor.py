@@ -9,7 +9,7 @@ import trio
 from motorpool.runtime.errors import ActorFailed, RestartIntensityExceeded
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.life import State
-from motorpool.runtime.machine import Machine
+from motorpool.runtime.runtime_context import Machine
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import Strategy, SupervisorSpec
 

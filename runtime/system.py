@@ -7,14 +7,14 @@ from typing import Any, Final, TypeVar, cast, overload
 import trio
 
 from motorpool.runtime.actor import Actor
+from motorpool.runtime.actor_group import Family
 from motorpool.runtime.clock import Clock, SystemClock
 from motorpool.runtime.dead_letters import DeadLetters
 from motorpool.runtime.dynamic import Dynamic
 from motorpool.runtime.errors import UnknownKind
-from motorpool.runtime.family import Family
 from motorpool.runtime.kind import K, Kind, M, T
-from motorpool.runtime.machine import Machine
 from motorpool.runtime.ref import Ref
+from motorpool.runtime.runtime_context import Machine
 from motorpool.runtime.singleton import Singleton
 from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
 from motorpool.runtime.specs import ChildSpec, SupervisorSpec

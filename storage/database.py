@@ -23,9 +23,9 @@ import trio_asyncio  # type: ignore[import-untyped]  # it ships no types
 from motorpool.storage import migrations, partitions
 from motorpool.storage.bare_errors import BareErrors
 from motorpool.storage.driver_errors import Refusal, translated
-from motorpool.storage.embedded import EmbeddedServer
 from motorpool.storage.errors import SetupFailed, StorageError, StorageUnavailable
 from motorpool.storage.pool import Pool
+from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.statements import Session, Statements
 

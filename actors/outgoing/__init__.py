@@ -5,9 +5,9 @@ from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
 from motorpool.actors.outgoing.guard import Guard
 from motorpool.actors.outgoing.http import HttpAnswer, OutgoingHttp
 from motorpool.actors.outgoing.mail import Mail
+from motorpool.actors.outgoing.services import Outgoing
 from motorpool.actors.outgoing.sms import Sms, SmsGateway
 from motorpool.actors.outgoing.smtp import SmtpAccount
-from motorpool.actors.outgoing.ways import Outgoing
 
 __all__ = [
     "Geocoder",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from motorpool.actors.counters import GEOCODER_REQUESTS
+from motorpool.actors.messages.counters import GEOCODER_REQUESTS
 from motorpool.actors.outgoing.addresses import DEFAULT_FORMAT, Address, write_address
 from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable
 from motorpool.actors.outgoing.geocoders import PROVIDERS

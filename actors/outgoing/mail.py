@@ -5,10 +5,10 @@ from datetime import datetime
 
 import trio
 
-from motorpool.actors.counters import MAIL_SENT
+from motorpool.actors.messages.counters import MAIL_SENT
 from motorpool.actors.outgoing.errors import Refused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
-from motorpool.actors.outgoing.letters import compose, mail_address
+from motorpool.actors.outgoing.mime import compose, mail_address
 from motorpool.actors.outgoing.smtp import Security, SmtpAccount, submit
 from motorpool.storage.outbox import OWN_HOST, OutgoingMessage
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from motorpool.actors.counters import SMS_SENT
+from motorpool.actors.messages.counters import SMS_SENT
 from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.storage.outbox import OutgoingMessage

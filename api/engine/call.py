@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import msgspec
 from quart import Request, Websocket
 
-from motorpool.api.caller import Caller
-from motorpool.api.errors import BadRequest, Unauthorized
-from motorpool.api.house import House
+from motorpool.api.auth.caller import Caller
+from motorpool.api.http.errors import BadRequest, Unauthorized
 from motorpool.api.json import decode, read_fields
+from motorpool.api.server_context import House
 
 __all__ = ["Call", "client_address", "is_trusted"]
 

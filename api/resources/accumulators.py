@@ -6,15 +6,15 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.topics import POSITIONS
-from motorpool.actors.uplink import DEVICE, SetAccumulators
+from motorpool.actors.messages.topics import POSITIONS
+from motorpool.actors.messages.uplink import DEVICE, SetAccumulators
 from motorpool.api.access import may_see_device
-from motorpool.api.answers import nothing
+from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NOTHING, Operations
-from motorpool.api.errors import BadRequest, Unavailable
-from motorpool.api.rights import CHANGE
+from motorpool.api.http.errors import BadRequest, Unavailable
+from motorpool.api.http.responses import nothing
 from motorpool.runtime import Lagged
 from motorpool.storage.records import Position
 

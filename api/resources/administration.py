@@ -8,15 +8,15 @@ from pathlib import Path
 import trio
 from quart import Response
 
-from motorpool.actors.directory import DIRECTORY, GetSizes
-from motorpool.api.answers import as_text
+from motorpool.actors.devices.directory import DIRECTORY, GetSizes
+from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.house import House
+from motorpool.api.http.responses import as_text
 from motorpool.api.json import format_time
-from motorpool.api.rights import ADMINISTER
-from motorpool.api.version import program_version
+from motorpool.api.program.version import program_version
+from motorpool.api.server_context import House
 
 __all__ = ["OPERATIONS"]
 

@@ -2,11 +2,11 @@
 
 from quart import Response
 
-from motorpool.api.answers import as_json_array
+from motorpool.api.auth.rights import READ_AUDIT
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Span
-from motorpool.api.rights import READ_AUDIT
+from motorpool.api.http.responses import as_json_array
 from motorpool.storage import audit
 from motorpool.storage.records import AuditAction
 

@@ -5,15 +5,15 @@ from itertools import pairwise
 
 import trio
 
-from motorpool.actors.stored_calendars import TIME_ZONE, read_stored
+from motorpool.actors.schedules.stored_calendars import TIME_ZONE, read_stored
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain import Plain
-from motorpool.api.errors import BadRequest
+from motorpool.api.engine.plain_policy import Plain
+from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.http.errors import BadRequest
 from motorpool.api.timetable import tell_calendars_changed
-from motorpool.codecs.calendars import CalendarError, find_zone
-from motorpool.storage import families, links, scheduled_commands
+from motorpool.codecs.calendars.calendar import CalendarError, find_zone
+from motorpool.storage import links, plain_tables, scheduled_commands
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Calendar
 
@@ -31,7 +31,7 @@ class CalendarConduct(Plain[Calendar]):
 
     def __init__(self) -> None:
         super().__init__(
-            families.CALENDARS,
+            plain_tables.CALENDARS,
             links.USER_CALENDAR,
             user_id_expands=True,
             needed=("name", "data"),
@@ -96,7 +96,7 @@ CALENDARS = Family(
     name="calendar",
     path="calendars",
     shape=Calendar,
-    table=families.CALENDARS,
+    table=plain_tables.CALENDARS,
     conduct=CalendarConduct(),
     parameters=USUAL,
 )

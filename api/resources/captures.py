@@ -8,8 +8,8 @@ from urllib.parse import quote
 import msgspec
 from quart import Response
 
-from motorpool.actors.capture import CAPTURE, CaptureLimits, EndCapture, start_capture
-from motorpool.actors.captures import (
+from motorpool.actors.video.capture import CAPTURE, CaptureLimits, EndCapture, start_capture
+from motorpool.actors.video.captures import (
     CAPTURES,
     CaptureRecord,
     GetCapture,
@@ -18,12 +18,12 @@ from motorpool.actors.captures import (
     Status,
 )
 from motorpool.api.access import may_see_device, require_device
-from motorpool.api.answers import as_json
+from motorpool.api.auth.rights import CAPTURE_VIDEO
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
-from motorpool.api.errors import BadRequest, NoSuch, Unavailable
-from motorpool.api.rights import CAPTURE_VIDEO
+from motorpool.api.http.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.http.responses import as_json
 from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
 
 __all__ = ["OPERATIONS"]

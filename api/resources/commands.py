@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from quart import Response
 
-from motorpool.actors.uplink import (
+from motorpool.actors.messages.uplink import (
     DEVICE,
     CommandQueued,
     CommandRefused,
@@ -14,13 +14,13 @@ from motorpool.actors.uplink import (
     SendCommand,
 )
 from motorpool.api.access import may_see_device
-from motorpool.api.answers import as_json
+from motorpool.api.auth.rights import SEND_INLINE
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked import may_see
+from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest
-from motorpool.api.rights import SEND_INLINE
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json
 from motorpool.codecs.devices import CODECS
 from motorpool.storage import access, commands, devices, groups, links
 from motorpool.storage.conditions import Condition, either

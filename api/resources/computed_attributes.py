@@ -6,18 +6,18 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.directory import DIRECTORY, GetLatest
+from motorpool.actors.devices.directory import DIRECTORY, GetLatest
 from motorpool.actors.rules.computed import TYPES, convert, variables_of
 from motorpool.actors.rules.expressions import Expression, ExpressionError, compile_expression
 from motorpool.api.access import may_see_device
-from motorpool.api.answers import as_json, as_text, nothing
+from motorpool.api.auth.rights import TEST_ATTRIBUTES
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.family import USUAL, Family, serve_family
-from motorpool.api.engine.linked import Linked
+from motorpool.api.engine.linked_policy import Linked
 from motorpool.api.engine.operations import NOTHING, BodyRules, Content, Operations
-from motorpool.api.errors import BadRequest
-from motorpool.api.rights import TEST_ATTRIBUTES
-from motorpool.storage import families, links
+from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json, as_text, nothing
+from motorpool.storage import links, plain_tables
 from motorpool.storage.records import ComputedAttribute
 
 __all__ = ["OPERATIONS"]
@@ -61,9 +61,9 @@ COMPUTED_ATTRIBUTES = Family(
     name="attribute",
     path="attributes/computed",
     shape=ComputedAttribute,
-    table=families.COMPUTED_ATTRIBUTES,
+    table=plain_tables.COMPUTED_ATTRIBUTES,
     conduct=ComputedAttributeConduct(
-        families.COMPUTED_ATTRIBUTES,
+        plain_tables.COMPUTED_ATTRIBUTES,
         links.USER_ATTRIBUTE,
         device_link=links.DEVICE_ATTRIBUTE,
         group_link=links.GROUP_ATTRIBUTE,

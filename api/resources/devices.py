@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from motorpool.actors.directory import DIRECTORY, GetLive
-from motorpool.actors.media_files import move_folder, remove_folder
+from motorpool.actors.devices.directory import DIRECTORY, GetLive
+from motorpool.actors.files.media_files import move_folder, remove_folder
 from motorpool.api.access import may_see_device, tell_changed, tell_edited
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.family import USUAL, Family, ListParameters, serve_family
-from motorpool.api.engine.linked import Linked
+from motorpool.api.engine.linked_policy import Linked
 from motorpool.api.engine.operations import Operations
-from motorpool.api.errors import BadRequest
-from motorpool.storage import access, devices, families, groups, links, runs
+from motorpool.api.engine.resource import USUAL, Family, ListParameters, serve_family
+from motorpool.api.http.errors import BadRequest
+from motorpool.storage import access, devices, groups, links, plain_tables, runs
 from motorpool.storage.conditions import Condition, both, either
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
@@ -132,7 +132,7 @@ DEVICES = Family(
         devices.TABLE,
         links.USER_DEVICE,
         device_link=links.DEVICE_DEVICE,
-        references={"group_id": groups.TABLE, "calendar_id": families.CALENDARS},
+        references={"group_id": groups.TABLE, "calendar_id": plain_tables.CALENDARS},
     ),
     parameters=USUAL | {"device_id", "id", "unique_id"},
     read_only=("status", "last_update", "position_id"),

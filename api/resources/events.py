@@ -3,10 +3,10 @@
 from quart import Response
 
 from motorpool.api.access import may_see_device
-from motorpool.api.answers import as_json
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
-from motorpool.api.errors import NoSuch
+from motorpool.api.http.errors import NoSuch
+from motorpool.api.http.responses import as_json
 from motorpool.storage import events
 from motorpool.storage.records import Event
 

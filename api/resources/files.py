@@ -9,12 +9,12 @@ from pathlib import Path
 import trio
 from quart import Response
 
-from motorpool.api.answers import as_text
+from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest, TooLarge, Unavailable
-from motorpool.api.rights import ADMINISTER
+from motorpool.api.http.errors import BadRequest, TooLarge, Unavailable
+from motorpool.api.http.responses import as_text
 
 __all__ = ["OPERATIONS", "OVERRIDE"]
 

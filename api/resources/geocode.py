@@ -7,10 +7,10 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.outgoing import OutgoingError
-from motorpool.api.answers import as_text
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import Refusal, Unavailable
+from motorpool.api.http.errors import Refusal, Unavailable
+from motorpool.api.http.responses import as_text
 
 __all__ = ["OPERATIONS"]
 

@@ -3,11 +3,11 @@
 import trio
 
 from motorpool.actors.rules.area import AreaError, read_area
-from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain import Plain
-from motorpool.api.errors import BadRequest
-from motorpool.storage import families, links
+from motorpool.api.engine.plain_policy import Plain
+from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.http.errors import BadRequest
+from motorpool.storage import links, plain_tables
 from motorpool.storage.records import Geofence
 
 __all__ = ["OPERATIONS"]
@@ -43,13 +43,13 @@ GEOFENCES = Family(
     name="geofence",
     path="geofences",
     shape=Geofence,
-    table=families.GEOFENCES,
+    table=plain_tables.GEOFENCES,
     conduct=GeofenceConduct(
-        families.GEOFENCES,
+        plain_tables.GEOFENCES,
         links.USER_GEOFENCE,
         device_link=links.DEVICE_GEOFENCE,
         group_link=links.GROUP_GEOFENCE,
-        references={"calendar_id": families.CALENDARS},
+        references={"calendar_id": plain_tables.CALENDARS},
         needed=("name", "area"),
         verbatim=("area",),
     ),

@@ -2,10 +2,10 @@
 
 from motorpool.api.access import tell_changed
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain import Plain
-from motorpool.api.errors import BadRequest
+from motorpool.api.engine.plain_policy import Plain
+from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.http.errors import BadRequest
 from motorpool.storage import groups, links
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Group

@@ -2,15 +2,15 @@
 
 from quart import Response
 
-from motorpool.actors.media_files import folder_name, save_image
+from motorpool.actors.files.media_files import folder_name, save_image
 from motorpool.api.access import may_see_device, require_device
-from motorpool.api.answers import as_text
+from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest, NoSuch, Unavailable
-from motorpool.api.rights import CHANGE
-from motorpool.api.sending import media_type, send_file
+from motorpool.api.http.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.http.file_responses import media_type, send_file
+from motorpool.api.http.responses import as_text
 from motorpool.storage import devices
 
 __all__ = ["OPERATIONS"]

@@ -12,18 +12,18 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
 from motorpool.actors.outgoing import Mail, OutgoingError, Sms
+from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.outgoing.sms import LONGEST_TEXT
-from motorpool.actors.topics import WEB_EVENTS, WebEvent
-from motorpool.api.answers import as_json, nothing
-from motorpool.api.auth import usable
+from motorpool.api.auth.authentication import usable
+from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NOTHING, Operations
-from motorpool.api.errors import BadRequest
-from motorpool.api.house import House
-from motorpool.api.rights import ANNOUNCE
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json, nothing
+from motorpool.api.server_context import House
 from motorpool.storage import links, outbox, users
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import Event, User

@@ -6,14 +6,14 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.rules.event_types import EVENT_TYPES
-from motorpool.api.answers import as_json
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain import Plain
-from motorpool.api.errors import BadRequest
+from motorpool.api.engine.plain_policy import Plain
+from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json
 from motorpool.api.json import parse
-from motorpool.storage import commands, families, links
+from motorpool.storage import commands, links, plain_tables
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Notification
 
@@ -105,13 +105,13 @@ NOTIFICATIONS = Family(
     name="notification",
     path="notifications",
     shape=Notification,
-    table=families.NOTIFICATIONS,
+    table=plain_tables.NOTIFICATIONS,
     conduct=NotificationConduct(
-        families.NOTIFICATIONS,
+        plain_tables.NOTIFICATIONS,
         links.USER_NOTIFICATION,
         device_link=links.DEVICE_NOTIFICATION,
         group_link=links.GROUP_NOTIFICATION,
-        references={"calendar_id": families.CALENDARS, "command_id": commands.TABLE},
+        references={"calendar_id": plain_tables.CALENDARS, "command_id": commands.TABLE},
         needed=("type",),
     ),
     parameters=USUAL | {"device_id", "group_id"},

@@ -9,14 +9,14 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.api.auth import begin_session, is_secure
+from motorpool.api.auth.authentication import begin_session, is_secure
+from motorpool.api.auth.openid import LoginRefused, Provider, ProviderDown
+from motorpool.api.auth.tokens import OPENID, InvalidToken, Token, issue, read
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest, Refusal, Unauthorized, Unavailable
-from motorpool.api.openid import LoginRefused, Provider, ProviderDown
+from motorpool.api.http.errors import BadRequest, Refusal, Unauthorized, Unavailable
 from motorpool.api.resources.openid_users import admit
-from motorpool.api.tokens import OPENID, InvalidToken, Token, issue, read
 from motorpool.storage import tokens
 
 __all__ = ["OPERATIONS"]

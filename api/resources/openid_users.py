@@ -3,10 +3,10 @@
 import msgspec
 
 from motorpool.api.access import tell_changed
-from motorpool.api.auth import usable
+from motorpool.api.auth.authentication import usable
+from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
-from motorpool.api.openid import Identity, LoginRefused
 from motorpool.api.resources.users import registered
 from motorpool.storage import users
 from motorpool.storage.queries import Queries

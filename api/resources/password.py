@@ -7,15 +7,15 @@ import msgspec
 from quart import Response
 
 from motorpool.api.access import tell_changed
-from motorpool.api.answers import as_text
-from motorpool.api.auth import usable
+from motorpool.api.auth.authentication import usable
+from motorpool.api.auth.password_resets import PASSWORD_RESETS, ResetAsked
+from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest, NoSuch, TooManyFailures
-from motorpool.api.password_resets import PASSWORD_RESETS, ResetAsked
+from motorpool.api.http.errors import BadRequest, NoSuch, TooManyFailures
+from motorpool.api.http.responses import as_text
 from motorpool.api.resources.users import LONGEST_PASSWORD
-from motorpool.api.tokens import RESET, InvalidToken, Token, read
 from motorpool.storage import tokens, users
 from motorpool.storage.queries import Queries
 from motorpool.storage.users import Account

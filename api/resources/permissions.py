@@ -7,14 +7,14 @@ import msgspec
 from quart import Response
 
 from motorpool.api.access import tell_changed
-from motorpool.api.answers import as_json, nothing
+from motorpool.api.auth.rights import ADMINISTER, LINK
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked import may_see, may_see_user
+from motorpool.api.engine.linked_policy import may_see, may_see_user
 from motorpool.api.engine.operations import NOTHING, Operations
-from motorpool.api.errors import BadRequest
-from motorpool.api.rights import ADMINISTER, LINK
-from motorpool.storage import commands, devices, families, groups, links, scheduled_commands
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json, nothing
+from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands
 from motorpool.storage.links import PAIRS, Pair
 from motorpool.storage.tables import Table
 
@@ -29,13 +29,13 @@ TABLES: Mapping[str, Table[Any]] = {
     "group": groups.TABLE,
     "linkedDevice": devices.TABLE,
     "command": commands.TABLE,
-    "attribute": families.COMPUTED_ATTRIBUTES,
-    "calendar": families.CALENDARS,
-    "driver": families.DRIVERS,
-    "geofence": families.GEOFENCES,
-    "maintenance": families.MAINTENANCE,
-    "notification": families.NOTIFICATIONS,
-    "order": families.ORDERS,
+    "attribute": plain_tables.COMPUTED_ATTRIBUTES,
+    "calendar": plain_tables.CALENDARS,
+    "driver": plain_tables.DRIVERS,
+    "geofence": plain_tables.GEOFENCES,
+    "maintenance": plain_tables.MAINTENANCE,
+    "notification": plain_tables.NOTIFICATIONS,
+    "order": plain_tables.ORDERS,
     "scheduledCommand": scheduled_commands.TABLE,
 }
 """Where the access to either side of a link is looked up; users have rules of their own."""

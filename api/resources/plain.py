@@ -1,10 +1,10 @@
 """Drivers, orders and maintenance: declared, and nothing more (open-details 17)."""
 
-from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain import Plain
-from motorpool.api.errors import BadRequest
-from motorpool.storage import families, links
+from motorpool.api.engine.plain_policy import Plain
+from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.http.errors import BadRequest
+from motorpool.storage import links, plain_tables
 from motorpool.storage.records import Driver, Maintenance, Order
 
 __all__ = ["OPERATIONS"]
@@ -17,9 +17,9 @@ DRIVERS = Family(
     name="driver",
     path="drivers",
     shape=Driver,
-    table=families.DRIVERS,
+    table=plain_tables.DRIVERS,
     conduct=Plain[Driver](
-        families.DRIVERS,
+        plain_tables.DRIVERS,
         links.USER_DRIVER,
         device_link=links.DEVICE_DRIVER,
         group_link=links.GROUP_DRIVER,
@@ -33,8 +33,8 @@ ORDERS = Family(
     name="order",
     path="orders",
     shape=Order,
-    table=families.ORDERS,
-    conduct=Plain[Order](families.ORDERS, links.USER_ORDER, user_id_expands=True),
+    table=plain_tables.ORDERS,
+    conduct=Plain[Order](plain_tables.ORDERS, links.USER_ORDER, user_id_expands=True),
     parameters=USUAL,
 )
 serve_family(ORDERS, ORDER_OPERATIONS)
@@ -54,9 +54,9 @@ MAINTENANCE = Family(
     name="maintenance",
     path="maintenance",
     shape=Maintenance,
-    table=families.MAINTENANCE,
+    table=plain_tables.MAINTENANCE,
     conduct=MaintenanceConduct(
-        families.MAINTENANCE,
+        plain_tables.MAINTENANCE,
         links.USER_MAINTENANCE,
         device_link=links.DEVICE_MAINTENANCE,
         group_link=links.GROUP_MAINTENANCE,

@@ -6,15 +6,15 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.directory import DIRECTORY, GetLatest, PositionsForgotten
+from motorpool.actors.devices.directory import DIRECTORY, GetLatest, PositionsForgotten
 from motorpool.api.access import may_see_device, require_device, visible_device_ids
-from motorpool.api.answers import as_json, as_json_array, nothing
+from motorpool.api.auth.rights import DELETE_POSITIONS, SEE_HISTORY
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NOTHING, Operations
 from motorpool.api.engine.spans import Instant, Span
-from motorpool.api.errors import BadRequest, NoSuch
-from motorpool.api.rights import DELETE_POSITIONS, SEE_HISTORY
+from motorpool.api.http.errors import BadRequest, NoSuch
+from motorpool.api.http.responses import as_json, as_json_array, nothing
 from motorpool.storage import positions
 from motorpool.storage.records import Position
 

@@ -3,9 +3,9 @@
 from quart import Response
 
 from motorpool.api.access import require_device
-from motorpool.api.answers import as_json
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
+from motorpool.api.http.responses import as_json
 from motorpool.storage import recordings
 from motorpool.storage.recordings import Recording
 

@@ -1,8 +1,8 @@
 """Saved commands: what is to be sent again and again (open-details 8.1)."""
 
-from motorpool.api.engine.family import USUAL, Family, serve_family
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain import Plain
+from motorpool.api.engine.plain_policy import Plain
+from motorpool.api.engine.resource import USUAL, Family, serve_family
 from motorpool.storage import commands, links
 from motorpool.storage.records import Command
 

@@ -11,19 +11,19 @@ from typing import Annotated, Any, Literal
 import msgspec
 from quart import Response
 
-from motorpool.actors.scheduling import DISPATCHER, RunNow
-from motorpool.api.answers import as_json
+from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.family import USUAL, Family, Id, fetch_one, serve_family
 from motorpool.api.engine.operations import BodyRules, Operations
-from motorpool.api.engine.plain import Plain
+from motorpool.api.engine.plain_policy import Plain
+from motorpool.api.engine.resource import USUAL, Family, Id, fetch_one, serve_family
 from motorpool.api.engine.spans import Instant
-from motorpool.api.errors import BadRequest
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json
 from motorpool.api.timetable import tell_schedule_changed
-from motorpool.storage import commands, families, links, runs, scheduled_commands
+from motorpool.storage import commands, links, plain_tables, runs, scheduled_commands
 from motorpool.storage.conditions import Condition
-from motorpool.storage.firings import LONGEST_QUEUE
+from motorpool.storage.edge_occurrences import LONGEST_QUEUE
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import ScheduledCommandRun
 from motorpool.storage.tables import ListQuery
@@ -94,7 +94,7 @@ class ScheduledCommandConduct(Plain[ScheduledCommand]):
         super().__init__(
             scheduled_commands.TABLE,
             links.USER_SCHEDULED_COMMAND,
-            references={"calendar_id": families.CALENDARS},
+            references={"calendar_id": plain_tables.CALENDARS},
             needed=("name", "calendar_id"),
         )
 

@@ -11,16 +11,16 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.stored_calendars import TIME_ZONE
-from motorpool.api.answers import as_bytes, as_json, as_text
+from motorpool.actors.schedules.stored_calendars import TIME_ZONE
+from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import BodyRules, Content, Operations
-from motorpool.api.errors import BadRequest, Refusal
+from motorpool.api.http.errors import BadRequest, Refusal
+from motorpool.api.http.responses import as_bytes, as_json, as_text
 from motorpool.api.masking import keep_secrets
-from motorpool.api.rights import ADMINISTER
+from motorpool.api.program.version import INTERFACE
 from motorpool.api.timetable import tell_calendars_changed
-from motorpool.api.version import INTERFACE
 from motorpool.storage import scheduled_commands, server, users
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ServerSettings

@@ -7,8 +7,7 @@ import msgspec
 from quart import Response
 
 from motorpool.api.access import tell_changed
-from motorpool.api.answers import as_json, as_text, nothing
-from motorpool.api.auth import (
+from motorpool.api.auth.authentication import (
     InvalidToken,
     begin_session,
     end_session,
@@ -17,14 +16,15 @@ from motorpool.api.auth import (
     usable,
     user_of_token,
 )
+from motorpool.api.auth.rights import ISSUE_TOKENS
+from motorpool.api.auth.tokens import LOGINS, SESSION, issue, read
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked import may_see_user
+from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.operations import NOTHING, Content, Operations
-from motorpool.api.errors import BadRequest, NoSuch, TooManyFailures, Unauthorized
+from motorpool.api.http.errors import BadRequest, NoSuch, TooManyFailures, Unauthorized
+from motorpool.api.http.responses import as_json, as_text, nothing
 from motorpool.api.resources.users import User, show
-from motorpool.api.rights import ISSUE_TOKENS
-from motorpool.api.tokens import LOGINS, SESSION, issue, read
 from motorpool.storage import sessions, tokens, users
 
 __all__ = ["OPERATIONS"]

@@ -8,14 +8,14 @@ import msgspec
 from quart import Response
 
 from motorpool.api.access import may_see_device, tell_changed
-from motorpool.api.answers import as_text
+from motorpool.api.auth.rights import MAKE_GUESTS, SHARE_OBJECTS
+from motorpool.api.auth.tokens import SHARE, issue
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked import may_see
+from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest, Forbidden
-from motorpool.api.rights import MAKE_GUESTS, SHARE_OBJECTS
-from motorpool.api.tokens import SHARE, issue
+from motorpool.api.http.errors import BadRequest, Forbidden
+from motorpool.api.http.responses import as_text
 from motorpool.storage import devices, groups, links, users
 from motorpool.storage.links import USER_DEVICE, USER_GROUP, Pair
 from motorpool.storage.queries import Queries

@@ -5,12 +5,12 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.statistics import STATISTICS, SaveNow
-from motorpool.api.answers import as_json
+from motorpool.actors.upkeep.statistics import STATISTICS, SaveNow
+from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Span
-from motorpool.api.rights import ADMINISTER
+from motorpool.api.http.responses import as_json
 from motorpool.storage import statistics
 from motorpool.storage.records import Statistics
 

@@ -7,15 +7,15 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.playback import PLAYBACK, FindSegment, ReadPlayback
-from motorpool.actors.segment_files import segment_path
-from motorpool.actors.snapshot import read_snapshot
-from motorpool.actors.stream import STREAM, AwaitPlaylist, ReadPart, ReadPlaylist, ReadSegment, Unmet
+from motorpool.actors.video.playback import PLAYBACK, FindSegment, ReadPlayback
+from motorpool.actors.video.segment_files import segment_path
+from motorpool.actors.video.snapshot import read_snapshot
+from motorpool.actors.video.stream import STREAM, AwaitPlaylist, ReadPart, ReadPlaylist, ReadSegment, Unmet
 from motorpool.api.access import require_device
-from motorpool.api.answers import as_bytes
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.http.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.http.responses import as_bytes
 from motorpool.codecs.errors import CodecError
 
 __all__ = ["OPERATIONS"]

@@ -9,15 +9,15 @@ import pyotp
 from quart import Response
 
 from motorpool.api.access import tell_changed
-from motorpool.api.answers import as_text
-from motorpool.api.caller import Caller
+from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.rights import LIST_USERS, MANAGE_USERS, OPEN_ATTRIBUTES, RESTRICTIONS, ROLE
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.family import USUAL, Conduct, Family, ListParameters, serve_family
-from motorpool.api.engine.linked import may_see_user
+from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.errors import BadRequest
+from motorpool.api.engine.resource import USUAL, Conduct, Family, ListParameters, serve_family
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
-from motorpool.api.rights import LIST_USERS, MANAGE_USERS, OPEN_ATTRIBUTES, RESTRICTIONS, ROLE
 from motorpool.storage import links, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries

@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 
-from motorpool.bench.framecode import NUMBER_BITS, centres, read_levels
+from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, centres, read_levels
 
 __all__ = ["ages", "find_chromium", "watch"]
 

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import msgspec
 
-from motorpool.bench.footage import LOOP_MS, LOOP_SECONDS, Shot, read_loop
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.telling import raise_file_limit, tell
-from motorpool.codecs.devices.jt808_platform import Acknowledged, LiveAsked, LiveControlled, PlatformMessage
-from motorpool.codecs.devices.jt808_terminal import Terminal
-from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.bench.vehicles.footage import LOOP_MS, LOOP_SECONDS, Shot, read_loop
+from motorpool.codecs.devices.jt808.platform import Acknowledged, LiveAsked, LiveControlled, PlatformMessage
+from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 
 PATIENCE_SECONDS = 30.0
 LONGEST_WAIT_SECONDS = 0.05

@@ -17,8 +17,8 @@ import msgspec
 from motorpool.bench.load.logins import connect_terminals, is_modern
 from motorpool.bench.load.plan import CommandedLoad, CommandedResult, Mark
 from motorpool.bench.load.telling import raise_file_limit, tell
-from motorpool.codecs.devices.jt808_platform import Acknowledged
-from motorpool.codecs.devices.jt808_terminal import Terminal
+from motorpool.codecs.devices.jt808.platform import Acknowledged
+from motorpool.codecs.devices.jt808.terminal import Terminal
 
 _READ_BYTES = 65536
 

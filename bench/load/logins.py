@@ -4,7 +4,7 @@ import contextlib
 import socket
 from collections.abc import Sequence
 
-from motorpool.codecs.devices.jt808_frames import Identity, seal
+from motorpool.codecs.devices.jt808.frames import Identity, seal
 
 LOGINS_AT_ONCE = 100
 PATIENCE_SECONDS = 30.0

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from motorpool.bench.proof import Findings
+from motorpool.bench.checks.media_integrity import Findings
 
 
 class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from motorpool.bench.checks.media_integrity import Findings
+from motorpool.bench.checks.segments import check_stream
 from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
 from motorpool.bench.load.telling import percentile_ms, tell
-from motorpool.bench.proof import Findings
-from motorpool.bench.segments import check_stream
 from motorpool.bench.viewer import listed_segments
 
 THREADS = 16

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import httpx
 
+from motorpool.bench.checks.films import check_film
+from motorpool.bench.checks.media_integrity import Findings
 from motorpool.bench.figures import Goal, Report
-from motorpool.bench.films import check_film
 from motorpool.bench.options import BenchError, Step
 from motorpool.bench.phases import NAME
 from motorpool.bench.phases.broadcast import Broadcast
 from motorpool.bench.phases.streams import BESIDE_MS, SETTLE_SECONDS
-from motorpool.bench.proof import Findings
 
 BEGIN_SECONDS = 8.0
 """Captures begin with the next segment: they are measured once all have written a few."""

@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from motorpool.bench import footage
 from motorpool.bench.figures import Report
 from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.options import BenchError, Options, Step
-from motorpool.codecs.devices.jt808 import Jt808
-from motorpool.codecs.devices.osmand import OsmAnd
-from motorpool.codecs.media.jt1078 import Jt1078
-from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.bench.vehicles import footage
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.osmand.codec import OsmAnd
+from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import PositionReport
 

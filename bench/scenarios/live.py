@@ -7,7 +7,6 @@ captures, many viewers on few streams, and streams whose telephone sound must be
 import tempfile
 from pathlib import Path
 
-from motorpool.bench import footage
 from motorpool.bench.figures import Goal, Report
 from motorpool.bench.load.program import LoadFailed
 from motorpool.bench.options import BenchError, Options, Step
@@ -18,6 +17,7 @@ from motorpool.bench.phases.streams import Measured, measure_starts, measure_str
 from motorpool.bench.phases.viewers import measure_viewers
 from motorpool.bench.references import ffmpeg_cpu_seconds
 from motorpool.bench.server import Server, run_server
+from motorpool.bench.vehicles import footage
 from motorpool.codecs.media.units import Coding
 
 TITLE = "JT/T 1078 cameras to HLS: CPU beside ffmpeg, each frame and sound proved; captures, viewers, G.711"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import msgspec
 
-from motorpool.bench import edges
+from motorpool.bench.checks import schedule_report
 from motorpool.bench.figures import Goal, Report
 from motorpool.bench.load.plan import (
     CommandedLoad,
@@ -81,9 +81,9 @@ def run(options: Options, report: Report, step: Step) -> None:
                 time.sleep(settle_seconds)
                 commanded.stop()
                 received = commanded.hear(CommandedResult, PATIENCE_SECONDS)
-            edges.report_received(report, NAME, opening.edge, received)
-            edges.report_sent(report, NAME, opening.edge, schedules.history("start"), count)
-            edges.report_ingest(report, NAME, opening.reporters)
+            schedule_report.report_received(report, NAME, opening.edge, received)
+            schedule_report.report_sent(report, NAME, opening.edge, schedules.history("start"), count)
+            schedule_report.report_ingest(report, NAME, opening.reporters)
             _report_work(report, opening, received)
             step("all terminals leave")
             _await_offline(client)
@@ -132,7 +132,7 @@ def _watch(server: Server, options: Options) -> tuple[Usage, int]:
 
 def _open_windows(server: Server, schedules: Schedules, options: Options, set_seconds: float) -> Opening:
     """Have all windows open in a second in which the reporters are at work, and hear how these fared."""
-    before_seconds, during_seconds = options.span(10.0), options.span(edges.GOAL_SECONDS)
+    before_seconds, during_seconds = options.span(10.0), options.span(schedule_report.GOAL_SECONDS)
     # The calendars are changed while positions come in already: that is slower.
     preparation = LOGIN_SECONDS_EACH * options.terminals + 3 * set_seconds
     preparation += _settle_seconds(options)
@@ -207,7 +207,7 @@ def _end_windows(report: Report, schedules: Schedules, count: int, ahead_seconds
         raise BenchError("the calendars were changed too late for their windows' end")
     time.sleep(max(0.0, edge - time.time()))
     complete = schedules.await_history("end", count, PATIENCE_SECONDS)
-    edges.report_offline(report, NAME, edge, complete, schedules.history("end"), count)
+    schedule_report.report_offline(report, NAME, edge, complete, schedules.history("end"), count)
 
 
 def _settle_seconds(options: Options) -> float:

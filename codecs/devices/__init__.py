@@ -1,4 +1,4 @@
-"""The device protocols: each module of this folder that defines a DeviceCodec is one."""
+"""Device protocols: each DeviceCodec in a module of this folder, or in the module `codec` of a package."""
 
 import importlib
 import pkgutil
@@ -11,7 +11,8 @@ __all__ = ["CODECS", "DeviceCodec"]
 def _find() -> dict[str, type[DeviceCodec]]:
     found: dict[str, type[DeviceCodec]] = {}
     for module_info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{module_info.name}")
+        name = f"{__name__}.{module_info.name}"
+        module = importlib.import_module(f"{name}.codec" if module_info.ispkg else name)
         for candidate in vars(module).values():
             if (
                 isinstance(candidate, type)

@@ -8,8 +8,8 @@ import msgspec
 from av.stream import Stream
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.cuts import Cut
-from motorpool.codecs.media.sounds import RATE
+from motorpool.codecs.media.audio_frames import RATE
+from motorpool.codecs.media.fragments import Cut
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 
 _TICK = Fraction(1, TICKS_PER_SECOND)

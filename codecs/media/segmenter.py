@@ -18,9 +18,9 @@ goes with a later part.
 from collections import deque
 from dataclasses import dataclass
 
-from motorpool.codecs.media.cuts import Cut, Keyframe, PlacedPicture, Sound
+from motorpool.codecs.media.audio_frames import Sounding, Sounds
+from motorpool.codecs.media.fragments import Cut, Keyframe, PlacedPicture, Sound
 from motorpool.codecs.media.pictures import Picture, Pictures
-from motorpool.codecs.media.sounds import Sounding, Sounds
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND, Timeline
 from motorpool.codecs.media.units import AccessUnit, Coding
 

@@ -6,7 +6,7 @@ import av
 from av.video.codeccontext import VideoCodecContext
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.cuts import Keyframe
+from motorpool.codecs.media.fragments import Keyframe
 
 _MAX_PIXELS = 1 << 25
 """More than 8K has. A parameter set may claim sizes for which no memory suffices."""

@@ -16,11 +16,11 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from motorpool.actors.directory import DIRECTORY
-from motorpool.actors.downlink import CONNECTION, Transmit, Transmitted
-from motorpool.actors.media_requests import MEDIA_REQUESTS
-from motorpool.actors.position_writer import POSITION_WRITER
-from motorpool.actors.uplink import DEVICE
+from motorpool.actors.devices.directory import DIRECTORY
+from motorpool.actors.devices.position_writer import POSITION_WRITER
+from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
+from motorpool.actors.messages.uplink import DEVICE
+from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ChildSpec, DynamicSpec, MailboxFull, Restart

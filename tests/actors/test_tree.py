@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 import trio
 
-from motorpool.actors.directory import DIRECTORY
+from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.tree import MEDIA_PORTS, FleetSettings, fleet_tree, schedule_spec
 from motorpool.codecs.devices import CODECS
-from motorpool.codecs.devices.jt808_terminal import Terminal, encode_location
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.runtime import Actor, ChildSpec, Kind, Strategy, open_system
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from motorpool.actors.position_writer import POSITION_WRITER, Append
-from motorpool.actors.topics import POSITIONS
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
+from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
-from motorpool.api.house import House
-from motorpool.api.http import MadeApp, http_spec
-from motorpool.api.listening import bind
+from motorpool.api.auth.password_resets import password_resets_spec
+from motorpool.api.auth.passwords import Attempts, Passwords
+from motorpool.api.http.listening_sockets import bind
+from motorpool.api.http.server import MadeApp, http_spec
 from motorpool.api.outgoing import make_outgoing
-from motorpool.api.password_resets import password_resets_spec
-from motorpool.api.passwords import Attempts, Passwords
-from motorpool.api.serve import fleet_settings
-from motorpool.api.settings import LoginSettings, Settings
+from motorpool.api.program.serve import fleet_settings
+from motorpool.api.program.settings import LoginSettings, Settings
+from motorpool.api.server_context import House
 from motorpool.runtime import System, open_system
 from motorpool.runtime.testing import TestClock
 from motorpool.storage import server, tokens

@@ -1,6 +1,6 @@
-from motorpool.actors.topics import ACCESS_CHANGES, AccessChanged
+from motorpool.actors.messages.topics import ACCESS_CHANGES, AccessChanged
 from motorpool.api.access import visible_device_ids
-from motorpool.api.caller import Caller
+from motorpool.api.auth.caller import Caller
 from motorpool.storage import users
 
 

@@ -3,7 +3,7 @@ from base64 import b64encode
 
 import trio
 
-from motorpool.api.settings import HttpSettings
+from motorpool.api.program.settings import HttpSettings
 from motorpool.storage.errors import StorageUnavailable
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.errors import BadRequest
+from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel, decode, encode, format_time, parse_time
 
 # hypothesis takes naive bounds and adds the zone itself.

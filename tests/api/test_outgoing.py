@@ -6,9 +6,9 @@ from ipaddress import ip_address
 import pytest
 
 from motorpool.actors.outgoing.geocoders import PROVIDERS
-from motorpool.api.configuration import SettingsError, describe, load
 from motorpool.api.outgoing import make_outgoing
-from motorpool.api.settings import Settings
+from motorpool.api.program.configuration import SettingsError, describe, load
+from motorpool.api.program.settings import Settings
 from motorpool.runtime import SystemClock
 from motorpool.storage.outbox import OutgoingMessage
 

@@ -22,9 +22,9 @@ from motorpool.storage import (
     commands,
     devices,
     events,
-    families,
     groups,
     links,
+    plain_tables,
     scheduled_commands,
     users,
 )
@@ -97,21 +97,24 @@ class Kind(NamedTuple):
 KINDS = {
     "devices": Kind(devices.TABLE, "device", Device(), "unique_id", by_device=False),
     "groups": Kind(groups.TABLE, "group", Group(), by_device=False),
-    "geofences": Kind(families.GEOFENCES, "geofence", Geofence(area="CIRCLE (52.5 13.4, 100)")),
-    "drivers": Kind(families.DRIVERS, "driver", Driver(name="Dora"), "unique_id"),
-    "maintenance": Kind(families.MAINTENANCE, "maintenance", Maintenance(type="totalDistance")),
+    "geofences": Kind(plain_tables.GEOFENCES, "geofence", Geofence(area="CIRCLE (52.5 13.4, 100)")),
+    "drivers": Kind(plain_tables.DRIVERS, "driver", Driver(name="Dora"), "unique_id"),
+    "maintenance": Kind(plain_tables.MAINTENANCE, "maintenance", Maintenance(type="totalDistance")),
     "calendars": Kind(
-        families.CALENDARS, "calendar", Calendar(data=base64.b64encode(EVENINGS).decode()), by_device=False
+        plain_tables.CALENDARS,
+        "calendar",
+        Calendar(data=base64.b64encode(EVENINGS).decode()),
+        by_device=False,
     ),
-    "orders": Kind(families.ORDERS, "order", Order(), "description"),
+    "orders": Kind(plain_tables.ORDERS, "order", Order(), "description"),
     "notifications": Kind(
-        families.NOTIFICATIONS,
+        plain_tables.NOTIFICATIONS,
         "notification",
         Notification(type="alarm", web=True, notificators="web"),
         "description",
     ),
     "attributes/computed": Kind(
-        families.COMPUTED_ATTRIBUTES,
+        plain_tables.COMPUTED_ATTRIBUTES,
         "attribute",
         ComputedAttribute(attribute="twice", expression="speed * 2", type="Number"),
         "description",

@@ -1,6 +1,6 @@
 from types import SimpleNamespace
 
-from motorpool.actors.scheduling import (
+from motorpool.actors.messages.scheduling import (
     SCHEDULED_COMMAND,
     TIMETABLE,
     CalendarsChanged,

@@ -9,8 +9,8 @@ import trio
 import trio.testing
 from trio_websocket import open_websocket_url
 
-from motorpool.actors.topics import WEB_EVENTS, WebEvent
-from motorpool.api.settings import HttpSettings
+from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
+from motorpool.api.program.settings import HttpSettings
 from motorpool.api.websocket import EVENTS_KEPT
 from motorpool.storage.records import Event
 

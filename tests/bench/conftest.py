@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from motorpool.bench import footage
-from motorpool.bench.footage import Shot
+from motorpool.bench.vehicles import footage
+from motorpool.bench.vehicles.footage import Shot
 
 
 @pytest.fixture(scope="session")

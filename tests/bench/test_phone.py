@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from motorpool.bench.fleet import plan_fleet
 from motorpool.bench.phone import Phone
 from motorpool.bench.target import Target
-from motorpool.codecs.devices.osmand import OsmAnd
+from motorpool.bench.vehicles.fleet import plan_fleet
+from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.reports import Login, PositionReport
 from motorpool.runtime.clock import SystemClock
 

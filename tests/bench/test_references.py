@@ -7,10 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from motorpool.bench import footage, machine, references
-from motorpool.bench.footage import Shot
+from motorpool.bench import machine, references
 from motorpool.bench.options import BenchError
 from motorpool.bench.references import ffmpeg_cpu_seconds, run_bare, run_echo
+from motorpool.bench.vehicles import footage
+from motorpool.bench.vehicles.footage import Shot
 from motorpool.codecs.media.units import Coding
 
 

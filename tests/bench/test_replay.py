@@ -8,7 +8,7 @@ import trio
 from motorpool.bench.replay import replay
 from motorpool.bench.target import Target
 from motorpool.codecs import recording
-from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.errors import CodecError
 
 

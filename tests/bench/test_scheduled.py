@@ -4,7 +4,7 @@ import base64
 from datetime import UTC, datetime, timedelta
 
 from motorpool.bench.scheduled import Window
-from motorpool.codecs.calendars import Edge, read_calendar
+from motorpool.codecs.calendars.calendar import Edge, read_calendar
 
 
 def test_a_window_opens_and_ends_to_the_second_and_again_the_next_day() -> None:

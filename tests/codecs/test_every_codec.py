@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.devices import CODECS, DeviceCodec
-from motorpool.codecs.devices.jt808_terminal import Terminal
+from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import Login, MediaAddress, Order, Rejected, Reply, Report
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808_platform import Acknowledged, Registered
-from motorpool.codecs.devices.jt808_terminal import Terminal
+from motorpool.codecs.devices.jt808.platform import Acknowledged, Registered
+from motorpool.codecs.devices.jt808.terminal import Terminal
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ import httpx
 import pytest
 from PIL import Image
 
-from motorpool.bench.camera import Camera, Film
-from motorpool.bench.fleet import plan_fleet
-from motorpool.bench.framecode import read_number
 from motorpool.bench.server import run_server
-from motorpool.bench.vehicle import Vehicle
-from motorpool.codecs.devices.jt808_platform import (
+from motorpool.bench.vehicles.camera import Camera, Film
+from motorpool.bench.vehicles.fleet import plan_fleet
+from motorpool.bench.vehicles.frame_numbers import read_number
+from motorpool.bench.vehicles.vehicle import Vehicle
+from motorpool.codecs.devices.jt808.platform import (
     Acknowledged,
     FileAnswered,
     FilesAsked,
@@ -27,8 +27,8 @@ from motorpool.codecs.devices.jt808_platform import (
     PhotoAsked,
     ResendAsked,
 )
-from motorpool.codecs.devices.jt808_terminal import Terminal, encode_items, encode_location
-from motorpool.codecs.devices.jt808_uploader import (
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.codecs.devices.jt808.uploader import (
     ADAS,
     DSM,
     alarm_item,
@@ -38,7 +38,7 @@ from motorpool.codecs.devices.jt808_uploader import (
     offer_files,
     pieces_of,
 )
-from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime.clock import SystemClock
 

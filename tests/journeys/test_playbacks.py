@@ -17,13 +17,13 @@ import msgspec
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808_platform import (
+from motorpool.codecs.devices.jt808.platform import (
     LiveAsked,
     PlaybackAsked,
     PlaybackControlled,
     RecordingsAsked,
 )
-from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import Recording
 

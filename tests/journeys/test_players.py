@@ -16,13 +16,13 @@ from pathlib import Path
 import m3u8
 import pytest
 
-from motorpool.bench.camera import Camera, Film
-from motorpool.bench.city import ROUND_TRIPS
 from motorpool.bench.load.browser import find_chromium
-from motorpool.bench.route import Drive
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808_platform import LiveAsked, PlaybackAsked
-from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.bench.vehicles.camera import Camera, Film
+from motorpool.bench.vehicles.city import ROUND_TRIPS
+from motorpool.bench.vehicles.route import Drive
+from motorpool.codecs.devices.jt808.platform import LiveAsked, PlaybackAsked
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime.clock import SystemClock
 

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808_platform import Acknowledged, Followed, MediaReceived, Registered
-from motorpool.codecs.devices.jt808_terminal import encode_items, encode_location
+from motorpool.codecs.devices.jt808.platform import Acknowledged, Followed, MediaReceived, Registered
+from motorpool.codecs.devices.jt808.terminal import encode_items, encode_location
 from motorpool.runtime import SystemClock
 
 NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ import time
 from datetime import datetime, timedelta
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808_platform import Controlled
+from motorpool.codecs.devices.jt808.platform import Controlled
 from motorpool.runtime import SystemClock
 
 CLOCK = SystemClock()

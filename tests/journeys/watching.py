@@ -15,8 +15,8 @@ from importlib.resources import files
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from motorpool.bench.framecode import read_number
 from motorpool.bench.load.browser import find_chromium
+from motorpool.bench.vehicles.frame_numbers import read_number
 
 PAGE = """<!doctype html><title>Players</title><script src="/vendor/hls.min.js"></script><body></body>"""
 SIZE = 640, 360

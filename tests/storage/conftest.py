@@ -8,8 +8,17 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from motorpool.storage import commands, devices, families, firings, groups, links, scheduled_commands, users
-from motorpool.storage.firings import Firing
+from motorpool.storage import (
+    commands,
+    devices,
+    edge_occurrences,
+    groups,
+    links,
+    plain_tables,
+    scheduled_commands,
+    users,
+)
+from motorpool.storage.edge_occurrences import Firing
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -69,7 +78,7 @@ class World:
         return await commands.TABLE.insert(self.database, Command(**{"type": "custom"} | fields))
 
     async def calendar(self):
-        return await families.CALENDARS.insert(self.database, Calendar(name="c"))
+        return await plain_tables.CALENDARS.insert(self.database, Calendar(name="c"))
 
     async def schedule(self, *targets, start=(), end=(), owner=None, watched_from=NOW, **fields):
         """A scheduled command of an administrator's, linked to devices and groups; steps are
@@ -95,7 +104,7 @@ class World:
         return made
 
     async def fire(self, schedule, at, phase="start", *, steps=None, calendar_id=None, now=None):
-        """One turn, in a transaction; what `firings.fire` returns."""
+        """One turn, in a transaction; what `edge_occurrences.fire` returns."""
         if calendar_id is None:
             calendar_id = 0 if phase == "manual" else schedule.calendar_id
         steps = steps or ("end" if phase == "end" else "start")
@@ -103,13 +112,13 @@ class World:
 
     async def fire_many(self, *turns, now):
         async with self.database.transaction() as transaction:
-            return await firings.fire(transaction, turns, now)
+            return await edge_occurrences.fire(transaction, turns, now)
 
     async def begun(self, schedule, *, device=None, at=NOW, minutes=0, phase="start"):
         """The ids of the runs of a fired schedule, all of whose first steps are `sending`."""
         made = await self.fire(schedule, at, phase)
         first = [record.id for record, number in made if number == 0]
-        return [step.run_id for step in await firings.begin(self.database, first, at)]
+        return [step.run_id for step in await edge_occurrences.begin(self.database, first, at)]
 
     async def runs(self, *schedules):
         """All run records, or those of these scheduled commands, in the order they were made."""

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from motorpool.storage import access, commands, devices, firings, links, scheduled_commands, users
-from motorpool.storage.firings import LATE, LONGEST_QUEUE, Begun
+from motorpool.storage import access, commands, devices, edge_occurrences, links, scheduled_commands, users
+from motorpool.storage.edge_occurrences import LATE, LONGEST_QUEUE, Begun
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -25,7 +25,7 @@ class Case:
 
     async def begin(self, now=NOW + MINUTE):
         (run,) = await self.world.runs()
-        (begun,) = await firings.begin(self.database, [run.id], now)
+        (begun,) = await edge_occurrences.begin(self.database, [run.id], now)
         return begun
 
     async def edit_owner(self, **fields):
@@ -170,11 +170,11 @@ class TestTheStep:
         for run, status in zip(made, statuses, strict=True):
             await world.put([run.id], status)
         ids = [run.id for run in made]
-        (begun,) = await firings.begin(world.database, [*ids, ids[-1] + 1], NOW + MINUTE)
+        (begun,) = await edge_occurrences.begin(world.database, [*ids, ids[-1] + 1], NOW + MINUTE)
         assert (begun.run_id, begun.followed) == (ids[0], True)
         assert [run.status for run in await world.runs()] == ["sending", *statuses[1:]]
-        assert await firings.begin(world.database, ids, NOW + MINUTE) == []
-        assert await firings.begin(world.database, [], NOW) == []
+        assert await edge_occurrences.begin(world.database, ids, NOW + MINUTE) == []
+        assert await edge_occurrences.begin(world.database, [], NOW) == []
 
     async def test_each_of_many_is_judged_by_itself(self, world):
         mine, strange, command = await world.device(), await world.device(), await world.command()
@@ -188,7 +188,7 @@ class TestTheStep:
         ids = [run.id for run in await world.runs()]
         came = {
             (step.schedule_id, step.device_id): (step.reason, step.queue_minutes)
-            for step in await firings.begin(world.database, ids, NOW + MINUTE)
+            for step in await edge_occurrences.begin(world.database, ids, NOW + MINUTE)
         }
         assert came == {
             (his.id, mine.id): (None, 0),
@@ -237,7 +237,7 @@ async def test_whoever_may_see_a_device_may_send_to_it_in_random_small_worlds(wo
             await links.add(database, links.USER_COMMAND, owner.id, command.id)
         schedule = await world.schedule(*vehicles, start=[(command, 0)], owner=owner)
         made = await world.fire(schedule, NOW + MINUTE)
-        begun = await firings.begin(database, [record.id for record, _ in made], NOW + MINUTE)
+        begun = await edge_occurrences.begin(database, [record.id for record, _ in made], NOW + MINUTE)
         allowed = {step.device_id for step in begun if step.reason is None}
         visible = await access.visible_devices(database, owner.id, [each.id for each in vehicles])
         assert allowed == (visible if one["command"] else set()), one
@@ -256,7 +256,7 @@ async def test_a_group_link_reaches_three_levels_and_not_a_fourth(world):
     # All four are targets, whatever depth.
     schedule = await world.schedule(chain[0], start=[(command, 0)], owner=owner)
     made = await world.fire(schedule, NOW + MINUTE)
-    begun = await firings.begin(world.database, [record.id for record, _ in made], NOW + MINUTE)
+    begun = await edge_occurrences.begin(world.database, [record.id for record, _ in made], NOW + MINUTE)
     assert {step.device_id: step.reason for step in begun} == {
         inside[0].id: None,
         inside[1].id: None,

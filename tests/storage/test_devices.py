@@ -2,14 +2,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.storage import devices, families
+from motorpool.storage import devices, plain_tables
 from motorpool.storage.errors import Conflict, Rejected
 from motorpool.storage.records import Calendar, Device
 from motorpool.storage.tables import ListQuery
 
 
 async def test_a_device_keeps_every_field_that_is_its_own(database):
-    calendar = await families.CALENDARS.insert(database, Calendar(name="shift"))
+    calendar = await plain_tables.CALENDARS.insert(database, Calendar(name="shift"))
     device = Device(
         name="van",
         unique_id="867530912345678",

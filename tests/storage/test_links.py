@@ -1,6 +1,6 @@
 import pytest
 
-from motorpool.storage import commands, devices, families, groups, links, scheduled_commands, users
+from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands, users
 from motorpool.storage.errors import Rejected
 from motorpool.storage.records import (
     Calendar,
@@ -84,13 +84,13 @@ async def test_every_declared_pair_has_its_table(database, rows):
         "command": command.id,
         "managedUser": other.id,
         "linkedDevice": two.id,
-        "attribute": (await families.COMPUTED_ATTRIBUTES.insert(database, ComputedAttribute())).id,
-        "calendar": (await families.CALENDARS.insert(database, Calendar())).id,
-        "driver": (await families.DRIVERS.insert(database, Driver(unique_id="d"))).id,
-        "geofence": (await families.GEOFENCES.insert(database, Geofence())).id,
-        "maintenance": (await families.MAINTENANCE.insert(database, Maintenance())).id,
-        "notification": (await families.NOTIFICATIONS.insert(database, Notification(type="alarm"))).id,
-        "order": (await families.ORDERS.insert(database, Order())).id,
+        "attribute": (await plain_tables.COMPUTED_ATTRIBUTES.insert(database, ComputedAttribute())).id,
+        "calendar": (await plain_tables.CALENDARS.insert(database, Calendar())).id,
+        "driver": (await plain_tables.DRIVERS.insert(database, Driver(unique_id="d"))).id,
+        "geofence": (await plain_tables.GEOFENCES.insert(database, Geofence())).id,
+        "maintenance": (await plain_tables.MAINTENANCE.insert(database, Maintenance())).id,
+        "notification": (await plain_tables.NOTIFICATIONS.insert(database, Notification(type="alarm"))).id,
+        "order": (await plain_tables.ORDERS.insert(database, Order())).id,
     }
     schedule = ScheduledCommand(calendar_id=ids["calendar"])
     ids["scheduledCommand"] = (await scheduled_commands.TABLE.insert(database, schedule)).id

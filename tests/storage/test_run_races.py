@@ -6,8 +6,8 @@ from functools import partial
 
 import trio
 
-from motorpool.storage import commands, firings, runs, scheduled_commands
-from motorpool.storage.firings import Firing
+from motorpool.storage import commands, edge_occurrences, runs, scheduled_commands
+from motorpool.storage.edge_occurrences import Firing
 from motorpool.storage.records import QueuedCommand
 from motorpool.storage.runs import Outcome
 
@@ -53,11 +53,11 @@ async def test_what_begins_first_hears_of_a_cancellation_and_the_other_way_round
         schedule = await world.schedule(device, start=[(await world.command(), 0)])
         await world.fire(schedule, NOW + MINUTE)
         (run,) = await world.runs(schedule)
-        begin = partial(firings.begin, world.database, [run.id], NOW + MINUTE)
+        begin = partial(edge_occurrences.begin, world.database, [run.id], NOW + MINUTE)
         cancel = partial(runs.cancel, world.database, schedule.id, NOW + MINUTE)
         async with meanwhile(cancel if begins_first else begin) as transaction:
             if begins_first:
-                await firings.begin(transaction, [run.id], NOW + MINUTE)
+                await edge_occurrences.begin(transaction, [run.id], NOW + MINUTE)
             else:
                 await runs.cancel(transaction, schedule.id, NOW + MINUTE)
         (after,) = await world.runs(schedule)
@@ -83,7 +83,7 @@ async def test_an_edge_and_a_deactivation_end_in_one_of_two_ways(world, meanwhil
                 await change(own)
 
         async def fire(transaction, turn=turn):
-            await firings.fire(transaction, [turn], NOW + MINUTE)
+            await edge_occurrences.fire(transaction, [turn], NOW + MINUTE)
 
         first, second = (fire, deactivate) if fires_first else (deactivate, fire)
         async with meanwhile(partial(alone, second)) as transaction:

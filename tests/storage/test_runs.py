@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.storage import commands, devices, firings, runs, scheduled_commands
+from motorpool.storage import commands, devices, edge_occurrences, runs, scheduled_commands
 from motorpool.storage.errors import Rejected
 from motorpool.storage.records import QueuedCommand
 from motorpool.storage.runs import Outcome, Planned
@@ -110,7 +110,7 @@ class TestPlanning:
         assert await runs.plan(world.database, [made[0].id]) == [
             Planned(schedule.id, made[1].id, NOW + 12 * MINUTE)
         ]
-        (missed,) = await firings.begin(world.database, [made[1].id], NOW + 18 * MINUTE)
+        (missed,) = await edge_occurrences.begin(world.database, [made[1].id], NOW + 18 * MINUTE)
         assert missed.reason == "missed"
         assert await runs.plan(world.database, [made[1].id]) == [
             Planned(schedule.id, made[2].id, NOW + 16 * MINUTE)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from motorpool.storage import families, groups, links, scheduled_commands, users
+from motorpool.storage import groups, links, plain_tables, scheduled_commands, users
 from motorpool.storage.errors import Rejected
 from motorpool.storage.records import ScheduledCommand, ScheduledStep
 from motorpool.storage.scheduled_commands import TABLE, Linked, Watched
@@ -146,7 +146,7 @@ async def test_a_calendar_that_is_followed_cannot_go(world, database, pair):
     assert await scheduled_commands.using_calendar(database, calendar_id) == 2
     assert await scheduled_commands.using_calendar(database, calendar_id + 1) == 0
     with pytest.raises(Rejected):
-        await families.CALENDARS.delete(database, calendar_id)
+        await plain_tables.CALENDARS.delete(database, calendar_id)
     for each in pair:
         await TABLE.delete(database, each.id)
-    assert await families.CALENDARS.delete(database, calendar_id)
+    assert await plain_tables.CALENDARS.delete(database, calendar_id)

@@ -7,7 +7,7 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.counters import GEOCODER_REQUESTS
+from motorpool.actors.messages.counters import GEOCODER_REQUESTS
 from motorpool.actors.outgoing.errors import Refused, Unreachable
 from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
 from motorpool.actors.outgoing.http import OutgoingHttp

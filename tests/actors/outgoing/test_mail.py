@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.actors.counters import MAIL_SENT
+from motorpool.actors.messages.counters import MAIL_SENT
 from motorpool.actors.outgoing.errors import Refused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.mail import Mail, own_account

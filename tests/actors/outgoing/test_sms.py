@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from motorpool.actors.counters import SMS_SENT
+from motorpool.actors.messages.counters import SMS_SENT
 from motorpool.actors.outgoing.errors import Refused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.sms import Sms, SmsGateway, telephone_number

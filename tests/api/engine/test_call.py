@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from quart import Quart
 
 from motorpool.api.engine.call import Call, client_address, is_trusted
-from motorpool.api.errors import BadRequest
+from motorpool.api.http.errors import BadRequest
 
 app = Quart(__name__)
 ADDRESSES = st.ip_addresses().map(str)

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from motorpool.api.engine.spans import Span
-from motorpool.api.errors import BadRequest
+from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import read_fields
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from motorpool.api.settings import OpenIdSettings
+from motorpool.api.program.settings import OpenIdSettings
 
 CALLBACK = "/api/session/openid/callback"
 

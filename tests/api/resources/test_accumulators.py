@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.actors.topics import POSITIONS
+from motorpool.actors.messages.topics import POSITIONS
 from motorpool.storage import positions
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -5,10 +5,10 @@ import io
 import av
 import pytest
 
-from motorpool.actors.capture import CAPTURE
-from motorpool.actors.captures import CAPTURES, CaptureFilesRemoved
-from motorpool.actors.publishing import CutsTaken, StreamEnded
-from motorpool.api.settings import CaptureSettings
+from motorpool.actors.messages.publishing import CutsTaken, StreamEnded
+from motorpool.actors.video.capture import CAPTURE
+from motorpool.actors.video.captures import CAPTURES, CaptureFilesRemoved
+from motorpool.api.program.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 

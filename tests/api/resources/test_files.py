@@ -5,8 +5,8 @@ import os
 import pytest
 import trio
 
+from motorpool.api.program.settings import HttpSettings
 from motorpool.api.resources.files import check_path
-from motorpool.api.settings import HttpSettings
 
 STREAM = {"Content-Type": "application/octet-stream"}
 

@@ -1,6 +1,6 @@
 import pytest
 
-from motorpool.actors.media_files import folder_name, save_media
+from motorpool.actors.files.media_files import folder_name, save_media
 from motorpool.codecs.reports import MediaFile
 
 JPEG = b"\xff\xd8\xff\xe0picture"

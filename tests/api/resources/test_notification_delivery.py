@@ -6,8 +6,8 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.topics import WEB_EVENTS
-from motorpool.api.settings import MailSettings, SmsSettings
+from motorpool.actors.messages.topics import WEB_EVENTS
+from motorpool.api.program.settings import MailSettings, SmsSettings
 
 HELLO = {"subject": "Maintenance", "body": "The server rests tonight.", "digest": "Rest tonight"}
 

@@ -8,7 +8,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from motorpool.api.settings import HttpSettings, LoginSettings, OpenIdSettings, PublicSettings
+from motorpool.api.program.settings import HttpSettings, LoginSettings, OpenIdSettings, PublicSettings
 
 AUTH, CALLBACK = "/session/openid/auth", "/session/openid/callback"
 ANN = "ann@example.org"

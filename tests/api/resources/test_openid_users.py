@@ -1,7 +1,7 @@
 import pyotp
 import pytest
 
-from motorpool.api.settings import UserSettings
+from motorpool.api.program.settings import UserSettings
 from motorpool.storage import users
 
 ANN = "ann@example.org"

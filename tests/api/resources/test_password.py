@@ -6,8 +6,8 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.api.settings import HttpSettings, MailSettings, PublicSettings, UserSettings
-from motorpool.api.tokens import issue
+from motorpool.api.auth.tokens import issue
+from motorpool.api.program.settings import HttpSettings, MailSettings, PublicSettings, UserSettings
 
 HOUR = timedelta(hours=1).total_seconds()
 

@@ -5,9 +5,9 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors.scheduling import TIMETABLE, SchedulesChanged
+from motorpool.actors.messages.scheduling import TIMETABLE, SchedulesChanged
 from motorpool.api.access import tell_changed
-from motorpool.storage import families
+from motorpool.storage import plain_tables
 
 EVENINGS = (
     b"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:1\nDTSTART:20260501T180000Z\n"
@@ -812,8 +812,8 @@ async def test_the_time_zone_of_the_server_is_that_of_calendars_without_one(serv
 
 async def test_where_nobody_knows_what_was_committed_every_calendar_is_read_again(served, database):
     number, on = await idle(served)
-    stored = await families.CALENDARS.fetch(database, on)
+    stored = await plain_tables.CALENDARS.fetch(database, on)
     data = base64.b64encode(OPENS_HALF_PAST).decode()
-    await families.CALENDARS.update(database, msgspec.structs.replace(stored, data=data))
+    await plain_tables.CALENDARS.update(database, msgspec.structs.replace(stored, data=data))
     await tell_changed(served.house)
     await runs_at_half_past(served, number)

@@ -7,8 +7,8 @@ from urllib.parse import quote
 import pyotp
 import trio
 
-from motorpool.api.accounts import SECONDS
-from motorpool.api.settings import HttpSettings, LoginSettings, Settings
+from motorpool.api.auth.accounts import SECONDS
+from motorpool.api.program.settings import HttpSettings, LoginSettings, Settings
 
 
 def basic(email: str, password: str) -> dict[str, str]:

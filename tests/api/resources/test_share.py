@@ -5,7 +5,7 @@ import jwt
 import pytest
 from trio_websocket import open_websocket_url
 
-from motorpool.api.settings import ShareSettings
+from motorpool.api.program.settings import ShareSettings
 from motorpool.storage import users
 
 TOMORROW = "2026-05-02T12:00:00Z"
@@ -264,7 +264,7 @@ async def test_a_token_for_guests_opens_the_socket_of_the_one_device(starting):
 
 @pytest.mark.parametrize("purpose", ["reset", "openid"])
 async def test_tokens_for_something_else_open_nothing(served, purpose):
-    from motorpool.api.tokens import issue
+    from motorpool.api.auth.tokens import issue
 
     now = served.clock.now()
     text, _ = issue(served.house.token_key, served.admin_id, purpose, now + timedelta(days=1), now=now)

@@ -10,10 +10,10 @@ import m3u8
 import msgspec
 from PIL import Image
 
-from motorpool.actors.downlink import CONNECTION
-from motorpool.actors.publishing import Publish, UnitsPublished
-from motorpool.actors.stream import STREAM, Held
-from motorpool.api.settings import HttpSettings, VideoSettings
+from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.messages.publishing import Publish, UnitsPublished
+from motorpool.actors.video.stream import STREAM, Held
+from motorpool.api.program.settings import HttpSettings, VideoSettings
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 
@@ -148,7 +148,7 @@ async def test_with_parts_a_player_waits_for_what_comes_next_and_fetches_it_by_i
 
 
 async def test_a_reload_that_waits_too_long_is_503(starting, monkeypatch):
-    monkeypatch.setattr("motorpool.actors.stream.RELOAD_TARGETS", 0.1)
+    monkeypatch.setattr("motorpool.actors.video.stream.RELOAD_TARGETS", 0.1)
     async with starting(video=VideoSettings(part_seconds=0.5)) as served:
         number = await served.device(served.admin, "1")
         await shown(served, number, 5)

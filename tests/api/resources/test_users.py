@@ -1,6 +1,6 @@
 import trio
 
-from motorpool.api.settings import UserSettings
+from motorpool.api.program.settings import UserSettings
 
 
 async def test_the_first_user_becomes_administrator_even_if_two_register_at_once(starting, database):

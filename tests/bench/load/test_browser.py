@@ -2,8 +2,8 @@
 
 from PIL import Image
 
-from motorpool.bench.framecode import NUMBER_BITS, centres, draw_number
 from motorpool.bench.load.browser import ages
+from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, centres, draw_number
 
 NOW_MS = 1_790_000_000_123
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from motorpool.bench.footage import read_number_message
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.program import run_program
-from motorpool.codecs.devices.jt808 import Jt808
-from motorpool.codecs.media.jt1078 import Jt1078
+from motorpool.bench.vehicles.footage import read_number_message
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.media.jt1078.parser import Jt1078
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import CommandResult, MediaAddress, Order, Report
 

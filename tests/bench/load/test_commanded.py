@@ -7,7 +7,7 @@ import pytest
 
 from motorpool.bench.load.plan import CommandedLoad, CommandedResult, Mark
 from motorpool.bench.load.program import LoadFailed, LoadProgram, run_program
-from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import CommandResult, Order, Report
 from motorpool.runtime.clock import SystemClock
 

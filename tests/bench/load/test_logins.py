@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from motorpool.bench.load.logins import connect_terminals
-from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import Login
 
 PHONES = tuple(f"1370000{number:04d}" for number in range(1, 104))

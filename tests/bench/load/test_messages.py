@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.bench.load.messages import LocationMessages, is_accepted
-from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import Login, PositionReport
 
 FIRST = datetime(2026, 2, 27, 23, 59, 0, tzinfo=UTC)

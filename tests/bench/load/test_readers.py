@@ -3,10 +3,10 @@
 import threading
 from pathlib import Path
 
-from motorpool.bench import footage
 from motorpool.bench.load import readers
 from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
 from motorpool.bench.load.program import run_program
+from motorpool.bench.vehicles import footage
 
 
 def test_a_reader_fetches_each_segment_once_and_checks_what_is_in_it(loop, film, serve, tmp_path: Path):

@@ -9,7 +9,7 @@ import pytest
 
 from motorpool.bench.load.plan import Mark, ReporterLoad, ReporterResult, TerminalLoad
 from motorpool.bench.load.program import run_program
-from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime.clock import SystemClock
 

@@ -8,7 +8,7 @@ import pytest
 
 from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
-from motorpool.codecs.devices.jt808 import Jt808
+from motorpool.codecs.devices.jt808.codec import Jt808
 
 PHONES = ("13900000001", "13900000002", "13900000003")
 Answer = Callable[[socket.socket, bytes], None]

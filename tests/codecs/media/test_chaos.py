@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.jt1078 import Jt1078
-from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.codecs.media.audio_transcoding import SoundCarrier
+from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 SIM = "13912345678"

@@ -7,12 +7,12 @@ from itertools import pairwise
 import m3u8
 import pytest
 
-from motorpool.codecs.media.jt1078 import Jt1078
-from motorpool.codecs.media.jt1078_sender import Jt1078Sender
+from motorpool.codecs.media.audio_transcoding import SoundCarrier
+from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 Film = Callable[..., tuple[bytes, ...]]

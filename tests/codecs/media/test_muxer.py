@@ -8,10 +8,10 @@ import av
 import pytest
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.cuts import Cut, PlacedPicture, Sound
+from motorpool.codecs.media.audio_transcoding import SoundCarrier
+from motorpool.codecs.media.fragments import Cut, PlacedPicture, Sound
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.sound_carrier import SoundCarrier
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 Film = Callable[..., tuple[bytes, ...]]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.media.cuts import Cut
+from motorpool.codecs.media.fragments import Cut
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.parts import GrowingSegment
 from motorpool.codecs.media.playlist import LivePlaylist

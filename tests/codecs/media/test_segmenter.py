@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.media import adts, h264
-from motorpool.codecs.media.cuts import Cut
+from motorpool.codecs.media.fragments import Cut
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 

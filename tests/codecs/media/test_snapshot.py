@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.cuts import Keyframe
+from motorpool.codecs.media.fragments import Keyframe
 from motorpool.codecs.media.snapshot import jpeg_of
 from motorpool.codecs.media.units import Coding
 

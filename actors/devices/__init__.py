@@ -1,0 +1,1 @@
+"""Devices: their state, commands and positions, and the directory of all of them."""

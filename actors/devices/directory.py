@@ -1,0 +1,260 @@
+"""What moves about all devices, in memory: who is online, and where each was last.
+
+One actor so that a list of a thousand devices costs one question. It follows the stored positions and the
+devices' own announcements; latest positions are loaded at the first question and exact from then on.
+Last updates go to their table now and then (a crash loses at most that much of them; positions lose nothing).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import assert_never
+
+import msgspec
+
+from motorpool.actors.messages.topics import DEVICES, LATEST, POSITIONS, LiveDevice
+from motorpool.actors.messages.uplink import DEVICE, DeviceEdited, LatestForgotten
+from motorpool.actors.rules.latest import is_latest
+from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
+from motorpool.storage import device_states, positions
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Position
+
+__all__ = [
+    "DIRECTORY",
+    "DeviceSeen",
+    "DevicesEdited",
+    "Directory",
+    "DirectoryMessage",
+    "GetLatest",
+    "GetLive",
+    "GetSizes",
+    "directory_spec",
+]
+
+SAVE_SECONDS = 30.0
+
+
+class DeviceSeen(msgspec.Struct, frozen=True, gc=False):
+    """A device's status or last update changed; its position id is not looked at."""
+
+    live: LiveDevice
+
+
+class DevicesEdited(msgspec.Struct, frozen=True, gc=False):
+    """Rows of these devices, or links to them, were created, changed or deleted; told after the commit."""
+
+    device_ids: tuple[int, ...]
+    gone: frozenset[int] = frozenset()
+    """Those that are deleted."""
+
+
+class PositionsForgotten(msgspec.Struct, frozen=True, gc=False):
+    """Stored positions of these devices were deleted: the newest that remains becomes the latest."""
+
+    device_ids: tuple[int, ...]
+
+
+class GetLive(msgspec.Struct, Request[dict[int, LiveDevice]], frozen=True, gc=False):
+    """Status, last update and latest position id of each device asked for."""
+
+    device_ids: tuple[int, ...]
+
+
+class GetLatest(msgspec.Struct, Request[list[Position]], frozen=True, gc=False):
+    """The latest position of each of the devices that has one, in the order asked."""
+
+    device_ids: tuple[int, ...]
+
+
+class GetSizes(msgspec.Struct, Request[dict[str, int]], frozen=True, gc=False):
+    """How much is remembered of what, for people."""
+
+
+class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
+    positions: tuple[Position, ...]
+
+
+class _SaveDue(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+DirectoryMessage = (
+    DeviceSeen
+    | DevicesEdited
+    | PositionsForgotten
+    | GetLive
+    | GetLatest
+    | GetSizes
+    | _PositionsStored
+    | _SaveDue
+)
+DIRECTORY: Kind[None, DirectoryMessage] = Kind("directory")
+
+
+class Directory(Actor[DirectoryMessage]):
+    """Answers from memory; asks the tables once for each device."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._status: dict[int, str] = {}
+        self._last_update: dict[int, datetime] = {}
+        self._latest: dict[int, Position | None] = {}
+        self._unsaved: set[int] = set()
+
+    async def start(self) -> None:
+        """Follow the stored positions."""
+        try:
+            self._last_update = await device_states.all_last_updates(self._database)
+        except StorageError as error:
+            self.context.log.warning("last updates not loaded: %s", error)
+        self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
+        self.context.every(SAVE_SECONDS, _SaveDue())
+
+    async def stop(self) -> None:
+        """Save the last updates."""
+        await self._save()
+
+    def handle(self, message: DirectoryMessage) -> object:
+        """One message; what is in memory is answered without waiting."""
+        match message:
+            case _PositionsStored():
+                return self._positions_stored(message.positions)
+            case DeviceSeen():
+                return self._device_seen(message.live)
+            case GetLive():
+                return self._get_live(message.device_ids)
+            case GetLatest():
+                return self._get_latest(message.device_ids)
+            case GetSizes():
+                return self._sizes()
+            case DevicesEdited():
+                return self._edited(message)
+            case PositionsForgotten():
+                return self._forget(message.device_ids)
+            case _SaveDue():
+                return self._save()
+            case _:
+                assert_never(message)
+
+    def _positions_stored(self, stored: Sequence[Position]) -> None:
+        latest, last_update, unsaved = self._latest, self._last_update, self._unsaved
+        touched: dict[int, None] = {}
+        for position in stored:
+            device_id = position.device_id
+            if device_id in latest and is_latest(position, latest[device_id]):
+                latest[device_id] = position
+            known_update = last_update.get(device_id)
+            if known_update is None or position.server_time > known_update:
+                last_update[device_id] = position.server_time
+            unsaved.add(device_id)
+            touched[device_id] = None
+        self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in touched))
+
+    def _device_seen(self, live: LiveDevice) -> None:
+        device_id = live.device_id
+        self._status[device_id] = live.status
+        if live.last_update is not None:
+            self._last_update[device_id] = live.last_update
+            self._unsaved.add(device_id)
+        self.context.system.topic(DEVICES).publish((self._live(device_id),))
+
+    def _live(self, device_id: int) -> LiveDevice:
+        latest = self._latest.get(device_id)
+        return LiveDevice(
+            device_id,
+            self._status.get(device_id, "offline"),
+            self._last_update.get(device_id),
+            latest.id if latest is not None else 0,
+        )
+
+    def _sizes(self) -> dict[str, int]:
+        return {
+            "latest positions": sum(position is not None for position in self._latest.values()),
+            "devices online": sum(status == "online" for status in self._status.values()),
+            "last updates": len(self._last_update),
+            "last updates not saved yet": len(self._unsaved),
+        }
+
+    def _get_live(self, device_ids: tuple[int, ...]) -> object:
+        if any(device_id not in self._latest for device_id in device_ids):
+            return self._load_then_live(device_ids)
+        return {device_id: self._live(device_id) for device_id in device_ids}
+
+    async def _load_then_live(self, device_ids: tuple[int, ...]) -> dict[int, LiveDevice] | Failure:
+        try:
+            await self._load(device_ids)
+        except StorageError as error:
+            return Failure(error)
+        return {device_id: self._live(device_id) for device_id in device_ids}
+
+    def _get_latest(self, device_ids: tuple[int, ...]) -> object:
+        if any(device_id not in self._latest for device_id in device_ids):
+            return self._load_then_latest(device_ids)
+        return self._known_latest(device_ids)
+
+    async def _load_then_latest(self, device_ids: tuple[int, ...]) -> list[Position] | Failure:
+        try:
+            await self._load(device_ids)
+        except StorageError as error:
+            return Failure(error)
+        return self._known_latest(device_ids)
+
+    def _known_latest(self, device_ids: tuple[int, ...]) -> list[Position]:
+        found = (self._latest.get(device_id) for device_id in device_ids)
+        return [position for position in found if position is not None]
+
+    async def _load(self, device_ids: tuple[int, ...]) -> None:
+        # Batches stored meanwhile wait in the mailbox and are folded in right after, so nothing is missed.
+        missing = [device_id for device_id in device_ids if device_id not in self._latest]
+        loaded = {
+            position.device_id: position for position in await positions.latest(self._database, missing)
+        }
+        for device_id in missing:
+            self._latest[device_id] = loaded.get(device_id)
+
+    def _edited(self, edited: DevicesEdited) -> None:
+        for device_id in edited.device_ids:
+            device = self.context.system.ref(DEVICE, device_id)
+            if device.alive:
+                device.offer(DeviceEdited())
+        for device_id in edited.gone:
+            self._latest.pop(device_id, None)
+            self._status.pop(device_id, None)
+            self._last_update.pop(device_id, None)
+            self._unsaved.discard(device_id)
+
+    async def _forget(self, device_ids: tuple[int, ...]) -> None:
+        for device_id in device_ids:
+            self._latest.pop(device_id, None)
+            device = self.context.system.ref(DEVICE, device_id)
+            if device.alive:
+                device.offer(LatestForgotten())
+        try:
+            await self._load(device_ids)
+        except StorageError as error:
+            # Whoever asks next looks again; open sockets learn of it by the next position.
+            self.context.log.warning("latest positions not looked at: %s", error)
+            return
+        self.context.system.topic(LATEST).publish(tuple(self._known_latest(device_ids)))
+        self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in device_ids))
+
+    async def _save(self) -> None:
+        unsaved = {
+            device_id: self._last_update[device_id]
+            for device_id in self._unsaved
+            if device_id in self._last_update
+        }
+        if not unsaved:
+            return
+        try:
+            await device_states.save(self._database, unsaved)
+        except StorageError as error:
+            self.context.log.warning("last updates not saved, tried again later: %s", error)
+        else:
+            self._unsaved.difference_update(unsaved)
+
+
+def directory_spec(database: Database) -> ChildSpec[DirectoryMessage]:
+    """The directory's place in the tree."""
+    return ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database), resident=False, mailbox_size=10_000)

@@ -1,0 +1,1 @@
+"""Files of devices on disk: uploads, photos, and the free space they must leave."""

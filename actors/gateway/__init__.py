@@ -1,0 +1,1 @@
+"""Sockets of devices: listeners, connections, and the codecs that run on them."""

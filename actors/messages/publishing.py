@@ -1,0 +1,87 @@
+"""What everything that takes pictures is told and tells: streams, playbacks, captures.
+
+A publisher (the media connection) hands access units to the stream or playback of its channel; that makes
+cuts of them, one a segment, and passes these on to takers (captures), who must not hold it up.
+"""
+
+from typing import Any
+
+import msgspec
+
+from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.runtime import Ref, Request
+
+__all__ = [
+    "CutsTaken",
+    "LeaveCuts",
+    "Publish",
+    "PublisherLeft",
+    "PublisherMessage",
+    "StreamEnded",
+    "TakeCuts",
+    "UnitsPublished",
+]
+
+
+class Publish(msgspec.Struct, Request[bool], frozen=True, gc=False):
+    """A media connection of this channel asks to be the publisher; the newest wins."""
+
+    connection: Ref[Any]
+    again: bool = False
+    """It was refused or let go before, and sends still: only what was asked for since then, and nobody else
+    sends, is its to publish."""
+
+
+class UnitsPublished(msgspec.Struct, frozen=True, gc=False):
+    """What one read of the publisher's connection brought."""
+
+    connection: Ref[Any]
+    units: list[AccessUnit]
+    lossy: bool = False
+    """Units before these were dropped on the way."""
+
+
+class PublisherLeft(msgspec.Struct, frozen=True, gc=False):
+    """The publisher's connection has ended."""
+
+    connection: Ref[Any]
+
+
+PublisherMessage = UnitsPublished | Publish | PublisherLeft
+"""What a media connection tells the stream or playback of a channel."""
+
+
+class TakeCuts(msgspec.Struct, Request[None], frozen=True, gc=False):
+    """Hand `taker` all cuts from now on: `CutsTaken`, and one `StreamEnded` at the end.
+
+    Answered once the taker is on the list. A live stream is held by its takers as by `videoStart`, and
+    started if nobody has; a playback never is: a command starts it.
+    """
+
+    taker: Ref[Any]
+
+
+class LeaveCuts(msgspec.Struct, frozen=True, gc=False):
+    """`taker` wants no more; it is told the end, with what is still open."""
+
+    taker: Ref[Any]
+    reason: str
+    """Comes back in `StreamEnded`."""
+
+
+class CutsTaken(msgspec.Struct, frozen=True, gc=False):
+    """What came, in order, with sound that MP4 carries.
+
+    A live stream waits for no taker: whose mailbox is full misses it. A playback waits, up to a limit.
+    """
+
+    cuts: tuple[Cut, ...]
+
+
+class StreamEnded(msgspec.Struct, frozen=True, gc=False):
+    """No more comes; the taker is off the list. Offered again until there is room."""
+
+    reason: str
+    rest: Cut | None = None
+    """What had not become a cut yet; its sound as it came."""

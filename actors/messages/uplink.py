@@ -1,0 +1,202 @@
+"""What a device actor is told and asked: the way up from its connection, and its commands."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from motorpool.actors.messages.downlink import ConnectionMessage
+from motorpool.codecs.reports import (
+    CommandResult,
+    FileEnded,
+    FilesOffered,
+    MediaFile,
+    PositionReport,
+    RecordingList,
+)
+from motorpool.runtime import Kind, Ref, Request
+from motorpool.storage.records import Position, QueuedCommand
+
+__all__ = [
+    "DEVICE",
+    "CommandAnswered",
+    "CommandOutcome",
+    "CommandQueued",
+    "CommandRefused",
+    "CommandSent",
+    "Connected",
+    "DeviceEdited",
+    "DeviceMessage",
+    "Disconnected",
+    "FileKept",
+    "FilesClaimed",
+    "GetCommandTypes",
+    "Heard",
+    "LatestForgotten",
+    "MediaUploaded",
+    "PositionReported",
+    "RecordingsListed",
+    "SendCommand",
+    "SetAccumulators",
+    "StatusDue",
+]
+
+
+class Connected(msgspec.Struct, frozen=True, gc=False):
+    """A connection has identified itself as this device; it replaces any older one."""
+
+    connection: Ref[ConnectionMessage]
+    protocol: str
+    peer: str
+    """Its address."""
+    local_host: str
+    """The address at which it reached us."""
+
+
+class Disconnected(msgspec.Struct, frozen=True, gc=False):
+    """That connection has ended, or speaks for another device now."""
+
+    connection: Ref[ConnectionMessage]
+
+
+class Heard(msgspec.Struct, frozen=True, gc=False):
+    """The device said something that carries no position."""
+
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
+
+class PositionReported(msgspec.Struct, frozen=True, gc=False):
+    """The device told a position."""
+
+    report: PositionReport
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
+
+class CommandAnswered(msgspec.Struct, frozen=True, gc=False):
+    """The device answered a command."""
+
+    result: CommandResult
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
+
+class MediaUploaded(msgspec.Struct, frozen=True, gc=False):
+    """The device uploaded a file."""
+
+    media: MediaFile
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
+
+class FilesClaimed(msgspec.Struct, Request[str], frozen=True, gc=False):
+    """A connection offers the files of an alarm: under whose name they are kept, or empty if not wanted."""
+
+    offered: FilesOffered
+
+
+class FileKept(msgspec.Struct, frozen=True, gc=False):
+    """A file of an alarm is on the disk."""
+
+    name: str
+    """Ours."""
+    file: FileEnded
+    offered: FilesOffered
+    """With which others."""
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
+
+class RecordingsListed(msgspec.Struct, frozen=True, gc=False):
+    """The device answered our query for its recordings."""
+
+    listed: RecordingList
+    protocol: str
+    connection: Ref[ConnectionMessage]
+
+
+class CommandSent(msgspec.Struct, frozen=True, gc=False):
+    """Handed to the device's live connection."""
+
+
+class CommandQueued(msgspec.Struct, frozen=True, gc=False):
+    """Kept for the device's next connection or message."""
+
+    queued: QueuedCommand
+
+
+class CommandRefused(msgspec.Struct, frozen=True, gc=False):
+    """Not sent and not kept."""
+
+    reason: str
+    offline: bool = False
+    """There is nothing wrong with it but that the device is not connected."""
+
+
+CommandOutcome = CommandSent | CommandQueued | CommandRefused
+
+
+class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False):
+    """Send a command now, or keep it for later."""
+
+    type: str
+    attributes: Mapping[str, Any] = {}
+    no_queue: bool = False
+    """Refuse rather than keep it for an offline device."""
+    by_reader: bool = False
+    """Asked by a stream for its readers: starting it so does not hold it (decisions 24)."""
+    text_channel: bool = False
+    """By text message."""
+    run_id: int = 0
+    """The step of a scheduled command that this is, committed as `sending`."""
+    queue_minutes: int = 0
+    """How long such a step may wait for its device."""
+
+
+class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=False):
+    """The command types that the device's protocol supports; `custom` alone while that is unknown."""
+
+
+class DeviceEdited(msgspec.Struct, frozen=True, gc=False):
+    """The device's row was changed or deleted."""
+
+
+class LatestForgotten(msgspec.Struct, frozen=True, gc=False):
+    """Stored positions of the device were deleted: the newest that remains is its latest."""
+
+
+class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=False):
+    """Store the latest position again with these values; None stays as it is.
+
+    The answer is what goes to the writer (it is published once stored), None where there is no position.
+    """
+
+    total_distance: float | None
+    """Metres."""
+    hours: float | None
+    """Milliseconds."""
+
+
+class StatusDue(msgspec.Struct, frozen=True, gc=False):
+    """Time to look whether the device has been silent for too long."""
+
+
+DeviceMessage = (
+    PositionReported
+    | Heard
+    | Connected
+    | Disconnected
+    | CommandAnswered
+    | MediaUploaded
+    | FilesClaimed
+    | FileKept
+    | RecordingsListed
+    | SendCommand
+    | GetCommandTypes
+    | DeviceEdited
+    | LatestForgotten
+    | SetAccumulators
+    | StatusDue
+)
+DEVICE: Kind[int, DeviceMessage] = Kind("device")

@@ -1,0 +1,1 @@
+"""Periodic maintenance of the database, and daily statistics."""

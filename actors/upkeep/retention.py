@@ -1,0 +1,61 @@
+"""Makes the partitions of positions ahead of time, and drops what has outlived its time."""
+
+from datetime import timedelta
+
+import trio
+
+from motorpool.actors.access.access import tell_changed
+from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.storage import positions, runs, sessions, tokens, users
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+
+__all__ = ["RETENTION", "Retention", "retention_spec"]
+
+CHECK_SECONDS = 3600.0
+
+RETENTION: Kind[None, None] = Kind("retention")
+
+
+class Retention(Actor[None]):
+    """Looks once an hour; what fails is tried at the next look."""
+
+    def __init__(self, database: Database, position_days: int, run_days: int) -> None:
+        self._database = database
+        self._days = position_days
+        self._run_days = run_days
+
+    def handle(self, message: None) -> None:
+        """Takes no messages."""
+
+    async def run(self) -> None:
+        """Look, then sleep."""
+        while True:
+            await self._look()
+            await trio.sleep(CHECK_SECONDS)
+
+    async def _look(self) -> None:
+        database, now = self._database, self.context.clock.now()
+        try:
+            await positions.ensure_partitions(database, now)
+            if self._days > 0:
+                dropped = await positions.drop_before(database, now - timedelta(days=self._days))
+                if dropped:
+                    self.context.log.info("dropped %d positions older than %d days", dropped, self._days)
+            await positions.purge_deleted(database)
+            while self._run_days > 0 and await runs.drop_before(database, now - timedelta(self._run_days)):
+                pass
+            await sessions.forget_expired(database, now)
+            await tokens.forget_expired(database, now)
+            gone = await users.delete_expired_temporary(database, now)
+            if gone:
+                await tell_changed(self.context.system, user_ids=tuple(gone))
+        except StorageError as error:
+            self.context.log.warning("not looked after, tried again later: %s", error)
+
+
+def retention_spec(database: Database, *, position_days: int = 0, run_days: int = 0) -> ChildSpec[None]:
+    """Its place in the tree: how long positions and runs of scheduled commands are kept; 0 is for ever."""
+    return ChildSpec(
+        kind=RETENTION, factory=lambda: Retention(database, position_days, run_days), resident=False
+    )

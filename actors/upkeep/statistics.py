@@ -1,0 +1,198 @@
+"""What the server did today, counted in memory and saved each minute (open-details 19.2).
+
+Sums are saved as they stand, not as what was added, so that a save may be repeated. Who was counted is kept
+in tables: users and devices of a day stay distinct across restarts, and a crash loses a minute at most.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Final, assert_never
+
+import msgspec
+
+from motorpool.actors.messages.counters import GEOCODER_REQUESTS, MAIL_SENT, MESSAGES_RECEIVED, SMS_SENT
+from motorpool.actors.messages.topics import POSITIONS
+from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
+from motorpool.storage import statistics
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Position
+
+__all__ = ["STATISTICS", "DayStatistics", "RequestServed", "SaveNow", "StatisticsMessage", "statistics_spec"]
+
+SAVE_SECONDS: Final = 60.0
+DAYS_KEPT: Final = 7
+"""Days that wait for a database which is away; older ones are given up."""
+
+TALLIES: Final = {
+    "messages_received": MESSAGES_RECEIVED,
+    "mail_sent": MAIL_SENT,
+    "sms_sent": SMS_SENT,
+    "geocoder_requests": GEOCODER_REQUESTS,
+}
+"""What the process counts anyway."""
+
+
+class RequestServed(msgspec.Struct, frozen=True, gc=False):
+    """Somebody who is logged in asked the API for something."""
+
+    user_id: int
+
+
+class SaveNow(msgspec.Struct, Request[None], frozen=True, gc=False):
+    """Save what is counted, because somebody wants to read it."""
+
+
+class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
+    positions: tuple[Position, ...]
+
+
+class _SaveDue(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+StatisticsMessage = RequestServed | SaveNow | _PositionsStored | _SaveDue
+STATISTICS: Kind[None, StatisticsMessage] = Kind("statistics")
+
+
+class Day:
+    """What one life of the server counts in one day."""
+
+    def __init__(self, day: date, begins: datetime, ends: datetime) -> None:
+        self.date = day
+        self.begins = begins
+        self.ends = ends
+        self.counts = dict.fromkeys(statistics.COUNTS, 0)
+        self.before: dict[str, int] | None = None
+        """What earlier lives counted; None until it was read."""
+        self.users: set[int] = set()
+        self.devices: dict[int, str] = {}
+        """Device -> the protocol it was last seen with."""
+        self.new_users: set[int] = set()
+        self.new_devices: set[tuple[int, str]] = set()
+        self.changed = False
+
+    def covers(self, now: datetime) -> bool:
+        """Whether the instant lies in this day."""
+        return self.begins <= now < self.ends
+
+
+class DayStatistics(Actor[StatisticsMessage]):
+    """Counts at once, saves now and then."""
+
+    def __init__(self, database: Database, zone: tzinfo | None) -> None:
+        self._database = database
+        self._zone = zone
+        self._waiting: list[Day] = []
+        """Days that are over and not saved yet."""
+        self._tallied = {name: tally.value for name, tally in TALLIES.items()}
+
+    async def start(self) -> None:
+        """Follow the stored positions."""
+        self._today = self._day_of(self.context.clock.now())
+        self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
+        self.context.every(SAVE_SECONDS, _SaveDue())
+
+    async def stop(self) -> None:
+        """Save what is counted."""
+        await self._save_due()
+
+    def handle(self, message: StatisticsMessage) -> object:
+        """Count, or save."""
+        match message:
+            case RequestServed():
+                return self._request_served(message.user_id)
+            case _PositionsStored():
+                return self._positions_stored(message.positions)
+            case SaveNow():
+                return self._save_now()
+            case _SaveDue():
+                return self._save_due()
+            case _:
+                assert_never(message)
+
+    def _request_served(self, user_id: int) -> None:
+        day = self._turn()
+        day.counts["requests"] += 1
+        day.changed = True
+        if user_id not in day.users:
+            day.users.add(user_id)
+            day.new_users.add(user_id)
+
+    def _positions_stored(self, stored: Sequence[Position]) -> None:
+        day = self._turn()
+        day.counts["messages_stored"] += len(stored)
+        day.changed = True
+        devices = day.devices
+        for position in stored:
+            if devices.get(position.device_id) != position.protocol:
+                devices[position.device_id] = position.protocol
+                day.new_devices.add((position.device_id, position.protocol))
+
+    def _turn(self) -> Day:
+        """Today; at midnight the day before is put aside."""
+        now = self.context.clock.now()
+        if not self._today.covers(now):
+            self._take_tallies()
+            self._waiting = [*self._waiting, self._today][-DAYS_KEPT:]
+            self._today = self._day_of(now)
+        return self._today
+
+    def _take_tallies(self) -> None:
+        for name, tally in TALLIES.items():
+            grown = tally.value - self._tallied[name]
+            if grown:
+                self._tallied[name] += grown
+                self._today.counts[name] += grown
+                self._today.changed = True
+
+    def _day_of(self, now: datetime) -> Day:
+        day = now.astimezone(self._zone).date()
+        # Without a zone a time of day is the machine's own.
+        begins, ends = (
+            datetime.combine(each, time(), tzinfo=self._zone).astimezone(now.tzinfo)
+            for each in (day, day + timedelta(days=1))
+        )
+        return Day(day, begins, ends)
+
+    async def _save_now(self) -> Failure | None:
+        try:
+            await self._save()
+        except StorageError as error:
+            return Failure(error)
+        return None
+
+    async def _save_due(self) -> None:
+        try:
+            await self._save()
+        except StorageError as error:
+            self.context.log.warning("statistics not saved, tried again later: %s", error)
+
+    async def _save(self) -> None:
+        today = self._turn()
+        self._take_tallies()
+        while self._waiting:
+            await self._save_day(self._waiting[0])
+            del self._waiting[0]
+            await statistics.forget_before(self._database, today.date)
+        await self._save_day(today)
+
+    async def _save_day(self, day: Day) -> None:
+        if not day.changed:
+            return
+        if day.before is None:
+            day.before = await statistics.counts_of(self._database, day.date)
+        sums = {name: day.before[name] + count for name, count in day.counts.items()}
+        last = day.ends - timedelta(milliseconds=1)
+        captured = min(max(self.context.clock.now(), day.begins), last)
+        await statistics.save(self._database, day.date, captured, sums, day.new_users, day.new_devices)
+        day.new_users.clear()
+        day.new_devices.clear()
+        day.changed = False
+
+
+def statistics_spec(database: Database, zone: tzinfo | None = None) -> ChildSpec[StatisticsMessage]:
+    """Its place in the tree. `zone` is where days begin; None is the machine's own."""
+    return ChildSpec(
+        kind=STATISTICS, factory=lambda: DayStatistics(database, zone), resident=False, mailbox_size=10_000
+    )

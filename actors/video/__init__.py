@@ -1,0 +1,1 @@
+"""Live streams, playbacks, captures and snapshots."""

@@ -1,0 +1,178 @@
+"""Files of captures, among the media of their device: written in batches, named so that nobody guesses them,
+and the oldest removed for quota and age.
+
+All of it is blocking and belongs in a thread.
+"""
+
+import os
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.media_files import folder_name
+from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.mp4.capture_file import HEAD_BYTES, CaptureFile, Composed, mend
+
+__all__ = ["CaptureWriting", "Swept", "capture_name", "device_folder", "mend_all", "sweep"]
+
+_NAMES = "capture-*.mp4"
+
+
+def capture_name(now: datetime) -> str:
+    """A name for a new file: the time and what nobody can guess."""
+    return f"capture-{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.mp4"
+
+
+class CaptureWriting:
+    """One file, from the first cut on; before that there is none. For one thread at a time."""
+
+    def __init__(self, home: Path, name: str, *, reserve_bytes: int = 0) -> None:
+        """`reserve_bytes` of the disk stay free."""
+        self.path = home / name
+        self.size = 0
+        """Bytes written so far."""
+        self.duration = 0.0
+        """Seconds."""
+        self._reserve = reserve_bytes
+        self._file: BinaryIO | None = None
+        self._film: CaptureFile | None = None
+
+    def write(self, cuts: Iterable[Cut]) -> None:
+        """Send these on their way to the disk.
+
+        Raises:
+            OSError: the disk does not take it. What was written before stays, and is closed.
+            CodecError: FFmpeg does not take a cut's sound.
+        """
+        for cut in cuts:
+            self._open(cut.size)
+            assert self._film is not None
+            composed = self._film.compose(cut)
+            if composed is not None:
+                self._put(composed)
+
+    def compose(self, cuts: Sequence[Cut]) -> list[Composed] | None:
+        """What is to be `put`; None where making it would take long, and `write` is to do it in a thread.
+
+        Not blocking: who has just made a segment of a cut has it in the processor's cache still.
+        """
+        film = self._film
+        if film is None or not all(film.is_quick(cut) for cut in cuts):
+            return None
+        made = [film.compose(cut) for cut in cuts]
+        return [composed for composed in made if composed is not None]
+
+    def put(self, composed: Iterable[Composed]) -> None:
+        """Send these on their way to the disk; raises OSError as `write` does."""
+        for each in composed:
+            self._open(len(each.content))
+            self._put(each)
+
+    def finish(self) -> None:
+        """Bring all of it onto the disk; raises OSError as `write` does."""
+        if self._film is None or self._file is None:
+            return
+        try:
+            # The film first: should the machine fail here, an old head with all of the film plays.
+            os.fsync(self._file.fileno())
+            self._film.finish()
+            os.fsync(self._file.fileno())
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Leave the file as it is."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self, size: int) -> None:
+        """Have the file, and room for so many bytes."""
+        try:
+            if self._film is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            require_room(self.path.parent, size, self._reserve)
+            if self._film is None:
+                self._file = self.path.open("xb", buffering=0)
+                self._film = CaptureFile(self._file)
+        except OSError:
+            self._give_up()
+            raise
+
+    def _put(self, composed: Composed) -> None:
+        assert self._film is not None
+        try:
+            self._film.put(composed)
+        except OSError:
+            self._give_up()
+            raise
+        self.size = self._film.size
+        self.duration = self._film.duration
+
+    def _give_up(self) -> None:
+        self.close()
+        if self._film is not None and not self.size:
+            self.path.unlink(missing_ok=True)
+
+
+def device_folder(media: Path, unique_id: str) -> Path:
+    """Where the files of a device lie."""
+    return media / folder_name(unique_id)
+
+
+def mend_all(media: Path, keep: Collection[str] = ()) -> list[str]:
+    """Make readable what a crash of the server has left, but for `keep`; the names of what was mended.
+
+    What holds nothing whole is removed.
+    """
+    mended = []
+    for path in media.glob(f"*/{_NAMES}"):
+        with suppress(OSError):
+            if path.name not in keep:
+                with path.open("r+b") as file:
+                    if mend(file):
+                        mended.append(path.name)
+                if path.stat().st_size <= HEAD_BYTES:
+                    path.unlink()
+    return mended
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """What looking through the files found."""
+
+    total_bytes: int
+    """Of what is left."""
+    removed: tuple[str, ...]
+    """Names of files that are gone."""
+
+
+def sweep(media: Path, *, quota_bytes: int, oldest: datetime | None, keep: Collection[str] = ()) -> Swept:
+    """Remove files last written before `oldest`, and the oldest ones until the rest fits the quota.
+
+    `quota_bytes` 0 is none. Files named in `keep` are being written and stay, but count.
+    """
+    files: list[tuple[float, int, Path]] = []
+    for path in media.glob(f"*/{_NAMES}"):
+        with suppress(OSError):  # gone meanwhile, with its device
+            state = path.lstat()
+            files.append((state.st_mtime, state.st_size, path))
+    files.sort()
+    total = sum(size for _, size, _ in files)
+    limit = oldest.timestamp() if oldest is not None else 0.0
+    removed: list[str] = []
+    for modified, size, path in files:
+        if modified >= limit and not (quota_bytes and total > quota_bytes):
+            break
+        if path.name in keep:
+            continue
+        with suppress(OSError):
+            path.unlink()
+            removed.append(path.name)
+            total -= size
+    return Swept(total, tuple(removed))

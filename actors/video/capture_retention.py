@@ -1,0 +1,87 @@
+"""Looks after the files of captures: mends what a crash has left, and keeps to their quota and their time.
+
+What a crash left of uploads goes as well.
+"""
+
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from motorpool.actors.files.uploads import remove_parts
+from motorpool.actors.video.capture import CAPTURE, EndCapture
+from motorpool.actors.video.capture_files import Swept, mend_all, sweep
+from motorpool.actors.video.captures import CAPTURES, CaptureFilesRemoved, GetOpenCaptures
+from motorpool.runtime import Actor, ActorError, ChildSpec, Kind
+
+__all__ = ["CAPTURE_RETENTION", "CaptureRetention", "capture_retention_spec"]
+
+CHECK_SECONDS = 60.0
+END_SECONDS = 30.0
+
+CAPTURE_RETENTION: Kind[None, None] = Kind("capture_retention")
+
+
+class CaptureRetention(Actor[None]):
+    """Looks once a minute."""
+
+    def __init__(self, media: Path, quota_bytes: int, days: int) -> None:
+        self._media = media
+        self._quota_bytes = quota_bytes
+        self._days = days
+
+    def handle(self, message: None) -> None:
+        """Takes no messages."""
+
+    async def run(self) -> None:
+        """Look, then sleep."""
+        if left := await trio.to_thread.run_sync(remove_parts, self._media):
+            self.context.log.info("removed %d unfinished uploads that a crash left", left)
+        await self._mend()
+        while True:
+            if self._quota_bytes or self._days:
+                await self._look()
+            await trio.sleep(CHECK_SECONDS)
+
+    async def _mend(self) -> None:
+        try:
+            being_written = await self.context.system.ref(CAPTURES).ask(GetOpenCaptures())
+        except ActorError as error:
+            self.context.log.warning("captures are not mended: %s", error)
+            return
+        keep = {record.file_name for record in being_written}
+        for name in await trio.to_thread.run_sync(mend_all, self._media, keep):
+            self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
+
+    async def _look(self) -> None:
+        captures = self.context.system.ref(CAPTURES)
+        try:
+            being_written = await captures.ask(GetOpenCaptures())
+            swept = await self._sweep(tuple(record.file_name for record in being_written))
+            if swept.removed:
+                self.context.log.info("removed %d captures: %s", len(swept.removed), self._reason())
+                await captures.tell(CaptureFilesRemoved(swept.removed, f"removed: {self._reason()}"))
+            if self._quota_bytes and swept.total_bytes > self._quota_bytes and being_written:
+                # What is being written is too much by itself; the oldest may be removed at the next look.
+                oldest = self.context.system.ref(CAPTURE, being_written[0].id)
+                await oldest.ask(EndCapture("the quota of captures is used up"), seconds=END_SECONDS)
+        except ActorError as error:
+            self.context.log.warning("captures not looked after, tried again later: %s", error)
+
+    async def _sweep(self, keep: tuple[str, ...]) -> Swept:
+        oldest = self.context.clock.now() - timedelta(days=self._days) if self._days else None
+        look = partial(sweep, self._media, quota_bytes=self._quota_bytes, oldest=oldest, keep=keep)
+        return await trio.to_thread.run_sync(look)
+
+    def _reason(self) -> str:
+        quota = [f"the quota of {self._quota_bytes} bytes"] if self._quota_bytes else []
+        days = [f"{self._days} days"] if self._days else []
+        return "past " + " or ".join(quota + days)
+
+
+def capture_retention_spec(media: Path, quota_bytes: int, days: int) -> ChildSpec[None]:
+    """Its place in the tree; 0 is no quota, and no end of time."""
+    return ChildSpec(
+        kind=CAPTURE_RETENTION, factory=lambda: CaptureRetention(media, quota_bytes, days), resident=False
+    )

@@ -1,0 +1,197 @@
+"""The captures since the last start of the server: their records, in memory.
+
+Each capture is an actor of its own (`actors/capture.py`) that tells its record here; so lists and polls cost
+it nothing, and its crash leaves a record that says so. The files outlive this list (decisions 14).
+"""
+
+import secrets
+from datetime import datetime
+from typing import Literal, assert_never
+
+import msgspec
+
+from motorpool.actors.video.capture_files import capture_name
+from motorpool.runtime import Actor, ChildSpec, Kind, Request
+
+__all__ = [
+    "CAPTURES",
+    "CaptureEnded",
+    "CaptureFilesRemoved",
+    "CaptureGrew",
+    "CaptureRecord",
+    "Captures",
+    "CapturesMessage",
+    "GetCapture",
+    "GetOpenCaptures",
+    "ListCaptures",
+    "OpenCapture",
+    "Status",
+    "captures_spec",
+]
+
+Status = Literal["RECORDING", "COMPLETE", "FAILED"]
+KEPT_RECORDS = 100_000
+"""Past that the oldest that have ended are forgotten."""
+
+
+class CaptureRecord(msgspec.Struct, frozen=True):
+    """What is known of a capture."""
+
+    id: str
+    device_id: int
+    channel: int
+    file_name: str
+    started_at: datetime
+    completed_at: datetime | None = None
+    status: Status = "RECORDING"
+    size: int = 0
+    """Bytes written so far."""
+    reason: str | None = None
+    """Why it has ended; None while it is recording."""
+    live: bool = False
+    """Of the live stream; else of a playback."""
+    removed: bool = False
+    """Its file is no longer there."""
+
+
+class OpenCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
+    """Make a record; None where the device has as many open ones as are allowed."""
+
+    device_id: int
+    channel: int
+    live: bool = False
+
+
+class CaptureGrew(msgspec.Struct, frozen=True, gc=False):
+    """So many bytes are written now."""
+
+    id: str
+    size: int
+
+
+class CaptureEnded(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
+    """It is over; the first end counts. None where nobody knows such a capture."""
+
+    id: str
+    status: Status
+    reason: str
+    size: int | None = None
+    """None: as last told."""
+
+
+class CaptureFilesRemoved(msgspec.Struct, frozen=True):
+    """These files are no longer there, and why."""
+
+    names: tuple[str, ...]
+    reason: str
+
+
+class GetCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
+    """One record."""
+
+    id: str
+
+
+class ListCaptures(msgspec.Struct, Request[tuple[CaptureRecord, ...]], frozen=True):
+    """Those of a device, newest first."""
+
+    device_id: int
+
+
+class GetOpenCaptures(msgspec.Struct, Request[tuple[CaptureRecord, ...]], frozen=True):
+    """Those of all devices that are still recording, oldest first."""
+
+
+CapturesMessage = (
+    CaptureGrew
+    | GetCapture
+    | ListCaptures
+    | OpenCapture
+    | CaptureEnded
+    | CaptureFilesRemoved
+    | GetOpenCaptures
+)
+CAPTURES: Kind[None, CapturesMessage] = Kind("capture_list")
+
+
+class Captures(Actor[CapturesMessage]):
+    """Keeps the records, oldest first."""
+
+    def __init__(self, per_device: int) -> None:
+        self._per_device = per_device
+        self._records: dict[str, CaptureRecord] = {}
+        self._by_device: dict[int, list[str]] = {}
+
+    def handle(self, message: CapturesMessage) -> object:
+        """One message; nothing here waits."""
+        match message:
+            case CaptureGrew():
+                return self._change(message.id, size=message.size)
+            case GetCapture():
+                return self._records.get(message.id)
+            case ListCaptures():
+                found = self._by_device.get(message.device_id, ())
+                return tuple(self._records[name] for name in reversed(found))
+            case OpenCapture():
+                return self._open(message)
+            case CaptureEnded():
+                return self._ended(message)
+            case CaptureFilesRemoved():
+                return self._files_removed(message)
+            case GetOpenCaptures():
+                return tuple(record for record in self._records.values() if record.status == "RECORDING")
+            case _:
+                assert_never(message)
+
+    def _open(self, message: OpenCapture) -> CaptureRecord | None:
+        mine = self._by_device.get(message.device_id, ())
+        if sum(self._records[name].status == "RECORDING" for name in mine) >= self._per_device:
+            return None
+        if len(self._records) >= KEPT_RECORDS:
+            self._forget_oldest()
+        now = self.context.clock.now()
+        record = CaptureRecord(
+            id=secrets.token_hex(8),
+            device_id=message.device_id,
+            channel=message.channel,
+            file_name=capture_name(now),
+            started_at=now,
+            live=message.live,
+        )
+        self._records[record.id] = record
+        self._by_device.setdefault(record.device_id, []).append(record.id)
+        return record
+
+    def _forget_oldest(self) -> None:
+        for record in self._records.values():
+            if record.status != "RECORDING":
+                del self._records[record.id]
+                self._by_device[record.device_id].remove(record.id)
+                return
+
+    def _change(self, name: str, **fields: object) -> CaptureRecord | None:
+        record = self._records.get(name)
+        if record is not None and record.status == "RECORDING":
+            record = self._records[name] = msgspec.structs.replace(record, **fields)
+        return record
+
+    def _ended(self, message: CaptureEnded) -> CaptureRecord | None:
+        fields: dict[str, object] = {} if message.size is None else {"size": message.size}
+        return self._change(
+            message.id,
+            status=message.status,
+            reason=message.reason,
+            completed_at=self.context.clock.now(),
+            **fields,
+        )
+
+    def _files_removed(self, message: CaptureFilesRemoved) -> None:
+        gone = set(message.names)
+        for name, record in self._records.items():
+            if record.file_name in gone and record.status != "RECORDING":
+                self._records[name] = msgspec.structs.replace(record, removed=True, reason=message.reason)
+
+
+def captures_spec(per_device: int) -> ChildSpec[CapturesMessage]:
+    """Its place in the tree: it leans on nobody. `per_device` captures may be open at once."""
+    return ChildSpec(kind=CAPTURES, factory=lambda: Captures(per_device), resident=False, mailbox_size=10_000)

@@ -1,0 +1,165 @@
+"""One playback from its command to its end: what came of it, and when it is over.
+
+Nobody says that a recording has been played to its end (jt808-jt1078 7.1): the terminal closes, falls silent,
+or is told to stop.
+"""
+
+from typing import Any
+
+import msgspec
+import trio
+
+from motorpool.actors.video.playback_control import Steering
+from motorpool.codecs.media.audio_transcoding import SoundCarrier
+from motorpool.codecs.media.event_playlist import EventPlaylist
+from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.runtime import Ref
+
+__all__ = ["PlaybackLimits", "PlaybackRun"]
+
+CONNECT_SECONDS = 120.0
+"""For a terminal to connect after the command: it may have to start up its disk first."""
+PREFIX = "playback/"
+LOOP_MS = 30_000
+"""A recording that begins again after less is not told from a clock that is set back with each key frame."""
+SAME_MS = 1_000
+"""So near to the first picture's stamp another one is the first picture again."""
+
+
+class PlaybackLimits(msgspec.Struct, frozen=True):
+    """How playbacks are cut, kept and ended."""
+
+    segment_seconds: float = 2.0
+    start_seconds: float = 10.0
+    """A reader waits at most so long for the first segment of what was asked for."""
+    linger_seconds: float = 600.0
+    """Segments stay so long after the last read; so long may a pause last."""
+    silence_seconds: float = 12.0
+    """Without a packet, that is the end."""
+    return_seconds: float = 8.0
+    """For a terminal whose connection dropped to come back."""
+    unrequested: bool = False
+    """Take media that nobody asked for."""
+
+
+class PlaybackRun:
+    """Pictures in, cuts and a playlist out; reads no clock."""
+
+    def __init__(
+        self, name: str, limits: PlaybackLimits, now: float, *, first_index: int, first_discontinuity: int
+    ) -> None:
+        """`name` is for its files; `now` in monotonic seconds, as everywhere here."""
+        self.name = name
+        self.steering = Steering()
+        self.playlist = EventPlaylist(
+            target_seconds=limits.segment_seconds,
+            prefix=PREFIX,
+            first_index=first_index,
+            first_discontinuity=first_discontinuity,
+        )
+        self.begun_at = now
+        self.read_at: float | None = None
+        self.ended_at: float | None = None
+        self.publisher: Ref[Any] | None = None
+        self.has_gap = False
+        """A segment before the next was left out."""
+        self._limits = limits
+        self._segmenter = Segmenter(limits.segment_seconds, live=False, discontinuity=first_index > 0)
+        self._carrier = SoundCarrier()
+        self._has_published = False
+        self._heard_at = now
+        """The last unit, order, or coming or going of a publisher."""
+        self._stamps: tuple[int, int] | None = None
+        """Of this publisher's first picture, and of its last one."""
+        self._begins_again = False
+
+    @property
+    def is_running(self) -> bool:
+        """More may come."""
+        return self.ended_at is None
+
+    def publish(self, publisher: Ref[Any], now: float) -> bool:
+        """Take units from this connection alone; whether it goes on after another, as a discontinuity."""
+        returns, self._has_published = self._has_published, True
+        self.publisher = publisher
+        self._heard_at = now
+        self._stamps = None
+        return returns
+
+    def leave(self, now: float) -> None:
+        """The publisher is gone; it may come back."""
+        self.publisher = None
+        self._heard_at = now
+
+    def steer(self, control: int, speed: int, now: float) -> None:
+        """The viewer ordered something other than the end."""
+        self.steering.steer(control, speed, now)
+        self._heard_at = now
+
+    def push(self, units: list[AccessUnit], now: float) -> list[Cut]:
+        """Take units; what they complete."""
+        self._heard_at = now
+        cuts: list[Cut | None] = []
+        for unit in units:
+            is_ordered = self.steering.breaks_before(unit, now)
+            if is_ordered:
+                cuts.append(self._segmenter.discontinuity())
+            if unit.coding.is_video:
+                self._look_for_loop(unit, is_ordered=is_ordered)
+            if self._begins_again:
+                break
+            cuts.append(self._segmenter.push(unit, now))
+        return [cut for cut in cuts if cut is not None]
+
+    def _look_for_loop(self, unit: AccessUnit, *, is_ordered: bool) -> None:
+        """Some terminals play a recording over and over until they are stopped (jt808-jt1078 7.1)."""
+        stamp = unit.timestamp
+        first, last = self._stamps or (stamp, stamp)
+        if unit.keyframe and last - first >= LOOP_MS and abs(stamp - first) <= SAME_MS and not is_ordered:
+            self._begins_again = True
+        self._stamps = first, stamp
+
+    def rest(self) -> Cut | None:
+        """What is open; it stays so."""
+        return self._segmenter.rest()
+
+    def flush(self) -> list[Cut]:
+        """What is open, as a last cut; whatever follows is a discontinuity."""
+        cut = self._segmenter.discontinuity()
+        return [] if cut is None else [cut]
+
+    async def carry(self, cut: Cut) -> Cut:
+        """The cut with sound that HLS and MP4 carry; in a thread where it must be transcoded.
+
+        Raises:
+            CodecError: FFmpeg does not take it; the next cut may do.
+        """
+        if cut.needs_transcoding:
+            return await trio.to_thread.run_sync(self._carrier.carry, cut)
+        return self._carrier.carry(cut)
+
+    def why_over(self, now: float) -> str:
+        """Why nothing more is expected; empty while something is."""
+        if self._begins_again:
+            return "the device begins again"
+        quiet = now - self._heard_at
+        if not self._has_published:
+            return "the device does not send it" if quiet >= CONNECT_SECONDS else ""
+        if self.steering.is_paused:
+            return "paused for too long" if quiet >= self._limits.linger_seconds else ""
+        if self.publisher is None:
+            return "the device has hung up" if quiet >= self._limits.return_seconds else ""
+        return "the device sends nothing more" if quiet >= self._limits.silence_seconds else ""
+
+    def end(self, now: float) -> None:
+        """Nothing is taken any more; what is there stays."""
+        self.ended_at = now
+        self.playlist.end()
+        self.publisher = None
+
+    def unread_seconds(self, now: float) -> float:
+        """How long nobody has read, counted from its end at the earliest when it has ended."""
+        since = self.begun_at if self.read_at is None else self.read_at
+        return now - max(since, self.ended_at or 0.0)

@@ -1,0 +1,87 @@
+"""Who takes the cuts of a stream or playback besides its viewers: captures."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import trio
+
+from motorpool.actors.messages.publishing import CutsTaken, StreamEnded
+from motorpool.codecs.media.fragments import Cut
+from motorpool.runtime import ActorStopped, MailboxFull, Ref
+
+__all__ = ["Takers"]
+
+WAIT_SECONDS = 10.0
+"""A taker that takes nothing for so long no longer holds up the others."""
+
+
+class Takers:
+    """A list of takers, and the end that each still has to be told. One that has gone is forgotten."""
+
+    def __init__(self) -> None:
+        self._joined: dict[Ref[Any], float] = {}
+        self._untold: dict[Ref[Any], StreamEnded] = {}
+
+    def __len__(self) -> int:
+        return len(self._joined)
+
+    @property
+    def joined_at(self) -> float:
+        """When the last of them joined; 0 where there is none."""
+        return max(self._joined.values(), default=0.0)
+
+    def add(self, taker: Ref[Any], now: float) -> None:
+        """Hand it all from now on; once, however often it asks."""
+        self._untold.pop(taker, None)
+        self._joined.setdefault(taker, now)
+
+    def remove(self, taker: Ref[Any], ended: StreamEnded | None = None) -> None:
+        """Off the list, and told `ended` if there is anything to tell."""
+        self._joined.pop(taker, None)
+        self._untold.pop(taker, None)
+        if ended is not None:
+            self._untold[taker] = ended
+            self.tell_ends()
+
+    def pass_on(self, cuts: tuple[Cut, ...]) -> list[Ref[Any]]:
+        """Hand cuts to each that has room, and give those that have not: they miss them, unless `wait`."""
+        full = []
+        message = CutsTaken(cuts)
+        for taker in list(self._joined):
+            try:
+                taker.tell_nowait(message)
+            except MailboxFull:
+                full.append(taker)
+            except ActorStopped:
+                self.remove(taker)
+        return full
+
+    async def wait(self, full: Iterable[Ref[Any]], cuts: tuple[Cut, ...]) -> list[Ref[Any]]:
+        """Wait for room where there was none; gives those that had none for too long, who miss the cuts."""
+        missed = []
+        for taker in full:
+            with trio.move_on_after(WAIT_SECONDS) as patience:
+                try:
+                    await taker.tell(CutsTaken(cuts))
+                except ActorStopped:
+                    self.remove(taker)
+            if patience.cancelled_caught:
+                missed.append(taker)
+        return missed
+
+    def end(self, ended: StreamEnded, among: Callable[[float], bool] = lambda joined: True) -> None:
+        """Tell the end to those whose time of joining is `among`; they are off the list."""
+        for taker, joined in list(self._joined.items()):
+            if among(joined):
+                self.remove(taker, ended)
+
+    def tell_ends(self) -> None:
+        """Try again to tell the end to those that had no room."""
+        for taker, ended in list(self._untold.items()):
+            try:
+                taker.tell_nowait(ended)
+            except MailboxFull:
+                continue
+            except ActorStopped:
+                pass
+            self._untold.pop(taker, None)

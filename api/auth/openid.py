@@ -1,0 +1,196 @@
+"""The OpenID Connect provider: where to send browsers, and who a returning one is (OpenID Connect Core 1.0).
+
+Authorization code flow with PKCE (RFC 7636), state and nonce.
+"""
+
+import hmac
+import logging
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote_plus, urlencode, urlsplit
+
+import jwt
+import msgspec
+
+from motorpool.actors.outgoing.errors import one_line
+from motorpool.actors.outgoing.http import OutgoingHttp
+from motorpool.api.auth.openid_documents import Documents, Metadata, ProviderDown, decode
+from motorpool.api.program.settings import OpenIdSettings
+
+__all__ = ["Identity", "LoginRefused", "Provider", "ProviderDown"]
+
+ASYMMETRIC = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+"""Never `none`, and none that who knows the client secret could sign with."""
+LEEWAY_SECONDS = 60.0
+"""How far the provider's clock may be off."""
+
+_log = logging.getLogger(__name__)
+
+Claims = Mapping[str, Any]
+
+
+class LoginRefused(Exception):
+    """This login is not good; the text is for the person in front of the browser."""
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who somebody is by the word of the provider."""
+
+    email: str
+    verified: bool | None
+    """None where the provider does not say."""
+    name: str
+    groups: frozenset[str]
+
+
+class TokenAnswer(msgspec.Struct, frozen=True):
+    """What the token endpoint gives for a code."""
+
+    id_token: str
+    access_token: str = ""
+
+
+class Provider:
+    """The configured provider."""
+
+    def __init__(self, settings: OpenIdSettings, http: OutgoingHttp, monotonic: Callable[[], float]) -> None:
+        assert settings.issuer is not None
+        assert settings.client_id is not None
+        self._settings = settings
+        self._client_id = settings.client_id
+        self._documents = Documents(settings.issuer, http, monotonic)
+
+    async def address(self, redirect: str, *, state: str, nonce: str, verifier: str) -> str:
+        """Where a browser goes to log in. Raises ProviderDown."""
+        metadata = await self._documents.metadata()
+        scopes = dict.fromkeys(("openid", *self._settings.scopes))
+        # Asked of who knows it only: others refuse the login for it.
+        if self._groups_matter and self._settings.groups_claim in metadata.scopes_supported:
+            scopes[self._settings.groups_claim] = None
+        challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        query = {
+            "response_type": "code",
+            "client_id": self._client_id,
+            "redirect_uri": redirect,
+            "scope": " ".join(scopes),
+            "state": state,
+            "nonce": nonce,
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+        }
+        joint = "&" if urlsplit(metadata.authorization_endpoint).query else "?"
+        return f"{metadata.authorization_endpoint}{joint}{urlencode(query)}"
+
+    async def identify(
+        self, code: str, redirect: str, *, nonce: str, verifier: str, now: datetime
+    ) -> Identity:
+        """Exchange a code for the identity behind it, checked. Raises ProviderDown and LoginRefused."""
+        metadata = await self._documents.metadata()
+        answer = await self._exchange(metadata, code, redirect, verifier)
+        claims = await self._check(metadata, answer.id_token, nonce, now)
+        wanted = {"email", "email_verified"} | (
+            {self._settings.groups_claim} if self._groups_matter else set()
+        )
+        if not wanted <= claims.keys() and metadata.userinfo_endpoint and answer.access_token:
+            more = await self._ask_userinfo(metadata.userinfo_endpoint, answer.access_token)
+            if more.get("sub") != claims["sub"]:
+                raise LoginRefused("the provider told of two different users")
+            # An address and its verification are of one source.
+            source = more if more.get("email") else claims
+            address = {key: source.get(key) for key in ("email", "email_verified")}
+            claims = {**more, **claims, **address}
+        return self._read(claims)
+
+    @property
+    def _groups_matter(self) -> bool:
+        return self._settings.admin_group is not None or self._settings.allow_group is not None
+
+    async def _exchange(self, metadata: Metadata, code: str, redirect: str, verifier: str) -> TokenAnswer:
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect,
+            "code_verifier": verifier,
+        }
+        headers = {}
+        secret = self._settings.client_secret
+        if secret is None:
+            form["client_id"] = self._client_id
+        elif "client_secret_basic" in metadata.token_endpoint_auth_methods_supported:
+            # RFC 6749, 2.3.1: each part is form-encoded first.
+            pair = f"{quote_plus(self._client_id)}:{quote_plus(secret)}"
+            headers["Authorization"] = "Basic " + b64encode(pair.encode()).decode()
+        else:
+            form |= {"client_id": self._client_id, "client_secret": secret}
+        answer = await self._documents.request("POST", metadata.token_endpoint, headers=headers, form=form)
+        if answer.status >= 500:
+            raise ProviderDown("the OpenID provider cannot finish logins now")
+        if not answer.ok:
+            shown = one_line(answer.content[:500].decode(errors="replace"))
+            _log.warning("the OpenID provider refused a code: %s", shown)
+            raise LoginRefused("the provider did not accept its own code, or not this server")
+        return decode(answer, TokenAnswer)
+
+    async def _check(self, metadata: Metadata, token: str, nonce: str, now: datetime) -> Claims:
+        """The ID token's claims, after the checks of OpenID Connect Core 3.1.3.7."""
+        try:
+            header = jwt.get_unverified_header(token)
+            algorithm = str(header.get("alg"))
+            if algorithm not in ASYMMETRIC.intersection(metadata.id_token_signing_alg_values_supported):
+                raise jwt.InvalidAlgorithmError("signed by an algorithm that is not this provider's")
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                await self._documents.key(algorithm, header.get("kid")),
+                algorithms=[algorithm],
+                audience=self._client_id,
+                issuer=metadata.issuer,
+                options={
+                    "require": ["iss", "sub", "aud", "exp", "iat", "nonce"],
+                    # Times are compared with the injected clock.
+                    "verify_exp": False,
+                    "verify_iat": False,
+                    "verify_nbf": False,
+                },
+            )
+            begins, ends = float(claims.get("nbf", 0)), float(claims["exp"])
+        except (jwt.PyJWTError, ValueError, TypeError) as error:
+            _log.warning("an ID token was refused: %s", one_line(str(error)))
+            raise LoginRefused("the provider's word could not be verified") from None
+        several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+        if claims.get("azp", None if several else self._client_id) != self._client_id:
+            raise LoginRefused("the provider's word is for another program")
+        present = now.timestamp()
+        if not begins - LEEWAY_SECONDS <= present < ends + LEEWAY_SECONDS:
+            raise LoginRefused("the provider's word has expired, or a clock is wrong")
+        if not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
+            raise LoginRefused("the provider's word is for another login")
+        return claims
+
+    async def _ask_userinfo(self, address: str, access_token: str) -> Claims:
+        headers = {"Authorization": f"Bearer {access_token}"}
+        answer = await self._documents.request("GET", address, headers=headers)
+        if not answer.ok:
+            raise ProviderDown("the OpenID provider does not tell who has logged in")
+        return decode(answer, dict[str, Any])
+
+    def _read(self, claims: Claims) -> Identity:
+        email = claims.get("email")
+        if not isinstance(email, str) or "@" not in email:
+            raise LoginRefused("the provider told no e-mail address")
+        names = (claims.get(key) for key in ("name", "preferred_username"))
+        groups = claims.get(self._settings.groups_claim)
+        listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
+        verified = claims.get("email_verified")
+        if isinstance(verified, str):
+            verified = verified.lower() == "true"
+        return Identity(
+            email=email.strip(),
+            verified=verified if isinstance(verified, bool) else None,
+            name=next((name for name in names if isinstance(name, str) and name.strip()), email).strip(),
+            groups=frozenset(group for group in listed if isinstance(group, str)),
+        )

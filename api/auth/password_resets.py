@@ -1,0 +1,118 @@
+"""Mails a link that sets a new password (open-details 2.6).
+
+A request only leaves the address here and is answered at once: how long looking it up and writing a mail
+takes, or whether there is anybody to write to, cannot be seen from outside.
+"""
+
+from datetime import timedelta
+from html import escape
+
+import msgspec
+
+from motorpool.actors.outgoing.mail import Mail
+from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.api.auth.authentication import usable
+from motorpool.api.auth.rate_limits import Rate
+from motorpool.api.auth.tokens import RESET, issue
+from motorpool.api.program.settings import Settings
+from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.storage import outbox, users
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.outbox import OutgoingMessage
+from motorpool.storage.records import User
+
+__all__ = ["PASSWORD_RESETS", "PasswordResets", "ResetAsked", "password_resets_spec"]
+
+WAITING = 1000
+"""Requests that may wait; more are forgotten, and people ask again."""
+
+
+class ResetAsked(msgspec.Struct, frozen=True):
+    """Somebody says that he has forgotten his password."""
+
+    email: str
+
+
+PASSWORD_RESETS: Kind[None, ResetAsked] = Kind("password_resets")
+
+
+class PasswordResets(Actor[ResetAsked]):
+    """Writes to who has an account and may log in, but not without end."""
+
+    def __init__(self, database: Database, mail: Mail, token_key: bytes, settings: Settings) -> None:
+        self._database = database
+        self._mail = mail
+        self._token_key = token_key
+        self._settings = settings
+        self._life = timedelta(minutes=settings.users.reset_minutes)
+
+    async def start(self) -> None:
+        """Begin to count."""
+        limit = self._settings.users.resets_per_account
+        self._rate = Rate(limit, self._life.total_seconds(), self.context.clock.monotonic)
+        if self._mail.enabled and self._settings.public.url is None:
+            self.context.log.warning(
+                "links in mails lead to %s; [public] url is unset", self._settings.public_url
+            )
+
+    async def handle(self, message: ResetAsked) -> None:
+        """Put a mail into the outbox, if there is anybody to write to."""
+        if not self._mail.enabled or self._settings.openid.forced or "\x00" in message.email:
+            return
+        try:
+            user = await users.by_email(self._database, message.email)
+            if user is not None and self._may_have(user):
+                await self._write(user)
+        except StorageError as error:
+            self.context.log.warning("a password reset is not written: %s", error)
+
+    def _may_have(self, user: User) -> bool:
+        if (
+            user.temporary
+            or not usable(user, self.context.clock.now())
+            or not self._mail.can_reach(user.email)
+        ):
+            return False
+        if self._rate.take(str(user.id)):
+            self.context.log.info("user %d has been sent enough links for a new password", user.id)
+            return False
+        return True
+
+    async def _write(self, user: User) -> None:
+        now = self.context.clock.now()
+        text, token = issue(self._token_key, user.id, RESET, now + self._life, now=now)
+        link = f"{self._settings.public_url}/reset-password?passwordReset={text}"
+        message = _letter(user, link, round(self._life.total_seconds() / 60))
+        await outbox.put(self._database, message, now=now, expires=token.expires)
+        self.context.system.ref(OUTBOX).offer(OutboxFilled())
+
+
+def _letter(user: User, link: str, minutes: int) -> OutgoingMessage:
+    """What the mail says. The user's name is left out: who registered may have made it any message."""
+    asked = "somebody, probably you, asked for a new password for your account at Motorpool."
+    within = f"Set it here within {minutes} minutes; the link works once:"
+    otherwise = "If it was not you, nothing needs to be done: your password stays as it is."
+    shown = escape(link)
+    return OutgoingMessage(
+        channel="mail",
+        # By the server's own account: it must not depend on what the user has set.
+        system=True,
+        user_id=user.id,
+        to=user.email,
+        subject="A new password for Motorpool",
+        text=f"Hello,\n\n{asked}\n{within}\n\n{link}\n\n{otherwise}\n",
+        html=f"<p>Hello,</p><p>{asked}<br>{within}</p>"
+        f'<p><a href="{shown}">Set a new password</a></p><p>{shown}</p><p>{otherwise}</p>',
+    )
+
+
+def password_resets_spec(
+    database: Database, mail: Mail, token_key: bytes, settings: Settings
+) -> ChildSpec[ResetAsked]:
+    """Its place in the tree."""
+    return ChildSpec(
+        kind=PASSWORD_RESETS,
+        factory=lambda: PasswordResets(database, mail, token_key, settings),
+        mailbox_size=WAITING,
+    )

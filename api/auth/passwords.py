@@ -1,0 +1,142 @@
+"""Passwords: hashing off the loop, remembering what was verified, counting what was not (decisions 13)."""
+
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+import argon2
+import trio
+
+from motorpool.api.http.errors import TooManyFailures
+from motorpool.api.program.settings import LoginSettings
+
+__all__ = ["Attempts", "Passwords"]
+
+_REMEMBERED = 10_000
+"""Verified credentials kept; each is a 32-byte digest."""
+
+_COUNTED = 50_000
+"""Accounts and addresses whose failures are counted; the oldest is forgotten first."""
+
+
+class Passwords:
+    """Argon2id in threads, few at once; a credential verified before costs one HMAC.
+
+    What is remembered is a digest, under a key of this process, over the stored hash and the password: when
+    the password changes the stored hash does, and the memory of the old one matches nothing.
+    """
+
+    def __init__(self, settings: LoginSettings) -> None:
+        self._hasher = argon2.PasswordHasher(
+            time_cost=settings.hash_rounds, memory_cost=settings.hash_memory_kib, parallelism=1
+        )
+        self._threads = trio.CapacityLimiter(settings.hashes_at_once)
+        self._key = secrets.token_bytes(32)
+        self._verified: OrderedDict[bytes, None] = OrderedDict()
+        self._nobody: str | None = None
+
+    @property
+    def threads_busy(self) -> int:
+        """Hashes being computed now."""
+        return int(self._threads.borrowed_tokens)
+
+    async def hash(self, password: str) -> str:
+        """Hash a new password."""
+        return await trio.to_thread.run_sync(self._hasher.hash, password, limiter=self._threads)
+
+    def remembers(self, stored: str, password: str) -> bool:
+        """Whether this very credential was verified before; constant cost."""
+        digest = self._digest(stored, password)
+        if digest not in self._verified:
+            return False
+        self._verified.move_to_end(digest)
+        return True
+
+    async def verify(self, stored: str | None, password: str) -> bool:
+        """Compare with a stored hash; None (no such user) takes as long and is always False."""
+        if stored is None:
+            if self._nobody is None:
+                self._nobody = await self.hash(secrets.token_hex(16))
+            await self._matches(self._nobody, password)
+            return False
+        if self.remembers(stored, password):
+            return True
+        if not await self._matches(stored, password):
+            return False
+        self._verified[self._digest(stored, password)] = None
+        if len(self._verified) > _REMEMBERED:
+            self._verified.popitem(last=False)
+        return True
+
+    async def _matches(self, stored: str, password: str) -> bool:
+        def compare() -> bool:
+            try:
+                return self._hasher.verify(stored, password)
+            except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
+                return False
+
+        return await trio.to_thread.run_sync(compare, limiter=self._threads)
+
+    def _digest(self, stored: str, password: str) -> bytes:
+        text = f"{len(stored)}:{stored}{password}".encode("utf-8", "surrogatepass")
+        return hmac.digest(self._key, text, hashlib.sha256)
+
+
+class Attempts:
+    """Counts failed logins per account and per address; successes never count.
+
+    An attempt counts as failed while it runs, so that a thousand parallel guesses are no way around.
+    """
+
+    def __init__(self, settings: LoginSettings, monotonic: Callable[[], float]) -> None:
+        self._settings = settings
+        self._monotonic = monotonic
+        self._failures: OrderedDict[tuple[str, str], deque[float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._failures)
+
+    def begin(self, account: str, address: str) -> None:
+        """Note an attempt; raises TooManyFailures when either has failed too often."""
+        now = self._monotonic()
+        limits = (
+            (("account", account.strip().lower()), self._settings.failures_per_account),
+            (("address", address), self._settings.failures_per_address),
+        )
+        for key, limit in limits:
+            failures = self._recent(key, now)
+            if len(failures) >= limit:
+                wait = failures[0] + self._settings.window_seconds - now
+                raise TooManyFailures(f"too many failed logins; try again in {max(1, round(wait))} s", wait)
+        for key, _ in limits:
+            self._failures.setdefault(key, deque()).append(now)
+            self._failures.move_to_end(key)
+        while len(self._failures) > _COUNTED:
+            self._failures.popitem(last=False)
+
+    def succeeded(self, account: str, address: str) -> None:
+        """Take the attempt back; an account's success also clears what it failed before."""
+        self._failures.pop(("account", account.strip().lower()), None)
+        self.withdraw(address)
+
+    def forgive(self, account: str) -> None:
+        """Forget the failures of an account whose owner has proved himself in another way."""
+        self._failures.pop(("account", account.strip().lower()), None)
+
+    def withdraw(self, address: str) -> None:
+        """Take one attempt of an address back."""
+        failures = self._failures.get(("address", address))
+        if failures:
+            failures.pop()
+
+    def _recent(self, key: tuple[str, str], now: float) -> "deque[float]":
+        failures = self._failures.get(key)
+        if failures is None:
+            return deque()
+        while failures and failures[0] <= now - self._settings.window_seconds:
+            failures.popleft()
+        if not failures:
+            del self._failures[key]
+        return failures

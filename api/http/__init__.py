@@ -1,0 +1,1 @@
+"""HTTP beneath the API: server, sockets, responses, static files."""

@@ -1,0 +1,129 @@
+"""The console's static files, read once from package data and served from memory.
+
+What lies in the override folder at the same path is served in their place, and whatever else lies there at
+its own path (open-details 19.5); never below /api.
+"""
+
+import gzip
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from quart import Response, request
+from quart.globals import request_ctx
+from quart_trio import QuartTrio
+from werkzeug.routing import PathConverter
+
+from motorpool.api.http.errors import NoSuch
+from motorpool.api.http.file_responses import send_file
+
+__all__ = ["install"]
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+HIDDEN = {"__init__.py", "vendor.py", "package.json", "package-lock.json"}
+
+# hls.js plays from blobs and works in a worker of its own making.
+POLICY = (
+    "default-src 'self'; script-src 'self'; worker-src 'self' blob:; media-src 'self' blob:; "
+    "connect-src 'self'; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'self'"
+)
+
+
+@dataclass(frozen=True)
+class StaticFile:
+    """A file in memory."""
+
+    content: bytes
+    zipped: bytes
+    tag: str
+    media_type: str
+
+
+class OutsideApi(PathConverter):
+    """Any path but those of the API, whose unknown ones are the API's to answer."""
+
+    regex = r"(?!api(?:/|$))[^/].*?"
+
+
+def install(app: QuartTrio, override: Path) -> None:
+    """Serve index.html at `/`, the other files under `/console/`, and those of the override folder.
+
+    A path that names no file, opened as a page, is a place inside the console: it gets the console.
+    """
+    known = _files()
+    app.url_map.converters["outside_api"] = OutsideApi
+
+    @app.get("/")
+    async def console() -> Response:
+        return await _overriding("index.html") or _serve(known["index.html"])
+
+    @app.get("/<outside_api:path>")
+    async def file(path: str) -> Response:
+        found = await _overriding(path)
+        if found is not None:
+            return found
+        name = path.removeprefix("console/")
+        if name != path and name in known and name != "index.html":
+            return _serve(known[name])
+        if "." not in path and "text/html" in request.headers.get("Accept", ""):
+            return await console()
+        raise NoSuch("no such file")
+
+    async def _overriding(path: str) -> Response | None:
+        if any(segment in {"", ".", ".."} for segment in path.split("/")):
+            return None
+        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
+        return await send_file(request_ctx.request, override, path, headers)
+
+
+@cache
+def _files() -> dict[str, StaticFile]:
+    return dict(_load(files("motorpool.api") / "console", ""))
+
+
+def _load(folder: Traversable, prefix: str) -> Iterator[tuple[str, StaticFile]]:
+    for item in folder.iterdir():
+        if item.is_dir():
+            if not item.name.startswith("__"):
+                yield from _load(item, f"{prefix}{item.name}/")
+            continue
+        ending = item.name[item.name.rfind(".") :]
+        if ending in TYPES and item.name not in HIDDEN:
+            content = item.read_bytes()
+            yield (
+                prefix + item.name,
+                StaticFile(
+                    content,
+                    gzip.compress(content, 6, mtime=0),
+                    f'"{hashlib.sha256(content).hexdigest()[:20]}"',
+                    TYPES[ending],
+                ),
+            )
+
+
+def _serve(file: StaticFile) -> Response:
+    headers = {
+        "ETag": file.tag,
+        # Asked again each time, answered 304 while unchanged: an update is seen at once.
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": POLICY,
+        "Vary": "Accept-Encoding",
+    }
+    if file.tag in request.headers.get("If-None-Match", ""):
+        return Response(b"", 304, headers=headers)
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        return Response(
+            file.zipped, 200, headers={**headers, "Content-Encoding": "gzip"}, content_type=file.media_type
+        )
+    return Response(file.content, 200, headers=headers, content_type=file.media_type)

@@ -1,0 +1,174 @@
+"""The HTTP server as an actor: Hypercorn's connections behind our own doors (see listening.py)."""
+
+import contextlib
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+from hypercorn.utils import wrap_app
+from quart_trio import QuartTrio
+
+from motorpool.api.http.listening_sockets import BoundStream, Door, encrypt
+from motorpool.api.http.tcp_server import LeanServer
+from motorpool.api.program.settings import HttpSettings
+from motorpool.runtime import Actor, ChildSpec, Kind, System
+
+__all__ = ["HTTP", "HttpServer", "MadeApp", "http_spec", "tls_context"]
+
+HTTP: Kind[None, None] = Kind("http")
+
+GRACE_SECONDS = 2.0
+"""Requests under way at the stop may end within this; then their connections are closed."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeApp:
+    """An application, and what tells its endless answers (sockets) to end."""
+
+    app: QuartTrio
+    closing: trio.Event
+
+
+class HttpServer(Actor[None]):
+    """Accepts until stopped; the stop takes at most the grace time whatever clients do."""
+
+    def __init__(
+        self,
+        make_app: Callable[[System], MadeApp],
+        sockets: Sequence[socket.socket],
+        settings: HttpSettings,
+    ) -> None:
+        self._make_app = make_app
+        self._sockets = sockets
+        self._settings = settings
+        self._stopping = trio.Event()
+        self._ended = trio.Event()
+
+    async def start(self) -> None:
+        """Make the application and listen; the bound sockets outlive a restart of this actor."""
+        self._made = self._make_app(self.context.system)
+        for bound in self._sockets:
+            try:
+                bound.listen(self._settings.backlog)
+            except OSError as error:
+                host, port = bound.getsockname()[:2]
+                used = error.errno == errno.EADDRINUSE
+                reason = "the address is in use" if used else error.strerror
+                raise OSError(error.errno, f"cannot listen on {host}:{port}: {reason}") from None
+
+    def handle(self, message: None) -> None:
+        """Takes no messages."""
+
+    async def run(self) -> None:
+        """Serve, on duplicates of the bound sockets."""
+        places = trio.Semaphore(self._settings.connections)
+        stall = self._settings.stall_seconds
+        doors = [Door(bound.dup(), places=places, stall_seconds=stall) for bound in self._sockets]
+        config = hypercorn_config(self._settings)
+        context = WorkerContext(None)
+        tls = tls_context(self._settings)
+        listeners: list[trio.abc.Listener[Any]] = [
+            door if tls is None else encrypt(door, tls) for door in doors
+        ]
+        app = wrap_app(self._made.app, config.wsgi_max_body_size, "asgi")
+        serve = partial(self._serve, partial(LeanServer, app, config, context))
+        try:
+            async with trio.open_nursery() as connections:
+                try:
+                    async with trio.open_nursery() as accepting:
+                        accepting.start_soon(
+                            partial(trio.serve_listeners, serve, listeners, handler_nursery=connections)
+                        )
+                        await self._stopping.wait()
+                        accepting.cancel_scope.cancel()
+                    self._made.closing.set()
+                    await context.terminated.set()
+                    with trio.move_on_after(GRACE_SECONDS):
+                        for door in doors:
+                            await door.wait_empty()
+                finally:
+                    # Hypercorn shields its sends and closes; a socket that is gone ends them.
+                    for door in doors:
+                        door.abort_all()
+                    connections.cancel_scope.cancel()
+        finally:
+            for door in doors:
+                door.close()
+            self._ended.set()
+
+    async def stop(self) -> None:
+        """Stop accepting, let requests end, close what stays."""
+        self._stopping.set()
+        await self._ended.wait()
+
+    async def _serve(self, make: Callable[..., LeanServer], stream: BoundStream) -> None:
+        try:
+            await make(ConnectionState({}), stream)
+        except Exception:
+            # One connection's trouble is its own.
+            _log.exception("an HTTP connection failed")
+        finally:
+            with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                await trio.aclose_forcefully(stream)
+
+
+def hypercorn_config(settings: HttpSettings) -> Config:
+    """Hypercorn's settings, each on purpose (measured.md, HTTP)."""
+    config = Config()
+    config.keep_alive_timeout = settings.keep_alive_seconds
+    config.keep_alive_max_requests = settings.requests_per_connection
+    # Seconds without a byte from the client; the pings below keep quiet sockets alive.
+    config.read_timeout = round(settings.idle_seconds)
+    config.websocket_ping_interval = max(10.0, settings.idle_seconds / 5)
+    config.websocket_max_message_size = 64 * 1024
+    config.h11_max_incomplete_size = 64 * 1024
+    config.ssl_handshake_timeout = 10.0
+    config.include_server_header = False
+    config.accesslog = None
+    config.errorlog = logging.getLogger("hypercorn.error")
+    # What bounds a client that stops reading (listening.py) sees sockets, not the streams inside HTTP/2.
+    config.alpn_protocols = ["http/1.1"]
+    if settings.tls_certificate is not None and settings.tls_key is not None:
+        config.certfile = str(settings.tls_certificate)
+        config.keyfile = str(settings.tls_key)
+    return config
+
+
+def tls_context(settings: HttpSettings) -> ssl.SSLContext | None:
+    """Read certificate and key; None where none are set. Raises OSError whose text says what is wrong."""
+    for name, path in (("tls_certificate", settings.tls_certificate), ("tls_key", settings.tls_key)):
+        try:
+            content = path.read_bytes() if path is not None else b""
+        except OSError as error:
+            raise OSError(error.errno, f"[http] {name}: {path} cannot be read: {error.strerror}") from None
+        if b"ENCRYPTED" in content:
+            # OpenSSL would ask the terminal for its password, and wait.
+            raise OSError(errno.EINVAL, f"[http] {name}: {path} is encrypted; the key must be plain")
+    try:
+        return hypercorn_config(settings).create_ssl_context()
+    except ssl.SSLError as error:
+        files = f"{settings.tls_certificate} and {settings.tls_key}"
+        wrong = (
+            "the key is not that of the certificate"
+            if error.reason == "KEY_VALUES_MISMATCH"
+            else f"they are no certificate and key in PEM ({error.reason or error})"
+        )
+        raise OSError(errno.EINVAL, f"[http] tls_certificate and tls_key: {files}: {wrong}") from None
+
+
+def http_spec(
+    make_app: Callable[[System], MadeApp], sockets: Sequence[socket.socket], settings: HttpSettings
+) -> ChildSpec[None]:
+    """The server's place in the tree: the last in, the first out."""
+    return ChildSpec(kind=HTTP, factory=lambda: HttpServer(make_app, sockets, settings))

@@ -1,0 +1,278 @@
+"""`motorpool backup` and `motorpool restore`: all that a server knows, in one file (decisions 4)."""
+
+import os
+import shutil
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import trio
+
+from motorpool.api.json import format_time
+from motorpool.api.program.archive import (
+    DUMP,
+    FILES,
+    FOLDERS,
+    ArchiveDamaged,
+    ArchiveWriter,
+    Manifest,
+    WholeArchive,
+)
+from motorpool.api.program.serve import StartFailed, last_line
+from motorpool.api.program.settings import Settings
+from motorpool.api.program.version import program_version
+from motorpool.runtime import SystemClock
+from motorpool.storage import migrations
+from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageError
+from motorpool.storage.postgres import dumps
+from motorpool.storage.postgres.embedded import EmbeddedServer
+
+__all__ = ["back_up", "restore"]
+
+WORK = ".restoring"
+"""Folder in the data folder where files wait until the database is restored."""
+PIECE_BYTES = 256 * 1024
+
+HAS_TABLES = "select exists (select from pg_tables where schemaname = 'public')"
+HAS_OURS = "select to_regclass('public.schema_migrations') is not null"
+SCHEMA = "select max(number) from public.schema_migrations"
+HAS_ROWS = "select exists (select from public.users) or exists (select from public.devices)"
+SERVERS = (
+    "select count(*) from pg_stat_activity"
+    " where datname = current_database() and application_name = 'motorpool'"
+)
+
+
+async def back_up(settings: Settings, file: Path) -> str:
+    """Write a backup, whether or not the server runs; the result says what it holds. Raises StartFailed."""
+    try:
+        if settings.database == "embedded" and not (settings.data / "postgres").exists():
+            raise SetupFailed(f"there is no database in {settings.data}")
+        async with _database_to_read(settings) as url:
+            return await trio.to_thread.run_sync(_write, settings, url, file)
+    except (StorageError, OSError) as error:
+        raise StartFailed(last_line(error)) from error
+
+
+async def restore(settings: Settings, file: Path, *, force: bool) -> str:
+    """Put a backup in the place of what is there; the result says what it held.
+
+    Without `force` only where nothing is. Until the database has taken everything nothing is changed.
+    Raises StartFailed.
+    """
+    try:
+        archive = await trio.to_thread.run_sync(_checked, file)
+        kept = []
+        if settings.database == "embedded":
+            older = await dumps.set_aside_older(settings.data)
+            if older is not None:
+                kept.append(str(older))
+        async with _database_to_write(settings) as url:
+            kept += await trio.to_thread.run_sync(partial(_replace, settings, url, archive, force=force))
+    except ArchiveDamaged as error:
+        raise StartFailed(str(error)) from error
+    except (StorageError, OSError) as error:
+        raise StartFailed(last_line(error)) from error
+    told = f"restored from {file}: {_summary(archive.manifest)}"
+    return told + (f"; what was there before is kept in {', '.join(kept)}" if kept else "")
+
+
+@asynccontextmanager
+async def _database_to_read(settings: Settings) -> AsyncIterator[str]:
+    """The database of the running server, or one that is started for the moment."""
+    if settings.database != "embedded":
+        yield settings.database
+        return
+    server = EmbeddedServer(settings.data, start_seconds=settings.postgres.start_seconds)
+    try:
+        await server.start()
+    except AlreadyRunning:
+        yield dumps.running_url(settings.data)
+        return
+    try:
+        yield server.url(dumps.DATABASE)
+    finally:
+        with trio.CancelScope(shield=True):
+            await server.stop()
+
+
+@asynccontextmanager
+async def _database_to_write(settings: Settings) -> AsyncIterator[str]:
+    """The database, made if there is none; nobody else's meanwhile."""
+    if settings.database != "embedded":
+        servers = await trio.to_thread.run_sync(dumps.ask, settings.database, SERVERS)
+        if servers != "0":
+            raise SetupFailed(f"a server works on the database ({servers} connections): stop it first")
+        yield settings.database
+        return
+    server = EmbeddedServer(settings.data, start_seconds=settings.postgres.start_seconds)
+    await server.start()
+    try:
+        await trio.to_thread.run_sync(_make_database, server.url())
+        yield server.url(dumps.DATABASE)
+    finally:
+        with trio.CancelScope(shield=True):
+            await server.stop()
+
+
+def _make_database(url: str) -> None:
+    sql = f"select exists (select from pg_database where datname = '{dumps.DATABASE}')"  # noqa: S608 - our own name
+    if dumps.ask(url, sql) != "t":
+        dumps.ask(url, f"create database {dumps.DATABASE}")
+
+
+def _write(settings: Settings, url: str, file: Path) -> str:
+    version = dumps.server_version(url)
+    if _major(version) > _major(dumps.program_version()):
+        raise SetupFailed(
+            f"the database server is PostgreSQL {version}, which pg_dump {dumps.program_version()} of this"
+            " release cannot read: back up with the pg_dump of that server"
+        )
+    if dumps.ask(url, HAS_OURS) != "t":
+        raise SetupFailed("the database has no tables of ours: there is nothing to back up")
+    manifest = Manifest(
+        program=program_version(),
+        schema=int(dumps.ask(url, SCHEMA)),
+        postgres=version,
+        made=format_time(SystemClock().now()),
+    )
+    part = file.with_name(f".{file.name}.part")
+    try:
+        with _opened_anew(part) as opened:
+            archive = ArchiveWriter(opened)
+            with archive.member(DUMP) as member:
+                dumps.dump(url, member.write)
+            # After the dump: whatever it names was there before.
+            for name, path in _files(settings.data):
+                _add(archive, name, path)
+            manifest = archive.finish(manifest)
+            opened.flush()
+            os.fsync(opened.fileno())
+        part.replace(file)
+        _sync_folder(file.parent)
+    finally:
+        part.unlink(missing_ok=True)
+    return f"wrote {file}: {_summary(manifest)}"
+
+
+def _opened_anew(path: Path) -> BinaryIO:
+    path.unlink(missing_ok=True)
+    # It holds keys and hashes of passwords.
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
+
+
+def _files(data: Path) -> Iterator[tuple[str, Path]]:
+    for name in FILES:
+        if (data / name).is_file():
+            yield name, data / name
+    for top in FOLDERS:
+        for folder, inner, names in os.walk(data / top):
+            inner.sort()
+            for name in sorted(names):
+                # What begins with a dot is not finished.
+                if not name.startswith("."):
+                    path = Path(folder) / name
+                    yield path.relative_to(data).as_posix(), path
+
+
+def _add(archive: ArchiveWriter, name: str, path: Path) -> None:
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        # Deleted since it was seen, or a link, which is none of ours.
+        return
+    with os.fdopen(opened, "rb") as file:
+        found = os.fstat(opened)
+        if stat.S_ISREG(found.st_mode):
+            with archive.member(name, mode=found.st_mode & 0o777, modified=found.st_mtime) as member:
+                while piece := file.read(PIECE_BYTES):
+                    member.write(piece)
+
+
+def _checked(file: Path) -> WholeArchive:
+    archive = WholeArchive(file)
+    manifest, known = archive.manifest, len(migrations.load())
+    if manifest.schema > known:
+        raise SetupFailed(
+            f"{file} has schema {manifest.schema}, this release knows {known}: restore it with release"
+            f" {manifest.program} or a newer one"
+        )
+    if _major(manifest.postgres) > _major(dumps.program_version()):
+        raise SetupFailed(
+            f"{file} comes from PostgreSQL {manifest.postgres}, this release brings"
+            f" {dumps.program_version()}: restore it with a newer release"
+        )
+    return archive
+
+
+def _replace(settings: Settings, url: str, archive: WholeArchive, *, force: bool) -> list[str]:
+    """Restore files and database; what was kept aside of the files that were there."""
+    version = dumps.server_version(url)
+    if _major(version) < _major(archive.manifest.postgres):
+        raise SetupFailed(
+            f"the backup comes from PostgreSQL {archive.manifest.postgres}, the database server is {version}:"
+            " it must be the same or newer"
+        )
+    if dumps.ask(url, HAS_TABLES) == "t":
+        if dumps.ask(url, HAS_OURS) != "t":
+            raise SetupFailed("the database has tables that are not ours: give it a database of its own")
+        if not force and dumps.ask(url, HAS_ROWS) == "t":
+            raise SetupFailed("the database is not empty; --force replaces all that is in it")
+    settings.data.mkdir(parents=True, exist_ok=True)
+    work = settings.data / WORK
+    shutil.rmtree(work, ignore_errors=True)
+    try:
+        for name in archive.names:
+            archive.extract(name, work)
+        os.sync()
+        dumps.load(url, archive.pieces(DUMP))
+        kept = _swap(settings.data, work, force=force)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    with suppress(StorageError):
+        # It has no statistics yet; without them the first questions are slow, no more.
+        dumps.ask(url, "analyze")
+    return kept
+
+
+def _swap(data: Path, work: Path, *, force: bool) -> list[str]:
+    kept = []
+    for name in (*FOLDERS, *FILES):
+        place = data / name
+        if place.exists() and (place.is_file() or any(place.iterdir())):
+            if force:
+                work.mkdir(exist_ok=True)
+                place.rename(work / f"old-{name}")
+            else:
+                aside = dumps.unused(data / f"{name}.before-restore")
+                place.rename(aside)
+                kept.append(str(aside))
+        elif place.is_dir():
+            place.rmdir()
+        if (work / name).exists():
+            (work / name).rename(place)
+    _sync_folder(data)
+    return kept
+
+
+def _summary(manifest: Manifest) -> str:
+    size = sum(entry.size for entry in manifest.files.values())
+    return (
+        f"schema {manifest.schema} of release {manifest.program}, PostgreSQL {manifest.postgres},"
+        f" {len(manifest.files) - 1} files, {size / 1e6:.1f} MB, made {manifest.made}"
+    )
+
+
+def _major(version: str) -> int:
+    return int(version.partition(".")[0])
+
+
+def _sync_folder(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,281 @@
+"""Settings from motorpool.toml and the environment; the environment wins (decisions 5)."""
+
+import difflib
+import ipaddress
+import json
+import math
+import tomllib
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from motorpool.actors.outgoing import Mail
+from motorpool.api.program.settings import Setting, Settings
+
+__all__ = ["SettingsError", "describe", "load"]
+
+PREFIX = "MOTORPOOL_"
+ELSEWHERE = frozenset({"MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"})
+"""Variables of our other programs: known, but no settings of the server."""
+
+DEMO_DEVICE_HOST = "127.0.0.1"
+
+Value = str | int | float | bool | Path | tuple[str, ...] | None
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the text is one line that names it."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One setting's place in the file and in the environment."""
+
+    section: str
+    name: str
+    kind: typing.Any
+    """The field's type as annotated; `Any` because types have no common type to mypy."""
+    setting: Setting
+    default: Value
+
+    @property
+    def variable(self) -> str:
+        """Name in the environment."""
+        return PREFIX + (f"{self.section}_{self.name}" if self.section else self.name).upper()
+
+    @property
+    def title(self) -> str:
+        """Name in the file."""
+        return f"[{self.section}] {self.name}" if self.section else self.name
+
+
+def load(
+    file: Path | None, environ: Mapping[str, str], *, demo: bool = False
+) -> tuple[Settings, tuple[str, ...]]:
+    """Read the settings and the warnings about unknown variables.
+
+    `file` None reads motorpool.toml in the working folder if there is one. Raises SettingsError.
+    """
+    chosen: dict[tuple[str, str], Value] = {}
+    chosen.update(_from_file(file))
+    known = {key.variable: key for key in _keys()}
+    warnings = []
+    for variable, text in environ.items():
+        if not variable.startswith(PREFIX) or variable in ELSEWHERE:
+            continue
+        if variable not in known:
+            near = difflib.get_close_matches(variable, known, n=1, cutoff=0.0)
+            warnings.append(f"{variable} is no setting of this program; the nearest is {near[0]}")
+            continue
+        key = known[variable]
+        chosen[key.section, key.name] = _parse(key, text, variable)
+    if demo:
+        chosen.setdefault(("device", "host"), DEMO_DEVICE_HOST)
+        data = chosen.get(("", "data"), Settings.data)
+        chosen["", "data"] = Path(str(data)) / "demo"
+    return _build(chosen), tuple(warnings)
+
+
+def describe() -> Iterator[str]:
+    """Yield the lines of `motorpool settings`: a commented motorpool.toml with every default."""
+    section = ""
+    for key in _keys():
+        if key.section != section:
+            section = key.section
+            yield ""
+            yield f"[{section}]"
+        unit = f" ({key.setting.unit})" if key.setting.unit else ""
+        choices = f" One of: {', '.join(key.setting.choices)}." if key.setting.choices else ""
+        yield f"# {key.setting.sentence}{choices}{unit}  {key.variable}"
+        yield f"# {key.name} = {_as_toml(key.default)}"
+
+
+def _keys() -> Iterator[Key]:
+    types_of = typing.get_type_hints(Settings)
+    sections = []
+    for item in fields(Settings):
+        if is_dataclass(types_of[item.name]):
+            sections.append((item.name, types_of[item.name]))
+        else:
+            yield _key("", item, types_of[item.name])
+    for name, section in sections:
+        hints = typing.get_type_hints(section)
+        for item in fields(section):
+            yield _key(name, item, hints[item.name])
+
+
+def _key(section: str, item: "Field[typing.Any]", kind: object) -> Key:
+    assert item.default is not MISSING
+    return Key(section, item.name, kind, item.metadata["setting"], item.default)
+
+
+def _from_file(file: Path | None) -> dict[tuple[str, str], Value]:
+    path = file if file is not None else Path("motorpool.toml")
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        if file is None:
+            return {}
+        raise SettingsError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from None
+    by_place = {(key.section, key.name): key for key in _keys()}
+    sections = {section for section, _ in by_place if section}
+    chosen: dict[tuple[str, str], Value] = {}
+    for name, value in content.items():
+        entries = (
+            {(name, inner): item for inner, item in value.items()}
+            if name in sections and isinstance(value, dict)
+            else {("", name): value}
+        )
+        for place, item in entries.items():
+            if place not in by_place:
+                titles = {key.title: key for key in by_place.values()}
+                title = f"[{place[0]}] {place[1]}" if place[0] else place[1]
+                near = difflib.get_close_matches(title, titles, n=1, cutoff=0.0)
+                raise SettingsError(f"{path}: {title} is no setting; the nearest is {near[0]}")
+            chosen[place] = _parse(by_place[place], item, f"{path}: {by_place[place].title}")
+    return chosen
+
+
+def _parse(key: Key, value: object, source: str) -> Value:
+    """Turn a TOML value or the text of a variable into the field's type."""
+    kind = key.kind
+    if typing.get_origin(kind) is types.UnionType:
+        if value == "":
+            return None
+        kind = next(option for option in typing.get_args(kind) if option is not type(None))
+    shown = "the value" if key.setting.secret else repr(value)
+    parsed: Value
+    if kind is bool:
+        words = {
+            "true": True,
+            "yes": True,
+            "on": True,
+            "1": True,
+            "false": False,
+            "no": False,
+            "off": False,
+            "0": False,
+        }
+        word = str(value).lower() if isinstance(value, bool | str | int) else ""
+        if word not in words:
+            raise SettingsError(f"{source}: {shown} is neither true nor false")
+        parsed = words[word]
+    elif kind in {int, float}:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise SettingsError(f"{source}: {shown} is not a number")
+        try:
+            parsed = int(value) if kind is int and not isinstance(value, float) else float(value)
+        except ValueError:
+            parsed = math.nan
+        if not math.isfinite(parsed) or (kind is int and not isinstance(parsed, int)):
+            raise SettingsError(f"{source}: {shown} is not a{' whole' if kind is int else ''} number")
+    elif typing.get_origin(kind) is tuple:
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise SettingsError(f"{source}: {shown} is not a list of words")
+        parsed = tuple(item.strip() for item in items if item.strip())
+    else:
+        if not isinstance(value, str) or not value.strip():
+            raise SettingsError(f"{source}: {shown} is not a text")
+        parsed = Path(value).expanduser() if kind is Path else value
+    problem = _problem(key.setting, parsed)
+    if problem:
+        raise SettingsError(f"{source}: {shown} {problem}")
+    return parsed
+
+
+def _problem(setting: Setting, value: Value) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if setting.least is not None and value < setting.least:
+            return f"is less than {setting.least:g}"
+        if setting.most is not None and value > setting.most:
+            return f"is more than {setting.most:g}"
+    if setting.choices and value not in setting.choices:
+        return f"is none of {', '.join(setting.choices)}"
+    if setting.form == "networks":
+        assert isinstance(value, tuple)
+        for network in value:
+            try:
+                ipaddress.ip_network(network, strict=False)
+            except ValueError:
+                return f"has {network!r}, which is no network such as 10.0.0.0/8"
+    if setting.form == "url" and not _is_url(str(value)):
+        return "is no address such as https://fleet.example.org"
+    if setting.form == "service" and not _is_service(str(value)):
+        return "is no address such as https://sms.example.org/send, without a user name"
+    if setting.form == "mailbox" and not Mail.can_reach(str(value)):
+        return "is no mail address"
+    if setting.form == "address":
+        host, _, port = str(value).rpartition(":")
+        if not host or not port.isdecimal() or int(port) > 65535:
+            return "is no address such as 127.0.0.1:8082"
+    if (
+        setting.form == "database"
+        and value != "embedded"
+        and not str(value).startswith(("postgresql://", "postgres://"))
+    ):
+        return "is neither `embedded` nor a postgresql:// URL"
+    return ""
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return (
+            parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
+        )
+    except ValueError:
+        return False
+
+
+def _is_service(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
+
+
+def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:
+    # The fields are checked against their types above; the constructors take them by name.
+    top: dict[str, typing.Any] = {name: value for (section, name), value in chosen.items() if not section}
+    for item in fields(Settings):
+        kind = item.default_factory
+        if kind is not MISSING:
+            section = {name: value for (place, name), value in chosen.items() if place == item.name}
+            top[item.name] = kind(**section)
+    settings = Settings(**top)
+    if (settings.admin.email is None) != (settings.admin.password is None):
+        raise SettingsError("MOTORPOOL_ADMIN_EMAIL and MOTORPOOL_ADMIN_PASSWORD need each other")
+    if (settings.http.tls_certificate is None) != (settings.http.tls_key is None):
+        raise SettingsError("[http] tls_certificate and [http] tls_key need each other")
+    if (settings.mail.host is None) != (settings.mail.address is None):
+        raise SettingsError("[mail] host and [mail] address need each other")
+    openid = settings.openid
+    if (openid.issuer is None) != (openid.client_id is None):
+        raise SettingsError("[openid] issuer and [openid] client_id need each other")
+    if openid.force and not openid.enabled:
+        raise SettingsError("[openid] force needs [openid] issuer and [openid] client_id")
+    return settings
+
+
+def _as_toml(value: Value) -> str:
+    match value:
+        case None:
+            return '""'
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return "[" + ", ".join(f'"{item}"' for item in value) + "]"
+        case str() | Path():
+            # The escapes of JSON are TOML's too.
+            return json.dumps(str(value), ensure_ascii=False)
+        case _:
+            return f"{value:g}" if isinstance(value, float) else str(value)

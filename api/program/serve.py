@@ -1,0 +1,333 @@
+"""The composition root: settings, database, actors, HTTP, and an orderly end within ten seconds."""
+
+import gc
+import logging
+import os
+import resource
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from motorpool.actors.tree import FleetSettings, fleet_tree
+from motorpool.api.app import create_app
+from motorpool.api.auth.password_resets import password_resets_spec
+from motorpool.api.auth.passwords import Attempts, Passwords
+from motorpool.api.http.listening_sockets import bind
+from motorpool.api.http.server import MadeApp, http_spec, tls_context
+from motorpool.api.outgoing import make_outgoing
+from motorpool.api.program.demo import fleet_program_spec, keep_credentials, simulate_command
+from motorpool.api.program.reboot import start_again
+from motorpool.api.program.settings import Settings
+from motorpool.api.program.version import program_version
+from motorpool.api.server_context import House
+from motorpool.runtime import ChildSpec, Clock, System, SystemClock, open_system
+from motorpool.storage import server, tokens, users
+from motorpool.storage.database import Database, DatabaseSettings, open_database
+from motorpool.storage.errors import AlreadyRunning, StorageError
+from motorpool.storage.postgres import dumps
+from motorpool.storage.records import User
+
+__all__ = ["StartFailed", "edit_user", "last_line", "serve"]
+
+STOP_SECONDS = 9.5
+"""The contract gives the stop ten; what is not done by then is cut off, which the database survives."""
+
+GC_THRESHOLDS = (10_000, 20, 20)
+"""New objects until the young ones are looked at, and so on: cycles are rare here. With Python's 700 it took
+a tenth of the time that 500 viewers cost."""
+TOKEN_KEY = "session tokens"  # noqa: S105 - the name of the key, not the key
+"""Name of the signing key in the database."""
+
+_log = logging.getLogger(__name__)
+
+
+class StartFailed(Exception):
+    """The server cannot start or go on; the text is the process's last line."""
+
+
+async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:
+    """Run the server until SIGTERM, SIGINT or a reboot; whether to start again. Raises StartFailed."""
+    life = Life()
+    async with trio.open_nursery() as nursery:
+        running = trio.CancelScope()
+        await nursery.start(_watch_signals, life, running)
+        nursery.start_soon(_watch_reboot, life)
+        with running:
+            await _run(settings, life, demo=demo, record=record)
+        nursery.cancel_scope.cancel()
+    return life.again
+
+
+class Life:
+    """How far this run of the server is."""
+
+    def __init__(self) -> None:
+        self.up = trio.Event()
+        self.stopping = trio.Event()
+        self.reboot = trio.Event()
+        """Somebody asked for a new start over HTTP."""
+        self.again = False
+        """After the stop the program starts again."""
+
+
+async def _run(settings: Settings, life: Life, *, demo: bool, record: Path | None) -> None:
+    _log.info("motorpool %s starts", program_version())
+    raise_file_limit()
+    clock = SystemClock()
+    sockets = _bind(settings)
+    try:
+        async with _database(settings, clock) as database:
+            passwords = Passwords(settings.login)
+            login = keep_credentials(settings.data) if demo else None
+            email = login.email if login else settings.admin.email
+            password = login.password if login else settings.admin.password
+            if email is not None and password is not None:
+                await _create_first(database, passwords, email, password)
+            token_key = await tokens.signing_key(database, TOKEN_KEY, partial(secrets.token_bytes, 32))
+            row = await server.fetch(database)
+
+            outgoing = make_outgoing(settings, clock)
+
+            def make_app(system: System) -> MadeApp:
+                house = House(
+                    system=system,
+                    database=database,
+                    settings=settings,
+                    passwords=passwords,
+                    attempts=Attempts(settings.login, clock.monotonic),
+                    token_key=token_key,
+                    server=row,
+                    reboot=life.reboot,
+                    outgoing=outgoing,
+                )
+                return MadeApp(app=create_app(house), closing=house.closing)
+
+            services: list[ChildSpec[Any]] = [
+                password_resets_spec(database, outgoing.mail, token_key, settings),
+                http_spec(make_app, sockets, settings.http),
+            ]
+            address = _address(sockets)
+            if demo:
+                command = simulate_command(address, settings.port.offset, settings.data / "login.json")
+                services.append(fleet_program_spec(command, os.environ))
+            try:
+                tree = fleet_tree(
+                    database,
+                    fleet_settings(settings, record),
+                    outgoing=outgoing,
+                    services=tuple(services),
+                )
+            except ValueError as error:
+                raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
+            async with open_system(tree, clock=clock):
+                # What lives as long as the server need not be looked at by every full collection.
+                gc.collect()
+                gc.freeze()
+                gc.set_threshold(*GC_THRESHOLDS)
+                life.up.set()
+                _announce(settings, address, login.email if login else "", login.password if login else "")
+                await life.stopping.wait()
+                _log.info("stopping")
+    except (StorageError, OSError) as error:
+        raise StartFailed(last_line(error)) from error
+    except BaseExceptionGroup as group:
+        wrong, rest = group.split((StartFailed, StorageError, OSError))
+        if wrong is None or rest is not None:
+            raise
+        raise StartFailed(last_line(wrong)) from group
+    finally:
+        for bound in sockets:
+            bound.close()
+    _log.info("stopped")
+
+
+async def _watch_signals(
+    life: Life, running: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """The first signal stops in order; a second one, or one during the start, cuts short."""
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for _ in signals:
+            life.again = False
+            if not life.stopping.is_set():
+                _cut_off_after(STOP_SECONDS, life)
+            if life.stopping.is_set() or not life.up.is_set():
+                running.cancel()
+            life.stopping.set()
+
+
+async def _watch_reboot(life: Life) -> None:
+    await life.reboot.wait()
+    if not life.stopping.is_set():
+        _log.info("asked to start again")
+        life.again = True
+        _cut_off_after(STOP_SECONDS, life)
+        life.stopping.set()
+
+
+def _cut_off_after(seconds: float, life: Life) -> None:
+    """A last resort in a thread of its own: whatever hangs, the process ends, or begins anew."""
+
+    def cut_off() -> None:
+        _log.critical("the stop took longer than %g s and was cut off", seconds)
+        os._exit(start_again() if life.again else 1)
+
+    timer = threading.Timer(seconds, cut_off)
+    timer.daemon = True
+    timer.start()
+
+
+@asynccontextmanager
+async def _database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
+    chosen = DatabaseSettings(
+        url=settings.database,
+        data=settings.data,
+        pool_size=settings.postgres.pool_size,
+        start_seconds=settings.postgres.start_seconds,
+        statement_seconds=settings.postgres.statement_seconds,
+        acquire_seconds=settings.postgres.acquire_seconds,
+    )
+    async with open_database(chosen, clock_now=clock.now) as database:
+        yield database
+
+
+def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
+    """What the actors are told of the settings."""
+    return FleetSettings(
+        data=settings.data,
+        device_host=settings.device.host,
+        public_host=settings.public.host,
+        port_offset=settings.port.offset,
+        protocols=settings.protocols,
+        register_unknown=settings.register.unknown,
+        connections_per_address=settings.device.connections_per_address,
+        idle_seconds=settings.device.idle_seconds,
+        login_seconds=settings.device.login_seconds,
+        status_timeout_seconds=settings.device.status_seconds,
+        alarm_attachments=settings.video.alarm_attachments,
+        attachment_bytes=settings.video.attachment_bytes,
+        segment_seconds=settings.video.segment_seconds,
+        window_segments=settings.video.window_segments,
+        part_seconds=settings.video.part_seconds,
+        autostart=settings.video.autostart,
+        start_seconds=settings.video.start_seconds,
+        linger_seconds=settings.video.linger_seconds,
+        unrequested_media=settings.video.unrequested,
+        reserve_bytes=settings.files.reserve_bytes,
+        playback_quota_bytes=settings.video.playback_quota_bytes,
+        playback_linger_seconds=settings.video.playback_linger_seconds,
+        playback_silence_seconds=settings.video.playback_silence_seconds,
+        playback_return_seconds=settings.video.playback_return_seconds,
+        captures_per_device=settings.captures.per_device,
+        captures_quota_bytes=settings.captures.quota_bytes,
+        captures_retention_days=settings.captures.retention_days,
+        position_retention_days=settings.positions.retention_days,
+        schedule_retention_days=settings.schedules.retention_days,
+        homecoming_seconds=settings.schedules.homecoming_seconds,
+        outbox_days=settings.outbox.give_up_days,
+        record=record,
+    )
+
+
+async def _create_first(database: Database, passwords: Passwords, email: str, password: str) -> None:
+    """Create the administrator of the settings if there is no user yet."""
+    if await users.any_exist(database):
+        return
+    hashed = await passwords.hash(password)
+    async with database.transaction() as transaction:
+        if not await users.register(transaction):
+            user = User(name=email, email=email.strip(), administrator=True, device_limit=-1, user_limit=-1)
+            made = await users.TABLE.insert(transaction, user)
+            await users.set_password(transaction, made.id, hashed)
+
+
+async def edit_user(settings: Settings, email: str, password: str | None, administrator: bool | None) -> str:
+    """Make or change a user from the shell, while a server works on the data or not; says what was done.
+
+    Raises StartFailed.
+    """
+    try:
+        try:
+            return await _edit_user(settings, email, password, administrator)
+        except AlreadyRunning:
+            beside = replace(settings, database=dumps.running_url(settings.data))
+            return await _edit_user(beside, email, password, administrator)
+    except StorageError as error:
+        raise StartFailed(last_line(error)) from error
+
+
+async def _edit_user(settings: Settings, email: str, password: str | None, administrator: bool | None) -> str:
+    clock = SystemClock()
+    async with _database(settings, clock) as database:
+        hashed = await Passwords(settings.login).hash(password) if password else None
+        async with database.transaction() as transaction:
+            found = await users.by_email(transaction, email)
+            if found is None:
+                if hashed is None:
+                    raise StartFailed(f"there is no user {email}; --password makes one")
+                user = User(name=email, email=email.strip(), administrator=bool(administrator))
+                made = await users.TABLE.insert(transaction, user)
+                await users.set_password(transaction, made.id, hashed)
+                return f"user {made.email} made" + (", administrator" if made.administrator else "")
+            if administrator is not None:
+                changed = msgspec.structs.replace(found, administrator=administrator)
+                await users.TABLE.update(transaction, changed)
+            if hashed is not None:
+                await users.change_password(transaction, found.id, hashed, clock.now())
+            return f"user {found.email} changed"
+
+
+def raise_file_limit() -> None:
+    """Every device is an open file."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def last_line(error: BaseException) -> str:
+    """The one sentence that matters in an error, a group of them, or a chain of causes."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    root = error
+    while root.__cause__ is not None and not isinstance(root, StorageError | OSError | StartFailed):
+        root = root.__cause__
+        while isinstance(root, BaseExceptionGroup):
+            root = root.exceptions[0]
+    if isinstance(root, OSError) and root.strerror:
+        text = root.strerror if root.filename is None else f"{root.filename}: {root.strerror}"
+    else:
+        text = str(root) or type(root).__name__
+    return text.partition("\n")[0]
+
+
+def _bind(settings: Settings) -> tuple[socket.socket, ...]:
+    try:
+        # Only looked at: a wrong file is told before anything is started.
+        tls_context(settings.http)
+        return bind(*settings.address)
+    except OSError as error:
+        raise StartFailed(last_line(error)) from None
+
+
+def _address(sockets: Sequence[socket.socket]) -> tuple[str, int]:
+    host, port = sockets[0].getsockname()[:2]
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port  # noqa: S104 - what a client may dial
+
+
+def _announce(settings: Settings, address: tuple[str, int], email: str, password: str) -> None:
+    host, port = address
+    scheme = "https" if settings.http.tls_certificate else "http"
+    shown = settings.public.url or f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
+    print(f"Motorpool is running at {shown}", flush=True)
+    if email:
+        print(f"Log in as {email} with the password {password}", flush=True)

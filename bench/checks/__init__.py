@@ -1,0 +1,1 @@
+"""Whether what was received is what was sent."""

@@ -1,0 +1,57 @@
+"""Checks capture files: is each unit what was sent, in order, and does the beginning decode."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import av
+
+from motorpool.bench.checks.media_integrity import (
+    Findings,
+    Timed,
+    Witness,
+    read_original,
+    sized_units,
+    without_adts,
+)
+from motorpool.bench.checks.segments import drawn_number
+from motorpool.bench.vehicles.footage import FRAMES_PER_SECOND, LOOP_FRAMES, read_number_message
+
+DECODED_FRAMES = 2 * FRAMES_PER_SECOND
+_TICK = Fraction(1, 90_000)
+
+
+def check_film(film: Path, path: Path) -> Findings:
+    """Check one MP4 file against the loop that its camera sent."""
+    witness = Witness(read_original(film))
+    found = witness.findings
+    pictures: list[tuple[int, list[bytes]]] = []
+    sounds: list[Timed] = []
+    try:
+        with av.open(str(path)) as container:
+            for packet in container.demux():
+                if packet.size and packet.pts is not None and packet.time_base is not None:
+                    ticks = round(packet.pts * packet.time_base / _TICK)
+                    if packet.stream.type == "video":
+                        pictures.append((ticks, sized_units(bytes(packet))))
+                    else:
+                        sounds.append((ticks, without_adts(bytes(packet))))
+        drawn = _decode_begin(path)
+    except (av.FFmpegError, IndexError):
+        found.broken = 1
+        return found
+    numbers = [read_number_message(b"".join(units)) for _, units in pictures[: len(drawn)]]
+    found.decoded = 1
+    found.broken = int(not pictures or drawn != [n if n is None else n % LOOP_FRAMES for n in numbers])
+    witness.take(pictures, sounds)
+    return found
+
+
+def _decode_begin(path: Path) -> list[int | None]:
+    drawn: list[int | None] = []
+    with av.open(str(path)) as container:
+        container.streams.video[0].thread_type = "NONE"
+        for frame in container.decode(video=0):
+            drawn.append(drawn_number(frame))
+            if len(drawn) == DECODED_FRAMES:
+                break
+    return drawn

@@ -1,0 +1,1 @@
+"""Simulated vehicles: how they drive, report, film and obey."""

@@ -1,0 +1,93 @@
+"""A fleet: which vehicles and phones there are, and how they are all set going."""
+
+import msgspec
+import trio
+
+from motorpool.bench.phone import Phone, PhonePlan
+from motorpool.bench.target import NewDevice, Target
+from motorpool.bench.vehicles.camera import Film
+from motorpool.bench.vehicles.city import ROUND_TRIPS
+from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
+from motorpool.bench.vehicles.studio import Studio
+from motorpool.bench.vehicles.vehicle import Vehicle, VehiclePlan
+from motorpool.codecs.media.units import Coding
+from motorpool.runtime.clock import Clock
+
+START_SECONDS = 5.0
+"""Over which the vehicles of a fleet turn their keys, however many they are."""
+
+
+class Fleet(msgspec.Struct, frozen=True):
+    """Who takes part."""
+
+    vehicles: tuple[VehiclePlan, ...]
+    phones: tuple[PhonePlan, ...]
+
+    def devices(self) -> list[NewDevice]:
+        """Describe all for the API."""
+        return [*(plan.device() for plan in self.vehicles), *(plan.device() for plan in self.phones)]
+
+    async def run(self, target: Target, clock: Clock) -> None:
+        """Drive, until cancelled."""
+        studio = Studio()
+        gap = START_SECONDS / max(5, len(self.vehicles) + len(self.phones))
+        async with trio.open_nursery() as nursery:
+            for vehicle in self.vehicles:
+                nursery.start_soon(OnBoardUnit(Vehicle(vehicle), target, studio, clock).run)
+                await trio.sleep(gap)
+            for phone in self.phones:
+                nursery.start_soon(Phone(phone, target, clock).run)
+                await trio.sleep(gap)
+
+
+def plan_fleet(
+    *,
+    vehicles: int,
+    phones: int = 0,
+    channels: int = 2,
+    interval_seconds: float = 5.0,
+    seed: int = 1,
+    h265: int = 0,
+    frames_per_second: int = 15,
+    stamped: bool = False,
+    alarm_seconds: float = 0.0,
+) -> Fleet:
+    """Make up a fleet; the same seed gives the same one, another seed shares no device with it.
+
+    Every second vehicle speaks the 2019 form of JT/T 808, and sends G.711 instead of AAC; the last `h265`
+    vehicles film H.265. `stamped` pictures tell their time to whoever reads their squares.
+    """
+    return Fleet(
+        tuple(
+            VehiclePlan(
+                name=f"Van {number:02d}",
+                phone=f"138{seed % 1000:03d}{number:05d}",
+                version=2019 if number % 2 == 0 else 2013,
+                plate=f"B-MP {100 + number}",
+                trip=(number - 1) % len(ROUND_TRIPS),
+                backwards=(number - 1) // len(ROUND_TRIPS) % 2 == 1,
+                seed=seed * 100_000 + number,
+                channels=channels,
+                interval_seconds=interval_seconds,
+                alarm_seconds=alarm_seconds,
+                film=Film(
+                    frames_per_second=frames_per_second,
+                    coding=Coding.H265 if number > vehicles - h265 else Coding.H264,
+                    sound=Coding.G711A if number % 2 == 0 else Coding.AAC,
+                    stamped=stamped,
+                ),
+            )
+            for number in range(1, vehicles + 1)
+        ),
+        tuple(
+            PhonePlan(
+                name=f"Bicycle {number:02d}",
+                unique_id=f"phone-{seed}-{number}",
+                as_json=number % 2 == 0,
+                trip=(number + 2) % len(ROUND_TRIPS),
+                seed=seed * 100_000 + 50_000 + number,
+                interval_seconds=max(5.0, interval_seconds),
+            )
+            for number in range(1, phones + 1)
+        ),
+    )

@@ -1,0 +1,1 @@
+"""iCalendar text to the time windows it describes."""

@@ -1,0 +1,206 @@
+"""The events of a calendar as it stands: what is checked when it is written (helpdesk 2.2)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
+
+from motorpool.codecs.calendars.recurrence import Budget, OverBudget, expand, last_counted
+from motorpool.codecs.calendars.rules import Rule, read_rule
+from motorpool.codecs.calendars.text import CalendarError, Component, Line, read_components
+from motorpool.codecs.calendars.zones import described_zone, find_zone, local_time
+
+__all__ = ["Event", "Moment", "read_events"]
+
+MOST_INSTANCES = 100_000
+"""In the first two years of every event, all together."""
+MOST_STEPS = 750_000
+"""Times that may be looked at for these, and for what a COUNT leaves: some seconds of a slow machine."""
+
+Moment = date | datetime
+"""A day, a floating time, or an aware one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One VEVENT."""
+
+    uid: str
+    sequence: int
+    start: Moment
+    length: timedelta
+    """By the clock on the wall, also where the clock is changed meanwhile."""
+    zone: tzinfo | None
+    """Where floating times and days of this calendar are at home, if it says so."""
+    rules: tuple[tuple[Rule, Moment | None], ...]
+    """Each with its last moment."""
+    excluded_rules: tuple[tuple[Rule, Moment | None], ...]
+    dates: tuple[tuple[Moment, timedelta], ...]
+    """RDATE: further starts with their lengths."""
+    excluded_dates: tuple[Moment, ...]
+    replaces: Moment | None
+    """RECURRENCE-ID: the instance in whose place this one is."""
+    and_later: bool
+    cancelled: bool
+
+
+def read_events(data: bytes) -> list[Event]:
+    """Read and check all events; CalendarError says where one is wrong."""
+    budget = Budget(MOST_STEPS)
+    events: list[Event] = []
+    try:
+        calendars = read_components(data)
+        for calendar in calendars:
+            if calendar.name != "VCALENDAR":
+                raise CalendarError(
+                    "is outside of any VCALENDAR", line=calendar.line, name=calendar.name[:40]
+                )
+            reader = _Reader(calendar, budget.spend)
+            events += [reader.event(part) for part in calendar.inner if part.name == "VEVENT"]
+        if not calendars:
+            raise CalendarError("the text holds no VCALENDAR")
+        number = 0
+        for event in events:
+            for _ in _two_years(event, budget.spend):
+                number += 1
+                if number > MOST_INSTANCES:
+                    raise CalendarError(f"more than {MOST_INSTANCES} instances in two years")
+    except OverBudget as error:
+        raise CalendarError(str(error)) from None
+    return events
+
+
+def _two_years(event: Event, spend: Callable[[int], None]) -> Iterator[object]:
+    yield from event.dates
+    start = local_time(event.start, UTC)
+    month = timedelta(days=31)
+    # Month by month, as it will be asked for: so the budget is that of asking.
+    for rule, until in (*event.rules, *event.excluded_rules):
+        last = start + 24 * month if until is None else local_time(until, UTC) + timedelta(days=1)
+        for number in range(24):
+            begin = start + number * month
+            yield from expand(rule, start, begin, min(begin + month, last), spend=spend)
+
+
+class _Reader:
+    """The events of one VCALENDAR, read in its time zones."""
+
+    def __init__(self, calendar: Component, spend: Callable[[int], None]) -> None:
+        self._spend = spend
+        scale = calendar.one("CALSCALE")
+        if scale and scale.read()[1].upper() != "GREGORIAN":
+            raise scale.error("is not GREGORIAN")
+        described = (described_zone(part, spend) for part in calendar.inner if part.name == "VTIMEZONE")
+        self._described: Mapping[str, tzinfo] = dict(each for each in described if each)
+        line = calendar.one("X-WR-TIMEZONE")
+        self._zone = self._find(line, line.read()[1]) if line and line.read()[1] else None
+
+    def event(self, part: Component) -> Event:
+        """Read one VEVENT."""
+        line = part.one("DTSTART")
+        if line is None:
+            raise CalendarError("has no DTSTART", line=part.line, name="VEVENT")
+        start = self._only(line)
+        length = self._length(part, start)
+        uid, sequence, status = (part.one(name) for name in ("UID", "SEQUENCE", "STATUS"))
+        replaced = part.one("RECURRENCE-ID")
+        return Event(
+            uid=uid.read()[1] if uid else f"line {part.line}",
+            sequence=self._sequence(sequence) if sequence else 0,
+            start=start,
+            length=length,
+            zone=self._zone,
+            rules=tuple(self._rule(rule, start) for rule in part.all("RRULE")),
+            excluded_rules=tuple(self._rule(rule, start) for rule in part.all("EXRULE")),
+            dates=tuple(found for each in part.all("RDATE") for found in self._dates(each, length)),
+            excluded_dates=tuple(moment for each in part.all("EXDATE") for moment in self._moments(each)),
+            replaces=self._only(replaced) if replaced else None,
+            and_later=replaced is not None and self._is_range(replaced),
+            cancelled=status is not None and status.read()[1].upper() == "CANCELLED",
+        )
+
+    def _only(self, line: Line) -> Moment:
+        params, text = line.read()
+        return self._moment(line, params, text)
+
+    def _moments(self, line: Line) -> Iterator[Moment]:
+        params, text = line.read()
+        for word in text.split(","):
+            yield self._moment(line, params, word.strip())
+
+    def _moment(self, line: Line, params: Mapping[str, Any], text: str) -> Moment:
+        moment = line.moment(text)
+        name = line.parameter(dict(params), "TZID")
+        if not isinstance(moment, datetime):
+            return moment
+        if moment.tzinfo is not None:
+            return moment.replace(tzinfo=UTC)
+        return moment.replace(tzinfo=self._find(line, name)) if name else moment
+
+    def _find(self, line: Line, name: str) -> tzinfo:
+        zone = find_zone(name, self._described)
+        if zone is None:
+            raise line.error(f"unknown time zone {name[:60]}")
+        return zone
+
+    def _length(self, part: Component, start: Moment) -> timedelta:
+        end, duration = part.one("DTEND"), part.one("DURATION")
+        if end and duration:
+            raise duration.error("DTEND is there as well")
+        if end:
+            moment = self._only(end)
+            if isinstance(moment, datetime) != isinstance(start, datetime):
+                raise end.error("one of DTSTART and DTEND is a date, the other a date-time")
+            return self._span(end, start, moment)
+        if duration:
+            return duration.duration(duration.read()[1])
+        return timedelta(0) if isinstance(start, datetime) else timedelta(days=1)
+
+    @staticmethod
+    def _span(line: Line, start: Moment, end: Moment) -> timedelta:
+        zone = (start.tzinfo if isinstance(start, datetime) else None) or UTC
+        span = local_time(end, zone) - local_time(start, zone)
+        if span < timedelta(0):
+            raise line.error("the end is before the start")
+        return span
+
+    def _dates(self, line: Line, length: timedelta) -> Iterator[tuple[Moment, timedelta]]:
+        params, text = line.read()
+        for word in text.split(","):
+            begin, period, end = word.strip().partition("/")
+            start = self._moment(line, params, begin)
+            if not period:
+                yield start, length
+            elif end.startswith(("P", "+P")):
+                yield start, line.duration(end)
+            else:
+                yield start, self._span(line, start, self._moment(line, params, end))
+
+    def _rule(self, line: Line, start: Moment) -> tuple[Rule, Moment | None]:
+        first = local_time(start, start.tzinfo or UTC if isinstance(start, datetime) else UTC)
+        try:
+            rule = read_rule(line.read()[1]).completed(first)
+            if rule.frequency == "HOURLY" and not isinstance(start, datetime):
+                raise line.error("FREQ=HOURLY does not go with a start that is a date")
+            if not rule.until:  # a COUNT, or for ever
+                return rule, last_counted(rule, first, spend=self._spend)
+        except OverBudget:
+            raise
+        except ValueError as error:
+            raise line.error(str(error)) from None
+        until = line.moment(rule.until)
+        if isinstance(until, datetime):
+            return rule, until.replace(tzinfo=UTC) if until.tzinfo else until
+        return rule, datetime.combine(until, time.max)
+
+    @staticmethod
+    def _sequence(line: Line) -> int:
+        text = line.read()[1]
+        if not text.isascii() or not text.isdecimal() or len(text) > 9:
+            raise line.error(f"{text[:40]!r} is no number")
+        return int(text)
+
+    @staticmethod
+    def _is_range(line: Line) -> bool:
+        params, _ = line.read()
+        return line.parameter(params, "RANGE").upper() == "THISANDFUTURE"

@@ -1,0 +1,157 @@
+"""The instances of a recurrence rule in local clock time (RFC 5545 3.3.10).
+
+Only the periods that a question is about are looked at, so that a rule that never matches costs no more
+than one that does. (dateutil, and what is built on it, looks on until the year 9999.)
+"""
+
+import calendar
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
+
+from motorpool.codecs.calendars.rules import Rule
+
+__all__ = ["Budget", "OverBudget", "expand", "last_counted"]
+
+FAR = datetime(9998, 12, 31)  # noqa: DTZ001 - local
+LAST_DAY = FAR.toordinal()
+COUNTED_DAYS, COUNTED_HOURS = 40_000, 100_000
+"""How far a COUNT is followed: 109 years, HOURLY 11."""
+
+
+class OverBudget(ValueError):
+    """The rules of a calendar ask for too much work."""
+
+
+class Budget:
+    """The work that reading a calendar may cost: times that are looked at."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._left = most
+
+    def spend(self, steps: int) -> None:
+        """Take that much; OverBudget once nothing is left."""
+        self._left -= steps
+        if self._left < 0:
+            raise OverBudget(f"the recurrence rules need more than {self._most} times to be looked at")
+
+
+def _free(steps: int) -> None:
+    del steps
+
+
+def expand(
+    rule: Rule,
+    start: datetime,
+    first: datetime,
+    last: datetime,
+    *,
+    spend: Callable[[int], None] = _free,
+) -> Iterator[datetime]:
+    """Instances from `first` to `last`, both inclusive, of a rule that begins at `start`; in order.
+
+    The rule is a completed one, all times are local and naive, COUNT and UNTIL are the caller's affair.
+    """
+    first = max(first, start)
+    if last < first:
+        return
+    if rule.frequency == "HOURLY":
+        yield from _hourly(rule, start, first, last, spend)
+        return
+    for begins, ends in _periods(rule, start.date(), first.date(), last.date()):
+        days = list(_days(rule, begins, ends))
+        if not rule.positions:
+            # Of a long period only what is asked for; positions need all of it to count from.
+            days = [_cut(part, first.toordinal(), last.toordinal()) for part in days]
+        spend(sum(map(len, days)) * len(rule.times))
+        matching = (day for part in days for day in map(date.fromordinal, part) if rule.matches(day))
+        found = [datetime.combine(day, at) for day in matching for at in rule.times]
+        yield from (each for each in _placed(found, rule.positions) if first <= each <= last)
+
+
+def _periods(rule: Rule, start: date, first: date, last: date) -> Iterator[tuple[int, int]]:
+    """First and last day of each period that reaches into [first, last], as ordinals."""
+    if rule.frequency in {"DAILY", "WEEKLY"}:
+        length = 7 if rule.frequency == "WEEKLY" else 1
+        begins = start.toordinal() - ((start.weekday() - rule.week_start) % 7 if length == 7 else 0)
+        step = length * rule.interval
+        begins += max(0, (first.toordinal() - begins) // step) * step
+        while begins <= min(last.toordinal(), LAST_DAY - length):
+            yield begins, begins + length - 1
+            begins += step
+        return
+    length = 12 if rule.frequency == "YEARLY" else 1
+    month = start.year * 12 + (start.month - 1 if length == 1 else 0)
+    step = length * rule.interval
+    month += max(0, (first.year * 12 + first.month - 1 - month) // step) * step
+    while month <= last.year * 12 + last.month - 1 and month < 9998 * 12:
+        after = month + length
+        yield (
+            date(month // 12, month % 12 + 1, 1).toordinal(),
+            date(after // 12, after % 12 + 1, 1).toordinal() - 1,
+        )
+        month += step
+
+
+def _days(rule: Rule, begins: int, ends: int) -> Iterator[range]:
+    """The days of a period, without months of a year that the rule leaves out."""
+    if rule.frequency != "YEARLY" or not rule.months:
+        yield range(begins, ends + 1)
+        return
+    year = date.fromordinal(begins).year
+    for month in rule.months:
+        first = date(year, month, 1).toordinal()
+        yield range(first, first + calendar.monthrange(year, month)[1])
+
+
+def _cut(days: range, first: int, last: int) -> range:
+    return range(max(days.start, first), min(days.stop, last + 1))
+
+
+def _hourly(
+    rule: Rule, start: datetime, first: datetime, last: datetime, spend: Callable[[int], None]
+) -> Iterator[datetime]:
+    hour = start.toordinal() * 24 + start.hour
+    hour += max(0, (first.toordinal() * 24 + first.hour - hour) // rule.interval) * rule.interval
+    final = min(last.toordinal() * 24 + last.hour, LAST_DAY * 24)
+    while hour <= final:
+        spend(len(rule.times))
+        day = date.fromordinal(hour // 24)
+        if rule.matches(day):
+            if not rule.hours or hour % 24 in rule.hours:
+                found = [datetime.combine(day, at.replace(hour=hour % 24)) for at in rule.times]
+                yield from (each for each in _placed(found, rule.positions) if first <= each <= last)
+            hour += rule.interval
+        else:
+            # On to the next day, without leaving the rhythm.
+            hour += -(-(24 - hour % 24) // rule.interval) * rule.interval
+
+
+def _placed(found: list[datetime], positions: tuple[int, ...]) -> list[datetime]:
+    if not positions:
+        return found
+    places = {place - 1 if place > 0 else len(found) + place for place in positions}
+    return [found[place] for place in sorted(places) if 0 <= place < len(found)]
+
+
+def last_counted(rule: Rule, start: datetime, *, spend: Callable[[int], None]) -> datetime | None:
+    """The last instance that COUNT leaves; None without a COUNT. ValueError for one that is too far away."""
+    if not rule.count:
+        return None
+    if rule.is_bare:
+        step = {"HOURLY": timedelta(hours=1), "DAILY": timedelta(days=1)}.get(
+            rule.frequency, timedelta(weeks=1)
+        )
+        try:
+            return min(start + step * rule.interval * (rule.count - 1), FAR)
+        except OverflowError:
+            return FAR
+    hourly = rule.frequency == "HOURLY"
+    reach = timedelta(hours=COUNTED_HOURS) if hourly else timedelta(days=COUNTED_DAYS)
+    bound = start + reach if start.year < 9000 else FAR
+    for number, instance in enumerate(expand(rule, start, start, bound, spend=spend), 1):
+        if number == rule.count:
+            return instance
+    if hourly:
+        raise ValueError(f"COUNT={rule.count} is not reached within {COUNTED_HOURS} hours")
+    return bound  # nobody asks about what comes after

@@ -1,0 +1,164 @@
+"""Events that belong together, in one time zone: their instances, and the windows these make."""
+
+import bisect
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from motorpool.codecs.calendars.events import Event, Moment
+from motorpool.codecs.calendars.recurrence import expand
+from motorpool.codecs.calendars.zones import local_time
+
+__all__ = ["Located", "Window", "merge"]
+
+Window = tuple[datetime, datetime]
+"""From and to, the latter not included; aware, in UTC."""
+DAY = timedelta(days=1)
+FOREVER = datetime(9998, 12, 31)  # noqa: DTZ001 - local
+
+
+def merge(windows: Iterable[Window]) -> list[Window]:
+    """Put windows in order, those that touch or overlap as one; empty ones are left out."""
+    found: list[Window] = []
+    for begin, end in sorted(windows):
+        if begin >= end:
+            continue
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found
+
+
+class Located:
+    """All events of a calendar in one time zone; what does not recur is laid out at once."""
+
+    def __init__(self, events: Sequence[Event], zone: tzinfo) -> None:
+        series = list(_together(events, zone))
+        self._series = [each for each in series if each.recurs]
+        self._fixed = merge(window for each in series for window in each.fixed)
+
+    def windows(self, start: datetime, end: datetime) -> list[Window]:
+        """Return the windows that reach into [start, end), merged."""
+        first = bisect.bisect_right(self._fixed, start, key=lambda window: window[1])
+        last = bisect.bisect_left(self._fixed, end, key=lambda window: window[0])
+        recurring = (window for series in self._series for window in series.windows(start, end))
+        return merge((*self._fixed[first:last], *recurring))
+
+
+def _together(events: Sequence[Event], zone: tzinfo) -> Iterator["Series"]:
+    by_uid: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        by_uid[event.uid].append(event)
+    for group in by_uid.values():
+        mains = [event for event in group if event.replaces is None]
+        changes = [event for event in group if event.replaces is not None]
+        latest = max((event.sequence for event in mains), default=0)
+        # Of an event that was sent again only the latest counts; with equal numbers all do.
+        for main in mains:
+            if main.sequence == latest:
+                yield Series(main, changes, zone)
+        if not mains:
+            yield Series(None, changes, zone)
+
+
+class Series:
+    """An event with its recurrence, and the events that stand in the place of single instances."""
+
+    def __init__(self, main: Event | None, changes: Sequence[Event], zone: tzinfo) -> None:
+        self._main = main
+        self._zone = _home(main, zone) if main else zone
+        self._excluded = frozenset(self._key(each) for each in main.excluded_dates) if main else frozenset()
+        latest: dict[Moment, Event] = {}
+        for change in sorted(changes, key=lambda event: event.sequence):
+            assert change.replaces is not None
+            latest[self._key(change.replaces)] = change
+        self._replaced = frozenset(latest)
+        standing = (change for key, change in latest.items() if key not in self._excluded)
+        self._later: list[tuple[datetime, timedelta, Event]] = []
+        self.recurs = main is not None and bool(main.rules or main.dates or main.excluded_rules)
+        self.fixed = [_own_window(change, zone) for change in standing if not change.cancelled]
+        """Windows that do not depend on the question; some may be empty."""
+        if main:
+            self._locate(main, [change for change in latest.values() if change.and_later])
+        if main and not self.recurs:
+            self.fixed += self._windows_at(main, (self._start,))
+
+    def _locate(self, main: Event, later: Sequence[Event]) -> None:
+        self._start = local_time(main.start, self._zone)
+        self._rules = [(rule, self._last(until)) for rule, until in main.rules]
+        self._excluded_rules = [(rule, self._last(until)) for rule, until in main.excluded_rules]
+        self._dates = {local_time(start, self._zone): length for start, length in main.dates}
+        for change in later:
+            assert change.replaces is not None
+            old = local_time(change.replaces, self._zone)
+            shift = local_time(change.start, self._zone) - old
+            self._later.append((_utc(old, self._zone), shift, change))
+        self._later.sort(key=lambda each: each[0])
+        lengths = [main.length, *self._dates.values(), *(change.length for _, _, change in self._later)]
+        shifts = [timedelta(0), *(shift for _, shift, _ in self._later)]
+        # From which instances windows may reach into a question; a day more for what clocks are changed.
+        self._before = max(lengths) + max(shifts) + DAY
+        self._behind = DAY - min(shifts)
+
+    def windows(self, start: datetime, end: datetime) -> Iterator[Window]:
+        """Return the windows of the recurrence that reach into [start, end), in no order."""
+        assert self._main is not None
+        first, last = (local_time(each, self._zone) for each in (start, end))
+        instances = self._instances(first - self._before, last + self._behind)
+        for begin, finish in self._windows_at(self._main, instances):
+            if begin < end and start < finish:
+                yield begin, finish
+
+    def _windows_at(self, main: Event, instances: Iterable[datetime]) -> Iterator[Window]:
+        for instance in instances:
+            instant = _utc(instance, self._zone)
+            keys = {instant, instance.date()}
+            if keys & self._excluded or keys & self._replaced:
+                continue
+            shift, event = timedelta(0), main
+            for since, moved, change in self._later:
+                if since < instant:
+                    shift, event = moved, change
+            if not event.cancelled:
+                length = event.length if event is not main else self._dates.get(instance, main.length)
+                yield _window(instance + shift, length, self._zone)
+
+    def _instances(self, first: datetime, last: datetime) -> set[datetime]:
+        """Local starts of the instances between two local times, before any is replaced."""
+        found = {each for each in self._dates if first <= each <= last}
+        ends = [until for _, until in self._rules]
+        if first <= self._start <= last and (not ends or max(ends) >= self._start):
+            found.add(self._start)
+        for rule, until in self._rules:
+            found.update(expand(rule, self._start, first, min(last, until)))
+        for rule, until in self._excluded_rules:
+            found.difference_update(expand(rule, self._start, first, min(last, until)))
+        return found
+
+    def _last(self, until: Moment | None) -> datetime:
+        return FOREVER if until is None else local_time(until, self._zone)
+
+    def _key(self, moment: Moment) -> Moment:
+        """An instant; or a day, which stands for every instance that begins on it."""
+        return _utc(local_time(moment, self._zone), self._zone) if isinstance(moment, datetime) else moment
+
+
+def _home(event: Event, zone: tzinfo) -> tzinfo:
+    """Return where the event's local times are at home."""
+    of_start = event.start.tzinfo if isinstance(event.start, datetime) else None
+    return of_start or event.zone or zone
+
+
+def _own_window(event: Event, zone: tzinfo) -> Window:
+    home = _home(event, zone)
+    return _window(local_time(event.start, home), event.length, home)
+
+
+def _window(start: datetime, length: timedelta, zone: tzinfo) -> Window:
+    return _utc(start, zone), _utc(start + length, zone)
+
+
+def _utc(local: datetime, zone: tzinfo) -> datetime:
+    """Read a local time: one that is skipped, or comes twice, with the offset before the change."""
+    return local.replace(tzinfo=zone).astimezone(UTC)

@@ -1,0 +1,130 @@
+"""The time zones of a calendar: of the tz database, of Windows, or described by the calendar itself."""
+
+import bisect
+import zoneinfo
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo
+
+from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
+
+from motorpool.codecs.calendars.recurrence import expand, last_counted
+from motorpool.codecs.calendars.rules import read_rule
+from motorpool.codecs.calendars.text import CalendarError, Component, Line
+
+__all__ = ["described_zone", "find_zone", "local_time", "read_until"]
+
+FROM, TO = datetime(1970, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001 - local times
+"""What a described zone knows of; before and after it stays as it was."""
+
+
+def find_zone(name: str, described: Mapping[str, tzinfo] | None = None) -> tzinfo | None:
+    """The zone of a TZID: the tz database first, because what calendars describe goes stale.
+
+    Then the calendar's own description, then the name that Windows gives it, then the end of a globally
+    unique name ("/vendor/Europe/Berlin"). None where all fail.
+    """
+    ends = ["/".join(name.split("/")[-count:]) for count in (3, 2)] if name.startswith("/") else []
+    for found in (
+        _known(name),
+        (described or {}).get(name),
+        _known(WINDOWS_TO_OLSON.get(name, "")),
+        *map(_known, ends),
+    ):
+        if found is not None:
+            return found
+    return None
+
+
+def _known(name: str) -> tzinfo | None:
+    if name.upper() in {"UTC", "Z", "GMT"}:
+        return UTC
+    found = _names().get(name.casefold())
+    return ZoneInfo(found) if found else None
+
+
+@cache
+def _names() -> dict[str, str]:
+    return {name.casefold(): name for name in zoneinfo.available_timezones()}
+
+
+class _DescribedZone(tzinfo):
+    """A zone by its changes. A time that is skipped or comes twice is read with the offset before."""
+
+    def __init__(self, name: str, changes: list[tuple[datetime, timedelta, timedelta]]) -> None:
+        self._name = name
+        self._first = changes[0][1]
+        self._offsets = [to for _, _, to in changes]
+        self._clock = [at + max(before, to) for at, before, to in changes]
+        self._instants = [at for at, _, _ in changes]
+
+    def utcoffset(self, dt: datetime | None) -> timedelta:
+        return self._at(self._clock, dt.replace(tzinfo=None)) if dt else self._first
+
+    def dst(self, dt: datetime | None) -> timedelta:
+        del dt
+        return timedelta(0)
+
+    def tzname(self, dt: datetime | None) -> str:
+        del dt
+        return self._name
+
+    def fromutc(self, dt: datetime) -> datetime:
+        return dt + self._at(self._instants, dt.replace(tzinfo=None))
+
+    def _at(self, times: list[datetime], time: datetime) -> timedelta:
+        place = bisect.bisect_right(times, time)
+        return self._offsets[place - 1] if place else self._first
+
+
+def described_zone(described: Component, spend: Callable[[int], None]) -> tuple[str, tzinfo] | None:
+    """Read a VTIMEZONE; None for one without a name or without changes."""
+    named = described.one("TZID")
+    parts = [part for part in described.inner if part.name in {"STANDARD", "DAYLIGHT"}]
+    changes = sorted((change for part in parts for change in _changes(part, spend)), key=lambda each: each[0])
+    if named is None or not changes:
+        return None
+    name = named.read()[1]
+    return name, _DescribedZone(name, changes)
+
+
+def _changes(
+    part: Component, spend: Callable[[int], None]
+) -> Iterator[tuple[datetime, timedelta, timedelta]]:
+    """When the clock is changed, in naive UTC, and the offsets before and after."""
+    start, before, after = (part.one(name) for name in ("DTSTART", "TZOFFSETFROM", "TZOFFSETTO"))
+    if start is None or before is None or after is None:
+        raise CalendarError("needs DTSTART, TZOFFSETFROM and TZOFFSETTO", line=part.line, name=part.name)
+    old, new = before.offset(before.read()[1]), after.offset(after.read()[1])
+    first = local_time(start.moment(start.read()[1]), UTC)
+    times = {first}
+    for line in part.all("RDATE"):
+        times |= {local_time(line.moment(text.strip()), UTC) for text in line.read()[1].split(",")}
+    for line in part.all("RRULE"):
+        try:
+            rule = read_rule(line.read()[1]).completed(first)
+            until = last_counted(rule, first, spend=spend)
+            if rule.until:
+                until = read_until(line, rule.until, UTC) + (
+                    old if rule.until.endswith("Z") else timedelta(0)
+                )
+            times.update(expand(rule, first, max(first, FROM), min(until or TO, TO), spend=spend))
+        except ValueError as error:
+            raise line.error(str(error)) from None
+    for time in sorted(times):
+        yield time - old, old, new
+
+
+def local_time(moment: date | datetime, zone: tzinfo) -> datetime:
+    """What the clocks of a zone show at a moment: midnight for a date, a floating time as it is."""
+    if not isinstance(moment, datetime):
+        return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - local
+    return moment.astimezone(zone).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def read_until(line: Line, text: str, zone: tzinfo) -> datetime:
+    """The local time that an UNTIL means; a date counts to its end."""
+    moment = line.moment(text)
+    last = local_time(moment, zone)
+    return last if isinstance(moment, datetime) else last.replace(hour=23, minute=59, second=59)

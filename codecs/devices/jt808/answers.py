@@ -1,0 +1,110 @@
+"""What the platform answers, and the receipts that stand for it until it may go out (jt808-jt1078 1.3).
+
+A receipt is an integer: from the low end serial and id of the message to be answered, a media id, the kind of
+answer, and the identity's key, so that one connection may speak for several terminals. That of a file of an
+alarm is bytes: the identity's key and the answer's body.
+"""
+
+from struct import Struct, pack
+
+from motorpool.codecs.devices.jt808.attachments import FILE_ANSWER
+from motorpool.codecs.devices.jt808.frames import Identity, seal, wrap
+from motorpool.codecs.reports import Receipt
+
+GENERAL_ANSWER = 0x8001
+REGISTER_ANSWER = 0x8100
+MEDIA_ANSWER = 0x8800
+
+DONE, FAILED, BAD, UNSUPPORTED = range(4)
+"""Results of 0x8001."""
+NO_SUCH_TERMINAL = 4
+"""Result of 0x8100."""
+
+GENERAL, REGISTRATION, MEDIA, MEDIA_PACKETS = range(4)
+"""Kinds of answer. The last packet of a subpackaged file gets 0x8001 beside 0x8800."""
+
+_GENERAL_2013 = Struct(">HH6sHHHB")
+_GENERAL_2019 = Struct(">HHB10sHHHB")
+
+IDENTITY_SHIFT = 72
+_KEY_BYTES = 11
+_KIND_SHIFT = 64
+_MEDIA_SHIFT = 32
+
+
+def note(identity_bits: int, message_id: int, serial: int, kind: int = GENERAL, media_id: int = 0) -> int:
+    """The receipt of a message; `identity_bits` is the identity's key shifted by `IDENTITY_SHIFT`."""
+    return identity_bits | kind << _KIND_SHIFT | media_id << _MEDIA_SHIFT | message_id << 16 | serial
+
+
+def file_note(identity: Identity, answer: bytes) -> bytes:
+    """The receipt of an alarm's file, which `answer` (the body of 0x9212) tells to be whole."""
+    return identity.key.to_bytes(_KEY_BYTES, "big") + answer
+
+
+class Answers:
+    """Writes answers and keeps count of the platform's own serial."""
+
+    __slots__ = ("_identity", "_identity_key", "_serial")
+
+    def __init__(self) -> None:
+        self._serial = 0
+        self._identity_key = -1
+        self._identity = Identity(bytes(6), modern=False)
+
+    def next_serial(self) -> int:
+        """0 to 65535, then again from 0."""
+        serial = self._serial
+        self._serial = serial + 1 & 0xFFFF
+        return serial
+
+    def accept(self, receipt: Receipt) -> bytes:
+        """What the message behind the receipt is answered when all went well."""
+        if isinstance(receipt, bytes):
+            identity = Identity.from_key(int.from_bytes(receipt[:_KEY_BYTES], "big"))
+            return seal(identity, FILE_ANSWER, self.next_serial(), receipt[_KEY_BYTES:])
+        assert isinstance(receipt, int)
+        kind = receipt >> _KIND_SHIFT & 0xFF
+        if kind == GENERAL:
+            return self._general(receipt, DONE)
+        if kind == REGISTRATION:
+            identity = self._identity_of(receipt)
+            # Any text does as authentication code; the server asks for none that it would have to keep.
+            body = pack(">HB", receipt & 0xFFFF, DONE) + identity.number.encode()
+            return seal(identity, REGISTER_ANSWER, self.next_serial(), body)
+        packet = self._general(receipt, DONE) if kind == MEDIA_PACKETS else b""
+        media_id = (receipt >> _MEDIA_SHIFT & 0xFFFF_FFFF).to_bytes(4, "big")
+        return packet + seal(self._identity_of(receipt), MEDIA_ANSWER, self.next_serial(), media_id)
+
+    def refuse(self, receipt: Receipt, result: int = FAILED) -> bytes:
+        """The answer to a message that is not taken; none to a file's end: the terminal tells it again."""
+        if isinstance(receipt, bytes):
+            return b""
+        assert isinstance(receipt, int)
+        if receipt >> _KIND_SHIFT & 0xFF == REGISTRATION:
+            body = pack(">HB", receipt & 0xFFFF, NO_SUCH_TERMINAL)
+            return seal(self._identity_of(receipt), REGISTER_ANSWER, self.next_serial(), body)
+        return self._general(receipt, result)
+
+    def _general(self, receipt: int, result: int) -> bytes:
+        """Header and body at once: there is one for nearly every message of the fleet."""
+        identity = self._identity_of(receipt)
+        serial = self._serial
+        self._serial = serial + 1 & 0xFFFF
+        answered, answered_id = receipt & 0xFFFF, receipt >> 16 & 0xFFFF
+        if identity.modern:
+            return wrap(
+                _GENERAL_2019.pack(
+                    GENERAL_ANSWER, 0x4005, 1, identity.phone, serial, answered, answered_id, result
+                )
+            )
+        return wrap(
+            _GENERAL_2013.pack(GENERAL_ANSWER, 5, identity.phone, serial, answered, answered_id, result)
+        )
+
+    def _identity_of(self, receipt: int) -> Identity:
+        key = receipt >> IDENTITY_SHIFT
+        if key != self._identity_key:
+            self._identity_key = key
+            self._identity = Identity.from_key(key)
+        return self._identity

@@ -1,0 +1,214 @@
+"""JT/T 808, 2013 and 2019: vehicle terminals (JT/T 808-2013, 808-2019, 1078-2016; jt808-jt1078).
+
+The form is told by each frame and answered in kind. The delimiter `E7` and the `(...)` texts of locks on the
+same port are not spoken here.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, tzinfo
+
+from motorpool.codecs.devices.base import DeviceCodec
+from motorpool.codecs.devices.jt808.answers import BAD, IDENTITY_SHIFT, UNSUPPORTED, Answers, note
+from motorpool.codecs.devices.jt808.attachments import UPLOAD_MESSAGES
+from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_order
+from motorpool.codecs.devices.jt808.frames import (
+    MAX_BODY_BYTES,
+    SHOWN_BYTES,
+    Frame,
+    Identity,
+    open_frame,
+    seal,
+)
+from motorpool.codecs.devices.jt808.location import decode_location
+from motorpool.codecs.devices.jt808.packets import Assembly
+from motorpool.codecs.devices.jt808.pieces import Piece, PieceFramer
+from motorpool.codecs.devices.jt808.sent_commands import SentOrders
+from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock, to_bcd
+from motorpool.codecs.devices.jt808.uplink import (
+    AUTHENTICATE,
+    LOCATION,
+    REGISTER,
+    TIME_REQUEST,
+    Message,
+    read_message,
+)
+from motorpool.codecs.devices.jt808.uploads import Uploads
+from motorpool.codecs.devices.jt808.video import VideoContext
+from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
+from motorpool.codecs.reports import (
+    FILES_OF_ALARM,
+    Heartbeat,
+    Login,
+    Order,
+    Outgoing,
+    Receipt,
+    Rejected,
+    Reply,
+    Report,
+)
+
+TIME_ANSWER = 0x8004
+
+
+class Jt808(DeviceCodec):
+    """The platform's end of one connection."""
+
+    name = "jt808"
+    port = 5015
+    commands = COMMANDS
+    numeric_identity = True
+
+    def __init__(self, zone: tzinfo = BEIJING) -> None:
+        self._framer = PieceFramer()
+        self._assembly = Assembly()
+        self._answers = Answers()
+        self._uploads = Uploads(self._answers)
+        self._orders = SentOrders()
+        self._clock = TerminalClock(zone)
+        self._phone = b""
+        self._identity: Identity | None = None
+        self._introduced = ""
+        """The number that the connection last said to speak for."""
+        self._identity_bits = 0
+        self._location_receipts = 0
+
+    def receive(self, data: bytes) -> list[Report]:
+        """All messages that these bytes complete. Nothing a peer sends ends the stream."""
+        reports: list[Report] = []
+        for content in self._framer.receive(data):
+            if not isinstance(content, bytes):
+                reports.append(self._uploads.take(content) if isinstance(content, Piece) else content)
+                continue
+            try:
+                frame = open_frame(content)
+            except FrameError as error:
+                reports.append(Rejected(str(error), content[:SHOWN_BYTES]))
+                continue
+            if frame.phone != self._phone:
+                self._meet(frame, reports)
+            try:
+                if frame.message_id == LOCATION and not frame.total:
+                    reports.append(
+                        decode_location(
+                            content,
+                            frame.start,
+                            len(content) - 1,
+                            self._clock,
+                            modern=frame.modern,
+                            receipt=self._location_receipts | frame.serial,
+                        )
+                    )
+                else:
+                    self._read(frame, reports)
+            except CodecError as error:
+                reports.append(Rejected(str(error), content[:SHOWN_BYTES]))
+                reports.append(Reply(self._answers.refuse(self._receipt(frame), BAD)))
+        return reports
+
+    def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
+        """One answer for each receipt, in the form of the message it stands for."""
+        if len(receipts) == 1:
+            return self._answers.accept(receipts[0])
+        return b"".join(map(self._answers.accept, receipts))
+
+    def refuse(self, receipt: Receipt | None) -> bytes:
+        """No such terminal for a registration, failure for all else.
+
+        A login without a receipt needs none: the message that brought it is refused by its own.
+        """
+        return b"" if receipt is None else self._answers.refuse(receipt)
+
+    def encode(self, order: Order) -> Outgoing:
+        """A command as one frame; what it takes is told in `jt808_commands` and `jt808_video`."""
+        identity = self._identity or _identity_of(order)
+        if order.type == "custom":
+            content = custom_bytes(order)
+            if content[:1] == content[-1:] == b"~":
+                return Outgoing(content)
+            message_id, body = int.from_bytes(content[:2], "big"), content[2:]
+        else:
+            context = VideoContext(self._clock, self.utc_now)
+            message_id, body = encode_order(order, context, modern=identity.modern)
+        if len(body) > MAX_BODY_BYTES:
+            raise UnsupportedCommand(f"a body of {len(body)} bytes does not fit one message")
+        serial = self._answers.next_serial()
+        # What the server orders by itself has no result that anybody waits for.
+        is_own = order.type == FILES_OF_ALARM
+        reference = None if is_own else self._orders.add(message_id, serial)
+        return Outgoing(seal(identity, message_id, serial, body), reference)
+
+    def tick(self, now: float) -> bytes:
+        """Asks for missing packets after 5 s of silence; half messages go after 60 s of it."""
+        return b"".join(self._assembly.questions(now, self._answers.next_serial))
+
+    def set_timezone(self, zone: tzinfo | None) -> None:
+        """The zone of the device's clock, both ways, from the next message on."""
+        self._clock = TerminalClock(zone or BEIJING)
+
+    @property
+    def buffered(self) -> int:
+        """At most 4 KiB of an unfinished frame, 64 KiB of a file and 1 MiB of half messages."""
+        return self._framer.buffered + self._assembly.buffered
+
+    def _meet(self, frame: Frame, reports: list[Report]) -> None:
+        """A number not heard before, or the same in the other form, which is nobody new.
+
+        Files of alarms come on a connection of their own, which must not take the place of the terminal's
+        first one: it is introduced by the next other message, if there ever is one.
+        """
+        identity = Identity(frame.phone, frame.modern)
+        self._identity = identity
+        self._identity_bits = identity.key << IDENTITY_SHIFT
+        self._location_receipts = note(self._identity_bits, LOCATION, 0)
+        if frame.message_id in UPLOAD_MESSAGES:
+            self._phone = b""
+            return
+        self._phone = frame.phone
+        is_new = self._introduced != identity.number
+        self._introduced = identity.number
+        if is_new and (frame.message_id not in (REGISTER, AUTHENTICATE) or frame.total):
+            reports.append(Login(identity.unique_ids))
+
+    def _read(self, frame: Frame, reports: list[Report]) -> None:
+        identity = self._identity
+        assert identity is not None
+        body = frame.body
+        if frame.total:
+            if self._assembly.is_repeated(identity, frame):
+                return
+            joined = self._assembly.add(identity, frame)
+            if joined is None:
+                # Each packet is answered; the one that completes the message by the message's own receipt.
+                reports.append(Heartbeat(self._receipt(frame)))
+                return
+            body = joined
+        message = Message(
+            frame.message_id,
+            frame.serial,
+            body,
+            identity,
+            self._identity_bits,
+            frame.total > 0,
+            self._clock,
+            self._orders,
+        )
+        uploads = frame.message_id in UPLOAD_MESSAGES
+        found = self._uploads.read(message) if uploads else read_message(message)
+        if found is not None:
+            reports.extend(found)
+        elif frame.message_id == TIME_REQUEST and self.utc_now is not None:
+            now = to_bcd(self.utc_now().astimezone(UTC))
+            reports.append(Reply(seal(identity, TIME_ANSWER, self._answers.next_serial(), now)))
+        else:
+            reports.append(Reply(self._answers.refuse(message.receipt, UNSUPPORTED)))
+
+    def _receipt(self, frame: Frame) -> int:
+        return note(self._identity_bits, frame.message_id, frame.serial)
+
+
+def _identity_of(order: Order) -> Identity:
+    """For a peer that has not spoken yet."""
+    try:
+        return Identity.from_digits(order.unique_id, modern=False)
+    except FrameError as error:
+        raise UnsupportedCommand(str(error)) from None

@@ -1,0 +1,180 @@
+"""Orders of the API as JT/T 808 messages: id and body (jt808-jt1078 4, 5 and 8).
+
+`custom` takes its attribute `data` as hex digits: message id WORD and body, which get their header here; or a
+whole frame from `7e` to `7e`, which goes out as it stands. Message ids and defaults are told at each order.
+"""
+
+from collections.abc import Callable
+from struct import pack
+
+from motorpool.codecs.devices.jt808 import parameters, video
+from motorpool.codecs.devices.jt808.attachments import FILES_REQUEST, files_request
+from motorpool.codecs.devices.jt808.video import VideoContext, integer
+from motorpool.codecs.errors import UnsupportedCommand
+from motorpool.codecs.reports import FILES_OF_ALARM, Order
+
+SET_PARAMETERS = 0x8103
+QUERY_PARAMETERS = 0x8104
+TERMINAL_CONTROL = 0x8105
+QUERY_ATTRIBUTES = 0x8107
+QUERY_POSITION = 0x8201
+FOLLOW = 0x8202
+TEXT = 0x8300
+SHOOT = 0x8801
+
+MAX_TEXT_BYTES = 1000
+"""Of a message, GBK: one packet holds it with its head."""
+
+Message = tuple[int, bytes]
+
+
+def encode_order(order: Order, context: VideoContext, *, modern: bool) -> Message:
+    """Message id and body of an order other than `custom`.
+
+    Raises:
+        UnsupportedCommand: no such order, or wrong attributes.
+    """
+    write = _ORDERS.get(order.type)
+    if write is not None:
+        return write(order)
+    if order.type == "message":
+        return TEXT, _text(order, modern=modern)
+    if order.type == FILES_OF_ALARM:
+        return FILES_REQUEST, files_request(order)
+    film = _VIDEO.get(order.type)
+    if film is None:
+        raise UnsupportedCommand(f"jt808 has no message for {order.type}")
+    message_id, write_body = film
+    return message_id, write_body(order, context)
+
+
+def custom_bytes(order: Order) -> bytes:
+    """The bytes of a `custom` order's hex digits.
+
+    Raises:
+        UnsupportedCommand: not hex digits, or fewer than a message id.
+    """
+    try:
+        content = bytes.fromhex(str(order.attributes.get("data", "")))
+    except ValueError:
+        content = b""
+    if len(content) < 2:
+        raise UnsupportedCommand(
+            "data must be hex digits: message id and body, or a whole frame from 7e to 7e"
+        )
+    return content
+
+
+def _control(code: int) -> Callable[[Order], Message]:
+    def write(_: Order) -> Message:
+        return TERMINAL_CONTROL, bytes((code,))
+
+    return write
+
+
+def _query(message_id: int) -> Callable[[Order], Message]:
+    def write(_: Order) -> Message:
+        return message_id, b""
+
+    return write
+
+
+def _follow(order: Order) -> Message:
+    """With `duration` (seconds) a passing change, without it the lasting interval."""
+    seconds = integer(order.attributes, "frequency", 30, 1, 65535)
+    if "duration" in order.attributes:
+        return FOLLOW, pack(">HI", seconds, integer(order.attributes, "duration", 0, 1, (1 << 32) - 1))
+    return SET_PARAMETERS, parameters.write_parameters({parameters.REPORT_SECONDS: seconds})
+
+
+def _stop_following(_: Order) -> Message:
+    return FOLLOW, pack(">HI", 0, 0)
+
+
+def _connection(order: Order) -> Message:
+    server = order.attributes.get("server")
+    if not isinstance(server, str) or not server:
+        raise UnsupportedCommand("server is required")
+    port = integer(order.attributes, "port", 0, 1, 65535)
+    return SET_PARAMETERS, parameters.write_parameters({parameters.SERVER: server, parameters.TCP_PORT: port})
+
+
+def _odometer(order: Order) -> Message:
+    """`data` in metres, as everywhere in the API."""
+    metres = integer(order.attributes, "data", -1, 0, 100 * ((1 << 32) - 1))
+    return SET_PARAMETERS, parameters.write_parameters({parameters.ODOMETER: metres // 100})
+
+
+def _speed_limit(order: Order) -> Message:
+    """`data` in km/h."""
+    return SET_PARAMETERS, parameters.write_parameters(
+        {parameters.SPEED_LIMIT: integer(order.attributes, "data", -1, 0, 255)}
+    )
+
+
+def _configuration(order: Order) -> Message:
+    """`data` sets parameters; without it they are asked for."""
+    text = str(order.attributes.get("data", ""))
+    if not text.strip():
+        return QUERY_PARAMETERS, b""
+    return SET_PARAMETERS, parameters.write_parameters(parameters.parse_parameters(text))
+
+
+def _photo(order: Order) -> Message:
+    attributes = order.attributes
+    return SHOOT, pack(
+        ">BHHBBBBBBB",
+        video.channel(order),
+        integer(attributes, "count", 1, 1, 0xFFFE),
+        integer(attributes, "interval", 0, 0, 0xFFFF),
+        0,  # upload now
+        integer(attributes, "resolution", 2, 1, 8),  # 640 x 480
+        integer(attributes, "quality", 5, 1, 10),
+        128,  # brightness, contrast, saturation and chroma: the middle of each range
+        64,
+        64,
+        128,
+    )
+
+
+def _text(order: Order, *, modern: bool) -> bytes:
+    """`flags` defaults to the terminal's display and voice."""
+    words = order.attributes.get("message")
+    if not isinstance(words, str) or not words:
+        raise UnsupportedCommand("message is required")
+    content = words.encode("gbk", "replace")
+    if len(content) > MAX_TEXT_BYTES:
+        raise UnsupportedCommand(f"message is longer than {MAX_TEXT_BYTES} bytes in GBK")
+    flags = integer(order.attributes, "flags", 0x0C, 0, 255)
+    return (bytes((flags, 1)) if modern else bytes((flags,))) + content  # 1: a notice
+
+
+_ORDERS: dict[str, Callable[[Order], Message]] = {
+    "positionSingle": _query(QUERY_POSITION),
+    "positionPeriodic": _follow,
+    "positionStop": _stop_following,
+    "powerOff": _control(3),
+    "rebootDevice": _control(4),
+    "factoryReset": _control(5),
+    # Not of the standard: what most makers use for oil and power.
+    "engineStop": _control(0x64),
+    "engineResume": _control(0x65),
+    "getDeviceStatus": _query(QUERY_PARAMETERS),
+    "getVersion": _query(QUERY_ATTRIBUTES),
+    "deviceIdentification": _query(QUERY_ATTRIBUTES),
+    "setConnection": _connection,
+    "setOdometer": _odometer,
+    "setSpeedLimit": _speed_limit,
+    "configuration": _configuration,
+    "requestPhoto": _photo,
+}
+_VIDEO: dict[str, tuple[int, Callable[[Order, VideoContext], bytes]]] = {
+    "videoStart": (video.LIVE_REQUEST, video.live_request),
+    "videoStop": (video.LIVE_CONTROL, video.live_stop),
+    "videoPlaybackList": (video.LIST_QUERY, video.list_query),
+    "videoPlayback": (video.PLAYBACK_REQUEST, video.playback_request),
+    "videoPlaybackControl": (video.PLAYBACK_CONTROL, video.playback_control),
+}
+
+COMMANDS = frozenset((*_ORDERS, *_VIDEO, "custom", "message"))
+"""All command types of the API that this protocol knows."""

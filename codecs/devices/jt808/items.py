@@ -1,0 +1,212 @@
+"""The additional items of a JT/T 808 location: id BYTE, length BYTE, value (jt808-jt1078 3)."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
+from motorpool.codecs.reports import ALARM_LABEL
+
+_SHOWN_BYTES = 32
+"""Of an item that nobody knows; longer ones are skipped."""
+
+Attributes = dict[str, Any]
+Alarms = list[str]
+Reader = Callable[[Any, Attributes, Alarms], None]
+Step = tuple[str, float, Reader | None]
+"""An attribute's name and unit, or who reads the item instead."""
+
+NUMBERS: dict[int, tuple[str, float]] = {
+    0x01_04: ("odometer", 100),  # 0.1 km -> metres
+    0x03_02: ("obdSpeed", 0.1),  # km/h
+    0x04_02: ("event", 1),
+    0x06_01: ("batteryLevel", 1),
+    0x15_04: ("videoLost", 1),  # bit n: channel n + 1
+    0x16_04: ("videoCovered", 1),
+    0x17_02: ("storageFault", 1),  # bits 0-11 main stores, 12-15 backup stores
+    0x25_04: ("input", 1),  # lamps, horn, brake, clutch ... as a bit mask
+    0x2A_02: ("sleep", 1),  # bit 0 deep sleep, bit 1 sleep
+    0x30_01: ("rssi", 1),
+    0x31_01: ("sat", 1),
+}
+"""Items that are one number: attribute and unit. Keyed by id << 8 | length: small trackers reuse the ids with
+other lengths for other things."""
+
+_VIDEO_ALARMS = ("fault", "tampering", "fault", "fault", "general", "general")
+"""Of item 0x14, by bit: lost, covered, store, other fault, overcrowded, abnormal driving."""
+
+_ADAS_ALARMS = {2: "laneChange", 5: "laneChange", 6: "overspeed"}
+_ADAS_EVENTS = frozenset((16, 17))
+"""A sign read, a snapshot taken: nothing to be alarmed about."""
+_ALARM_ENDS = 2
+_TYRE_LABEL_AT = 24
+_TYRE_BYTES = 9
+"""Of each tyre in item 0x66, behind the label and their count."""
+_DRIVING_ALARMS = {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering"}
+_DRIVER_ALARMS = {1: "fatigueDriving"}
+_DRIVER_EVENTS = frozenset((16, 17))
+
+
+def _fuel(value: int, attributes: Attributes, _: Alarms) -> None:
+    if value & 0x8000:
+        attributes["fuelLevel"] = value & 0x7FFF
+    else:
+        attributes["fuel"] = value / 10
+
+
+def _cabin_temperature(value: int, attributes: Attributes, _: Alarms) -> None:
+    attributes["temp1"] = -(value & 0x7FFF) if value & 0x8000 else value
+
+
+def _overspeed(_: int, __: Attributes, alarms: Alarms) -> None:
+    alarms.append("overspeed")
+
+
+def _video_alarm(value: int, attributes: Attributes, alarms: Alarms) -> None:
+    attributes["videoAlarm"] = value
+    if value:
+        alarms.extend(alarm for place, alarm in enumerate(_VIDEO_ALARMS) if value >> place & 1)
+
+
+def _abnormal_driving(value: int, attributes: Attributes, alarms: Alarms) -> None:
+    attributes["abnormalDriving"] = value
+    if value & 1:
+        alarms.append("fatigueDriving")
+    if value & 0b110:  # telephone, smoking
+        alarms.append("general")
+
+
+def _analogue(value: int, attributes: Attributes, _: Alarms) -> None:
+    attributes["adc1"], attributes["adc2"] = value & 0xFFFF, value >> 16
+
+
+def _tyres(value: bytes, attributes: Attributes, _: Alarms) -> None:
+    for place, pressure in enumerate(value, 1):
+        if pressure != 0xFF:  # no such tyre
+            attributes[f"tyre{place}"] = pressure
+
+
+def _overspeed_place(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    if value[0]:
+        attributes["geofence"] = str(int.from_bytes(value[1:], "big"))
+    alarms.append("overspeed")
+
+
+def _area(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    attributes["geofence"] = str(int.from_bytes(value[1:5], "big"))
+    alarms.append("geofenceExit" if value[5] else "geofenceEnter")
+
+
+def _segment_time(value: bytes, attributes: Attributes, _: Alarms) -> None:
+    attributes["segment"] = int.from_bytes(value[:4], "big")
+    attributes["segmentTime"] = int.from_bytes(value[4:6], "big") * 1000
+    attributes["segmentLate"] = value[6] == 1
+
+
+def _fatigue(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    _abnormal_driving(int.from_bytes(value[:2], "big"), attributes, alarms)
+    attributes["fatigue"] = value[2]
+
+
+def _assistance(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    attributes["adasAlarm"], attributes["adasLevel"] = value[5], value[6]
+    if value[4] != _ALARM_ENDS and value[5] not in _ADAS_EVENTS:
+        alarms.append(_ADAS_ALARMS.get(value[5], "general"))
+    _files(AlarmLabel.of(value[31:]), attributes)
+
+
+def _driver_state(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    attributes["dmsAlarm"], attributes["dmsLevel"] = value[5], value[6]
+    if value[4] != _ALARM_ENDS and value[5] not in _DRIVER_EVENTS:
+        alarms.append(_DRIVER_ALARMS.get(value[5], "general"))
+    _files(AlarmLabel.of(value[31:]), attributes)
+
+
+def _blind_spot(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    label = AlarmLabel.of(value[25:])
+    if label is None:
+        return  # another maker's own item of this length
+    attributes["bsdAlarm"] = value[5]
+    if value[4] != _ALARM_ENDS:
+        alarms.append("general")
+    _files(label, attributes)
+
+
+def _harsh_driving(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    label = AlarmLabel.of(value[31:])
+    if label is None:
+        return
+    attributes["drivingAlarm"] = value[5]
+    if value[4] != _ALARM_ENDS:
+        alarms.append(_DRIVING_ALARMS.get(value[5], "general"))
+    _files(label, attributes)
+
+
+def _tyre_alarm(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+    size = 16 if (len(value) - _TYRE_LABEL_AT - 17) % _TYRE_BYTES == 0 else 40
+    label = AlarmLabel.of(value[_TYRE_LABEL_AT : _TYRE_LABEL_AT + size])
+    if label is None:
+        return
+    if value[4] != _ALARM_ENDS:
+        alarms.append("general")
+    _files(label, attributes)
+
+
+def _files(label: AlarmLabel | None, attributes: Attributes) -> None:
+    """Name an alarm for which the terminal keeps files; a location may tell of several."""
+    if label is not None and label.files:
+        earlier = attributes.get(ALARM_LABEL)
+        told = label.content.hex()
+        attributes[ALARM_LABEL] = f"{earlier},{told}" if earlier else told
+
+
+WORDS: dict[int, Callable[[int, Attributes, Alarms], None]] = {
+    0x02_02: _fuel,
+    0x06_02: _cabin_temperature,
+    0x11_01: _overspeed,
+    0x14_04: _video_alarm,
+    0x18_02: _abnormal_driving,
+    0x2B_04: _analogue,
+}
+"""Items of 1, 2 or 4 bytes with more in them than one number; keyed as `NUMBERS`."""
+
+BLOCKS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
+    0x05_1E: _tyres,
+    0x11_05: _overspeed_place,
+    0x12_06: _area,
+    0x13_07: _segment_time,
+    0x18_03: _fatigue,
+    # With the short and with the long (Yue, 2019) alarm label; other lengths are other makers' own.
+    0x64_2F: _assistance,
+    0x64_47: _assistance,
+    0x65_2F: _driver_state,
+    0x65_47: _driver_state,
+    0x67_29: _blind_spot,
+    0x67_41: _blind_spot,
+    0x70_2F: _harsh_driving,
+    0x70_47: _harsh_driving,
+}
+"""Longer items; keyed as `NUMBERS`."""
+BLOCKS |= {
+    0x66_00 | _TYRE_LABEL_AT + label + 1 + tyres * _TYRE_BYTES: _tyre_alarm
+    for label in (16, 40)
+    for tyres in range(1, 21)
+}
+
+
+def _unknown(item: int) -> Reader:
+    def keep(value: bytes, attributes: Attributes, _: Alarms) -> None:
+        if 0 < len(value) <= _SHOWN_BYTES:
+            attributes[name] = value.hex()
+
+    name = f"io{item >> 8}"
+    return keep
+
+
+@lru_cache(4096)
+def step_of(item: int) -> Step:
+    """How an item is taken."""
+    name, unit = NUMBERS.get(item, ("", 0))
+    if unit:
+        return name, unit, None
+    return name, unit, WORDS.get(item) or BLOCKS.get(item) or _unknown(item)

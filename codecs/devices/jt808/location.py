@@ -1,0 +1,135 @@
+"""The JT/T 808 location: 28 bytes and items, as in 0x0200 and all that carry one (jt808-jt1078 3)."""
+
+from struct import Struct
+
+from motorpool.codecs.devices.jt808.items import Attributes
+from motorpool.codecs.devices.jt808.layouts import decode_items
+from motorpool.codecs.devices.jt808.times import TerminalClock
+from motorpool.codecs.errors import Truncated
+from motorpool.codecs.reports import PositionReport, Receipt
+
+LOCATION_BYTES = 28
+KNOTS = 1 / 18.52
+"""Of 0.1 km/h."""
+
+_FIXED = Struct(">IIIIhHH5sB")
+_KNOWN_WORDS = 4096
+"""Status and alarm words whose meaning is remembered."""
+
+_ALARMS_OF_BOTH: dict[int, str] = {
+    0: "sos",
+    1: "overspeed",
+    2: "fatigueDriving",
+    3: "general",
+    4: "fault",
+    5: "gpsAntennaCut",
+    6: "fault",
+    7: "lowPower",
+    8: "powerCut",
+    9: "fault",
+    10: "fault",
+    11: "fault",
+    12: "fault",
+    13: "overspeed",
+    14: "fatigueDriving",
+    18: "fatigueDriving",
+    19: "parking",
+    20: "geofence",
+    21: "geofence",
+    22: "general",
+    23: "geofenceExit",
+    24: "fault",
+    25: "fuelLeak",
+    26: "tow",
+    27: "powerOn",
+    28: "movement",
+    29: "accident",
+    30: "accident",
+    31: "door",
+}
+"""Alarm bits to standard alarms."""
+_ALARMS_OF_2013 = {15: "vibration", 16: "tampering", 17: "tampering"}
+"""Reserved in the standard; small trackers use them so."""
+_ALARMS_OF_2019 = {15: "general", 16: "general", 17: "general"}
+"""Illegal driving, tyre pressure, blind zone."""
+
+_statuses: dict[int, Attributes] = {}
+_alarms: dict[int, tuple[str, ...]] = {}
+
+
+def decode_location(
+    content: bytes,
+    start: int,
+    end: int,
+    clock: TerminalClock,
+    *,
+    modern: bool,
+    archived: bool = False,
+    receipt: Receipt | None = None,
+) -> PositionReport:
+    """The position in `content[start:end]`; `modern` tells which year's bits it uses.
+
+    Raises:
+        Truncated: fewer than 28 bytes.
+    """
+    if end - start < LOCATION_BYTES:
+        raise Truncated(f"a location of {end - start} bytes")
+    alarm, status, latitude, longitude, altitude, speed, course, minute, second = _FIXED.unpack_from(
+        content, start
+    )
+    # The year's form is the 33rd bit of the keys.
+    word = status | 0x1_0000_0000 if modern else status
+    attributes = (_statuses.get(word) or _learn_status(word)).copy()
+    raised = decode_items(content, start + LOCATION_BYTES, end, attributes)
+    if alarm or raised:
+        names: tuple[str, ...] = ()
+        if alarm:
+            word = alarm | 0x1_0000_0000 if modern else alarm
+            names = _alarms.get(word) or _learn_alarm(word)
+        attributes["alarm"] = ",".join(dict.fromkeys((*names, *raised)))
+    if archived:
+        attributes["archive"] = True
+    valid = status & 2 != 0
+    return PositionReport(
+        attributes=attributes,
+        device_time=clock.moment(minute, second),
+        # Zeros before the first fix, and numbers that are no place on earth, are no coordinates.
+        located=(valid or latitude != 0 or longitude != 0) and latitude <= 90e6 and longitude <= 180e6,
+        valid=valid,
+        latitude=(-latitude if status & 4 else latitude) / 1e6,
+        longitude=(-longitude if status & 8 else longitude) / 1e6,
+        altitude=float(altitude),
+        speed=speed * KNOTS,
+        course=float(course) if course <= 360 else 0.0,
+        archived=archived,
+        receipt=receipt,
+    )
+
+
+def _learn_status(word: int) -> Attributes:
+    attributes: Attributes = {
+        "status": word & 0xFFFF_FFFF,
+        "ignition": word & 1 != 0,
+        "blocked": word >> 10 & 3 != 0,  # oil line or circuit cut
+    }
+    if word >> 12 & 1:
+        attributes["lock"] = True
+    if word >> 13 & 0x1F:
+        attributes["door"] = True
+    if word >> 8 & 3:
+        attributes["load"] = word >> 8 & 3
+    if word >> 32 and word >> 22 & 1:
+        attributes["motion"] = True
+    if len(_statuses) >= _KNOWN_WORDS:
+        _statuses.clear()
+    _statuses[word] = attributes
+    return attributes
+
+
+def _learn_alarm(word: int) -> tuple[str, ...]:
+    table = _ALARMS_OF_BOTH | (_ALARMS_OF_2019 if word >> 32 else _ALARMS_OF_2013)
+    names = tuple(dict.fromkeys(table[bit] for bit in range(32) if word >> bit & 1))
+    if len(_alarms) >= _KNOWN_WORDS:
+        _alarms.clear()
+    _alarms[word] = names
+    return names

@@ -1,0 +1,243 @@
+"""What a platform sends, as a JT/T 808 terminal reads it (jt808-jt1078 2 to 5)."""
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from motorpool.codecs.devices.jt808.alarm_labels import NUMBER_BYTES
+from motorpool.codecs.devices.jt808.frames import Frame
+from motorpool.codecs.devices.jt808.items import Attributes
+from motorpool.codecs.devices.jt808.parameters import read_parameters
+from motorpool.codecs.devices.jt808.times import TerminalClock
+from motorpool.codecs.reader import ByteReader
+
+
+class PlatformMessage(msgspec.Struct, frozen=True, gc=False):
+    """Any message from the platform; this very class where the id has no class of its own."""
+
+    message_id: int
+    serial: int
+    """To be repeated in `Terminal.answer`."""
+    body: bytes
+
+
+class Acknowledged(PlatformMessage, frozen=True, gc=False):
+    """0x8001: the general answer."""
+
+    answered_serial: int
+    answered_id: int
+    result: int
+    """0 done, 1 failed, 2 bad message, 3 not supported, 4 alarm confirmed."""
+
+
+class Registered(PlatformMessage, frozen=True, gc=False):
+    """0x8100: the answer to a registration."""
+
+    answered_serial: int
+    result: int
+    """0 accepted; else no code."""
+    code: str
+
+
+class MediaReceived(PlatformMessage, frozen=True, gc=False):
+    """0x8800: the answer to an upload."""
+
+    media_id: int
+    missing: tuple[int, ...]
+    """Packets to be sent again; none: complete."""
+
+
+class ResendAsked(PlatformMessage, frozen=True, gc=False):
+    """0x8003: packets are missing."""
+
+    first_serial: int
+    indexes: tuple[int, ...]
+
+
+class TimeTold(PlatformMessage, frozen=True, gc=False):
+    """0x8004: the time."""
+
+    time: datetime | None
+
+
+class ParametersSet(PlatformMessage, frozen=True, gc=False):
+    """0x8103: new settings."""
+
+    parameters: Attributes
+    """Named as in `jt808_parameters`."""
+
+
+class Controlled(PlatformMessage, frozen=True, gc=False):
+    """0x8105: power off, reset and the like."""
+
+    command: int
+    parameters: str
+
+
+class Followed(PlatformMessage, frozen=True, gc=False):
+    """0x8202: report more often for a while; 0 ends it."""
+
+    interval_seconds: int
+    duration_seconds: int
+
+
+class TextShown(PlatformMessage, frozen=True, gc=False):
+    """0x8300: words for the driver."""
+
+    flags: int
+    text: str
+
+
+class PhotoAsked(PlatformMessage, frozen=True, gc=False):
+    """0x8801: take pictures."""
+
+    channel: int
+    count: int
+
+
+class LiveAsked(PlatformMessage, frozen=True, gc=False):
+    """0x9101: connect and send live media."""
+
+    host: str
+    tcp_port: int
+    udp_port: int
+    channel: int
+    data_type: int
+    stream_type: int
+
+
+class LiveControlled(PlatformMessage, frozen=True, gc=False):
+    """0x9102: control 0 ends the live media."""
+
+    channel: int
+    control: int
+    close_type: int
+    stream_type: int
+
+
+class RecordingsAsked(PlatformMessage, frozen=True, gc=False):
+    """0x9205: list recordings."""
+
+    channel: int
+    """0: all."""
+    start_time: datetime | None
+    end_time: datetime | None
+    alarm_flag: int
+    data_type: int
+    stream_type: int
+    memory_type: int
+
+
+class PlaybackAsked(PlatformMessage, frozen=True, gc=False):
+    """0x9201: connect and send a recording."""
+
+    host: str
+    tcp_port: int
+    udp_port: int
+    channel: int
+    data_type: int
+    stream_type: int
+    memory_type: int
+    method: int
+    speed: int
+    """0 none, 1 to 5: x1, x2, x4, x8, x16."""
+    start_time: datetime | None
+    end_time: datetime | None
+
+
+class PlaybackControlled(PlatformMessage, frozen=True, gc=False):
+    """0x9202: pause, resume, end, seek."""
+
+    channel: int
+    control: int
+    speed: int
+    time: datetime | None
+
+
+class FilesAsked(PlatformMessage, frozen=True, gc=False):
+    """0x9208: connect and upload the files of an alarm."""
+
+    host: str
+    tcp_port: int
+    udp_port: int
+    label: bytes
+    number: str
+    """The platform's own of the alarm."""
+
+
+class FileAnswered(PlatformMessage, frozen=True, gc=False):
+    """0x9212: a file has come."""
+
+    name: bytes
+    kind: int
+    missing: tuple[tuple[int, int], ...]
+    """Offset and length of what is to be sent again; none: it is whole."""
+
+
+def read_platform_message(frame: Frame, clock: TerminalClock) -> PlatformMessage:
+    """One message from the platform.
+
+    Raises:
+        Truncated: the body ends before its fields do.
+    """
+    body = frame.body
+    head = frame.message_id, frame.serial, body
+    fields = ByteReader(body)
+    byte, word, double = fields.uint8, fields.uint16, fields.uint32
+    match frame.message_id:
+        case 0x8001:
+            return Acknowledged(*head, word(), word(), byte())
+        case 0x8100:
+            serial, result = word(), byte()
+            return Registered(*head, serial, result, fields.rest().decode("gbk", "replace"))
+        case 0x8800:
+            media_id = double()
+            count = byte() if fields.remaining else 0
+            return MediaReceived(*head, media_id, tuple(word() for _ in range(count)))
+        case 0x8003:
+            serial, count = word(), word() if frame.modern else byte()
+            return ResendAsked(*head, serial, tuple(word() for _ in range(count)))
+        case 0x8004:
+            return TimeTold(*head, TerminalClock(UTC).read(fields.take(6)))
+        case 0x8103:
+            byte()  # the count; the list goes on to the end
+            return ParametersSet(*head, read_parameters(fields))
+        case 0x8105:
+            return Controlled(*head, byte(), fields.rest().decode("gbk", "replace"))
+        case 0x8202:
+            interval = word()
+            return Followed(*head, interval, double() if interval or fields.remaining else 0)
+        case 0x8300:
+            flags = byte()
+            if frame.modern:
+                byte()  # notice or service
+            return TextShown(*head, flags, fields.rest().decode("gbk", "replace"))
+        case 0x8801:
+            return PhotoAsked(*head, byte(), word())
+        case 0x9101:
+            host = fields.take(byte()).decode("gbk", "replace")
+            return LiveAsked(*head, host, word(), word(), byte(), byte(), byte())
+        case 0x9102:
+            return LiveControlled(*head, byte(), byte(), byte(), byte())
+        case 0x9208:
+            host = fields.take(byte()).decode("gbk", "replace")
+            tcp_port, udp_port = word(), word()
+            label = fields.take(fields.remaining - NUMBER_BYTES - 16)
+            return FilesAsked(*head, host, tcp_port, udp_port, label, fields.take(NUMBER_BYTES).decode())
+        case 0x9212:
+            name, kind = fields.take(byte()), byte()
+            byte()  # whole or not, which the ranges tell as well
+            return FileAnswered(*head, name, kind, tuple((double(), double()) for _ in range(byte())))
+        case 0x9205:
+            channel, start, end = byte(), clock.read(fields.take(6)), clock.read(fields.take(6))
+            return RecordingsAsked(*head, channel, start, end, fields.uint64(), byte(), byte(), byte())
+        case 0x9201:
+            host = fields.take(byte()).decode("gbk", "replace")
+            ports_to_speed = word(), word(), byte(), byte(), byte(), byte(), byte(), byte()
+            return PlaybackAsked(
+                *head, host, *ports_to_speed, clock.read(fields.take(6)), clock.read(fields.take(6))
+            )
+        case 0x9202:
+            return PlaybackControlled(*head, byte(), byte(), byte(), clock.read(fields.take(6)))
+        case _:
+            return PlatformMessage(*head)

@@ -1,0 +1,135 @@
+"""Uploads of alarms' files on one connection: which have been told of, and which bytes have come.
+
+The contents go on as they come; here stands only what is needed to know when a file is whole.
+"""
+
+from bisect import bisect_left, bisect_right
+
+from motorpool.codecs.devices.jt808.answers import Answers, file_note
+from motorpool.codecs.devices.jt808.attachments import (
+    FILE_ANSWER,
+    FILE_BEGIN,
+    FILES_OFFER,
+    file_answer,
+    read_file,
+    read_offer,
+)
+from motorpool.codecs.devices.jt808.frames import seal
+from motorpool.codecs.devices.jt808.pieces import Piece, file_name
+from motorpool.codecs.devices.jt808.uplink import Message
+from motorpool.codecs.errors import FrameError
+from motorpool.codecs.reports import FileBegun, FileEnded, FilePiece, FilesOffered, Rejected, Reply, Report
+
+MAX_FILES = 64
+"""Of one connection that are not whole; a usual alarm has three pictures and two films."""
+MAX_RANGES = 1024
+"""Of one file: pieces that lie so scattered are not kept."""
+
+
+class Ranges:
+    """Which bytes of a file have come: ranges that neither touch nor overlap, in order."""
+
+    __slots__ = ("_ends", "_starts", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, start: int, end: int) -> bool:
+        """Note a range; False where it lies outside of the file, or they are too many."""
+        if not 0 <= start <= end <= self.size:
+            return False
+        if start == end:
+            return True
+        first = bisect_left(self._ends, start)
+        last = bisect_right(self._starts, end)
+        if first == last and len(self._starts) >= MAX_RANGES:
+            return False
+        if first < last:
+            start, end = min(start, self._starts[first]), max(end, self._ends[last - 1])
+        self._starts[first:last], self._ends[first:last] = [start], [end]
+        return True
+
+    def missing(self) -> tuple[tuple[int, int], ...]:
+        """The ranges that have not come, as start and end."""
+        gaps = zip([0, *self._ends], [*self._starts, self.size], strict=True)
+        return tuple((start, end) for start, end in gaps if start < end)
+
+
+class Uploads:
+    """The files of one connection."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._open: dict[bytes, Ranges] = {}
+
+    def read(self, message: Message) -> list[Report]:
+        """One of `UPLOAD_MESSAGES`.
+
+        Raises:
+            CodecError: the body is not what its id promises, or too many files are open.
+        """
+        if message.message_id == FILES_OFFER:
+            return self._offered(message)
+        if message.message_id == FILE_BEGIN:
+            return self._begun(message)
+        return self._ended(message)
+
+    def take(self, piece: Piece) -> Report:
+        """A piece of a file; what belongs to none that was begun is rejected."""
+        ranges = self._open.get(piece.name)
+        if ranges is None:
+            return Rejected("a piece of a file that was not begun", piece.content[:256])
+        if not ranges.add(piece.offset, piece.offset + len(piece.content)):
+            return Rejected("a piece outside of its file, or one too many", piece.content[:256])
+        return FilePiece(_shown(piece.name), piece.offset, piece.content)
+
+    def _offered(self, message: Message) -> list[Report]:
+        offer = read_offer(message.body)
+        label = offer.label
+        return [
+            FilesOffered(
+                unique_ids=message.identity.unique_ids,
+                label=label.content.hex(),
+                key=label.key.hex(),
+                is_ours=offer.number == label.number,
+                files=len(offer.files),
+                receipt=message.receipt,
+            )
+        ]
+
+    def _begun(self, message: Message) -> list[Report]:
+        told = read_file(message.body)
+        name = file_name(told.name)
+        known = self._open.get(name)
+        if known is None or known.size != told.size:
+            if known is None and len(self._open) >= MAX_FILES:
+                raise FrameError(f"more than {MAX_FILES} files at a time")
+            self._open[name] = Ranges(told.size)
+        return [FileBegun(_shown(name), told.size, message.receipt)]
+
+    def _ended(self, message: Message) -> list[Report]:
+        told = read_file(message.body)
+        name = file_name(told.name)
+        ranges = self._open.get(name)
+        if ranges is None:
+            raise FrameError("the end of a file that was not begun")
+        if missing := ranges.missing():
+            body = file_answer(told.name, told.kind, missing)
+            return [Reply(seal(message.identity, FILE_ANSWER, self._answers.next_serial(), body))]
+        del self._open[name]
+        return [
+            FileEnded(
+                name=_shown(name),
+                kind=told.attribute,
+                extension=told.ending,
+                size=ranges.size,
+                channel=told.channel,
+                receipt=file_note(message.identity, file_answer(told.name, told.kind)),
+            )
+        ]
+
+
+def _shown(name: bytes) -> str:
+    return name.decode("gbk", "backslashreplace")

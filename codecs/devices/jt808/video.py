@@ -1,0 +1,202 @@
+"""Video orders of JT/T 1078 as bodies of JT/T 808 messages (jt808-jt1078 5 and 8; decisions 23)."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from struct import pack
+from typing import Any
+
+import msgspec
+
+from motorpool.codecs.channel_numbers import MAX_CHANNEL
+from motorpool.codecs.devices.jt808.times import NO_TIME, TerminalClock
+from motorpool.codecs.errors import UnsupportedCommand
+from motorpool.codecs.reports import MediaAddress, Order
+
+LIVE_REQUEST = 0x9101
+LIVE_CONTROL = 0x9102
+PLAYBACK_REQUEST = 0x9201
+PLAYBACK_CONTROL = 0x9202
+LIST_QUERY = 0x9205
+
+QUERY_SPAN = timedelta(hours=24)
+"""Asked for where the order names no start: many terminals answer no longer span."""
+
+CONTROLS = {
+    "start": 0,
+    "resume": 0,
+    "pause": 1,
+    "stop": 2,
+    "forward": 3,
+    "fast": 3,
+    "rewind": 4,
+    "seek": 5,
+    "keyframes": 6,
+}
+_SPEEDS = {1: 1, 2: 2, 4: 3, 8: 4, 16: 5}
+
+
+class VideoContext(msgspec.Struct, frozen=True):
+    """What video bodies need beside the order."""
+
+    clock: TerminalClock
+    utc_now: Callable[[], datetime] | None
+
+
+def integer(attributes: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
+    """A whole number among the attributes, perhaps written as text.
+
+    Raises:
+        UnsupportedCommand: no whole number, or outside `low` to `high`.
+    """
+    value = attributes.get(name, default)
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise UnsupportedCommand(f"{name} must be a whole number from {low} to {high}")
+    return value
+
+
+def channel(order: Order, default: int = 1, low: int = 1) -> int:
+    """The logical channel, as the device calls it: `channel`, else `index`; 0, all of them, stays 0."""
+    attributes = order.attributes
+    name = "channel" if "channel" in attributes or "index" not in attributes else "index"
+    ours = integer(attributes, name, default, low, MAX_CHANNEL)
+    return order.channels.number_of(ours) if ours else 0
+
+
+def live_request(order: Order, _: VideoContext) -> bytes:
+    """0x9101."""
+    attributes = order.attributes
+    address = _media(order)
+    return _address(address.host, address.live_port) + pack(
+        "BBB",
+        channel(order),
+        integer(attributes, "dataType", 0, 0, 5),
+        integer(attributes, "streamType", 0, 0, 1),
+    )
+
+
+def live_stop(order: Order, _: VideoContext) -> bytes:
+    """0x9102 with control 0: close."""
+    attributes = order.attributes
+    return pack(
+        "BBBB",
+        channel(order),
+        0,
+        integer(attributes, "closeType", 0, 0, 2),
+        integer(attributes, "streamType", 0, 0, 1),
+    )
+
+
+def list_query(order: Order, context: VideoContext) -> bytes:
+    """0x9205; without times the last 24 hours."""
+    attributes = order.attributes
+    start, end = _time(attributes, "startTime", "from"), _time(attributes, "endTime", "to")
+    if end is None and context.utc_now is not None:
+        now = context.utc_now()
+        end = now if start is None or start < now else None
+    if start is None and end is not None:
+        start = end - QUERY_SPAN
+    alarm = integer(attributes, "alarmFlag", 0, 0, (1 << 64) - 1)
+    return (
+        bytes((channel(order, 0, 0),))
+        + _span(start, end, context.clock)
+        + pack(
+            ">QBBB",
+            alarm,
+            integer(attributes, "dataType", 3, 0, 3),
+            integer(attributes, "streamType", 0, 0, 2),
+            integer(attributes, "memoryType", 0, 0, 2),
+        )
+    )
+
+
+def playback_request(order: Order, context: VideoContext) -> bytes:
+    """0x9201."""
+    attributes = order.attributes
+    start = _time(attributes, "startTime", "from")
+    if start is None:
+        raise UnsupportedCommand("startTime is required: the start of a recording, or a time inside it")
+    address = _media(order)
+    method = integer(attributes, "method", 0, 0, 4)
+    return (
+        _address(address.host, address.playback_port)
+        + pack(
+            "BBBBBB",
+            channel(order),
+            integer(attributes, "dataType", 0, 0, 3),
+            integer(attributes, "streamType", 0, 0, 2),
+            integer(attributes, "memoryType", 0, 0, 2),
+            method,
+            _speed(attributes) if method in (1, 2) else 0,
+        )
+        + _span(start, _time(attributes, "endTime", "to"), context.clock)
+    )
+
+
+def playback_control(order: Order, context: VideoContext) -> bytes:
+    """0x9202."""
+    attributes = order.attributes
+    name = attributes.get("control", "start")
+    control = CONTROLS.get(name) if isinstance(name, str) else None
+    if control is None:
+        try:
+            control = integer(attributes, "control", 0, 0, 6)
+        except UnsupportedCommand:
+            raise UnsupportedCommand(f"control must be 0 to 6 or one of {', '.join(CONTROLS)}") from None
+    time = _time(attributes, "time", "time")
+    if control == 5 and time is None:
+        raise UnsupportedCommand("time is required to seek")
+    return pack("BBB", channel(order), control, _speed(attributes) if control in (3, 4) else 0) + (
+        _stamp(time, context.clock) if control == 5 else NO_TIME
+    )
+
+
+def _media(order: Order) -> MediaAddress:
+    if order.media is None or not order.media.host:
+        raise UnsupportedCommand("the server knows no address of its own for the device's media")
+    return order.media
+
+
+def _address(host: str, port: int) -> bytes:
+    text = host.encode("gbk", "replace")
+    if len(text) > 255:
+        raise UnsupportedCommand("the media address is longer than 255 bytes")
+    return bytes((len(text),)) + text + pack(">HH", port, 0)
+
+
+def _speed(attributes: Mapping[str, Any]) -> int:
+    code = _SPEEDS.get(integer(attributes, "speed", 1, 1, 16))
+    if code is None:
+        raise UnsupportedCommand("speed must be 1, 2, 4, 8 or 16")
+    return code
+
+
+def _time(attributes: Mapping[str, Any], name: str, short_name: str) -> datetime | None:
+    value = attributes.get(name, attributes.get(short_name))
+    if value is None or value == "":
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise UnsupportedCommand(f"{name} must be a time like 2026-05-01T10:00:00Z")
+    return moment
+
+
+def _span(start: datetime | None, end: datetime | None, clock: TerminalClock) -> bytes:
+    if start is not None and end is not None and end <= start:
+        raise UnsupportedCommand("endTime must be after startTime")
+    return _stamp(start, clock) + _stamp(end, clock)
+
+
+def _stamp(moment: datetime | None, clock: TerminalClock) -> bytes:
+    if moment is None:
+        return NO_TIME
+    try:
+        return clock.write(moment)
+    except (ValueError, OverflowError):
+        raise UnsupportedCommand("a JT/T 808 time lies between the years 2000 and 2099") from None

@@ -1,0 +1,1 @@
+"""OsmAnd: positions as HTTP requests, in a query string or as JSON."""

@@ -1,0 +1,264 @@
+"""OsmAnd and Traccar Client: positions by HTTP, in the query, a form or JSON (protocols 1; RFC 9112 by h11).
+
+Each request is answered once its positions are stored; answers keep the order of the requests, so that a peer
+may send the next before the last is answered.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+import h11
+import msgspec
+
+from motorpool.codecs.devices.base import DeviceCodec
+from motorpool.codecs.devices.osmand.json import read_json
+from motorpool.codecs.devices.osmand.query import read_query
+from motorpool.codecs.errors import CodecError, UnsupportedCommand
+from motorpool.codecs.reports import (
+    Heartbeat,
+    Login,
+    Order,
+    Outgoing,
+    PositionReport,
+    Receipt,
+    Rejected,
+    Reply,
+    Report,
+)
+
+MAX_HEAD_BYTES = 16 * 1024
+MAX_BODY_BYTES = 256 * 1024
+MAX_PIPELINED = 16
+"""Requests of one peer that wait for their answers."""
+SHOWN_BYTES = 256
+
+
+_REASONS = {200: b"OK", 400: b"Bad Request", 404: b"Not Found", 413: b"Content Too Large"}
+
+
+class _Exchange:
+    """One request and, in time, its answer."""
+
+    __slots__ = ("answer", "http", "unknown_status")
+
+    def __init__(self, http: h11.Connection) -> None:
+        self.http = http
+        self.unknown_status = 400
+        """For a device that is not known: JSON clients expect 404."""
+        self.answer: bytes | None = None
+
+    def write(self, status: int, text: bytes, *, last: bool = False) -> None:
+        """Make the answer; after the last one the connection ends."""
+        headers = [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(text)))]
+        if last:
+            headers.append(("connection", "close"))
+        parts = (
+            self.http.send(h11.Response(status_code=status, headers=headers, reason=_REASONS[status])),
+            self.http.send(h11.Data(data=text)) if text else b"",
+            self.http.send(h11.EndOfMessage()),
+        )
+        self.answer = b"".join(part for part in parts if part)
+
+
+class OsmAnd(DeviceCodec):
+    """The server's end of one HTTP connection."""
+
+    name = "osmand"
+    port = 5055
+    commands = frozenset(("custom",))
+    request_response = True
+
+    def __init__(self) -> None:
+        self._http = _server()
+        self._request: h11.Request | None = None
+        self._body: list[bytes] = []
+        self._body_bytes = 0
+        self._unique_id = ""
+        self._exchanges: dict[int, _Exchange] = {}
+        """By receipt, in the order of the requests."""
+        self._received = 0
+        self._begun = False
+        """Whether bytes of the next request are here."""
+        self._ends = False
+        """Whether the last request is here whole, or what came is none."""
+        self._texts: deque[bytes] = deque()
+
+    def receive(self, data: bytes) -> list[Report]:
+        """The reports of all requests that these bytes complete.
+
+        Raises:
+            CodecError: more requests than may wait, or bytes behind the last answer.
+        """
+        reports: list[Report] = []
+        if self._ends:
+            if self.closing:
+                raise CodecError("bytes after the last answer")
+            return reports
+        if not self._begun:
+            data = data.lstrip(b"\r\n")  # old clients end a body so (RFC 9112 2.2)
+        if not data:
+            return reports
+        self._begun = True
+        self._http.receive_data(data)
+        while self._take_event(reports):
+            pass
+        return reports
+
+    def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
+        """200 to these requests; the first carries the command texts that were delivered."""
+        for receipt in receipts:
+            text = b"\n".join(self._texts)
+            if self._settle(receipt, 200, text):
+                self._texts.clear()
+        return self._flush()
+
+    def refuse(self, receipt: Receipt | None) -> bytes:
+        """400, or 404 in JSON; the next request says again who it is."""
+        self._unique_id = ""
+        if receipt is None:
+            return b""
+        assert isinstance(receipt, int)
+        exchange = self._exchanges.get(receipt)
+        if exchange is not None:
+            self._settle(receipt, exchange.unknown_status, b"the device is not known")
+        return self._flush()
+
+    def deliver(self, command: str) -> None:
+        """Texts that wait go out together, a line each, in the next answer."""
+        self._texts.append(command.encode())
+
+    def encode(self, order: Order) -> Outgoing:
+        """The text of a `custom` order, for the body of an answer."""
+        text = order.attributes.get("data")
+        if order.type != "custom":
+            raise UnsupportedCommand(f"osmand has no message for {order.type}")
+        if not isinstance(text, str) or not text:
+            raise UnsupportedCommand("data is required")
+        return Outgoing(text.encode())
+
+    @property
+    def closing(self) -> bool:
+        """Whether the last answer is out, and the connection has no more to say."""
+        return self._ends and not self._exchanges
+
+    @property
+    def buffered(self) -> int:
+        """At most a head and a body."""
+        return len(self._http.trailing_data[0]) + self._body_bytes
+
+    def _take_event(self, reports: list[Report]) -> bool:
+        """Go one step on; False where more bytes are needed."""
+        try:
+            event = self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            self._reject(reports, str(error), 400)
+            return False
+        match event:
+            case h11.Request():
+                self._request = event
+                if int(dict(event.headers).get(b"content-length", b"0")) > MAX_BODY_BYTES:
+                    self._reject(reports, f"a body of more than {MAX_BODY_BYTES} bytes", 413)
+                elif (b"expect", b"100-continue") in list(event.headers) and not self._exchanges:
+                    answer = self._http.send(
+                        h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue")
+                    )
+                    reports.append(Reply(answer or b""))
+            case h11.Data():
+                self._body.append(bytes(event.data))
+                self._body_bytes += len(event.data)
+                if self._body_bytes > MAX_BODY_BYTES:
+                    self._reject(reports, f"a body of more than {MAX_BODY_BYTES} bytes", 413)
+            case h11.EndOfMessage():
+                self._complete(reports)
+            case _:
+                return False
+        return not self._ends
+
+    def _complete(self, reports: list[Report]) -> None:
+        request, body = self._request, b"".join(self._body)
+        assert request is not None
+        exchange = self._open()
+        rest = self._http.trailing_data[0]
+        self._ends = self._http.their_state is h11.MUST_CLOSE
+        self._start_next(rest)
+        try:
+            unique_id, found = _read(request, body, exchange)
+        except CodecError as error:
+            text = b"" if request.method == b"HEAD" else str(error).encode()
+            self._settle(self._received, 400, text)
+            reports.append(Rejected(str(error), bytes(request.target)[:SHOWN_BYTES]))
+            self._reply(reports)
+            return
+        if unique_id != self._unique_id:
+            self._unique_id = unique_id
+            reports.append(Login((unique_id,)))
+        if found:
+            found[-1] = msgspec.structs.replace(found[-1], receipt=self._received)
+            reports.extend(found)
+        else:
+            reports.append(Heartbeat(self._received))
+
+    def _reject(self, reports: list[Report], error: str, status: int) -> None:
+        """Answer what cannot be read on; nothing after it is."""
+        shown = bytes(self._request.target) if self._request else self._http.trailing_data[0]
+        reports.append(Rejected(error, shown[:SHOWN_BYTES]))
+        self._open().write(status, error.encode(), last=True)
+        self._ends = True
+        self._start_next(b"")
+        self._reply(reports)
+
+    def _open(self) -> _Exchange:
+        if len(self._exchanges) >= MAX_PIPELINED:
+            raise CodecError(f"more than {MAX_PIPELINED} requests wait for their answers")
+        self._received += 1
+        self._exchanges[self._received] = exchange = _Exchange(self._http)
+        return exchange
+
+    def _start_next(self, rest: bytes) -> None:
+        self._http = _server()
+        self._request = None
+        self._body.clear()
+        self._body_bytes = 0
+        rest = b"" if self._ends else rest.lstrip(b"\r\n")
+        self._begun = rest != b""
+        if rest:
+            self._http.receive_data(rest)
+
+    def _settle(self, receipt: Receipt, status: int, text: bytes) -> bool:
+        """Answer one request; False where it has its answer already."""
+        assert isinstance(receipt, int)
+        exchange = self._exchanges.get(receipt)
+        if exchange is None or exchange.answer is not None:
+            return False
+        exchange.write(status, text)
+        return True
+
+    def _flush(self) -> bytes:
+        """The answers that are due: none overtakes that of an earlier request."""
+        due: list[bytes] = []
+        for receipt, exchange in tuple(self._exchanges.items()):
+            if exchange.answer is None:
+                break
+            due.append(exchange.answer)
+            del self._exchanges[receipt]
+        return b"".join(due)
+
+    def _reply(self, reports: list[Report]) -> None:
+        if answer := self._flush():
+            reports.append(Reply(answer))
+
+
+def _server() -> h11.Connection:
+    return h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+
+
+def _read(request: h11.Request, body: bytes, exchange: _Exchange) -> tuple[str, list[PositionReport]]:
+    if request.method not in (b"GET", b"POST"):
+        raise CodecError("GET or POST")
+    kind = dict(request.headers).get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if kind == b"application/json":
+        exchange.unknown_status = 404
+        return read_json(body)
+    query = request.target.decode("ascii", "replace").partition("?")[2]
+    unique_id, report = read_query(query or body.decode("utf-8", "replace"))
+    return unique_id, [report]

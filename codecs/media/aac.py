@@ -1,0 +1,110 @@
+"""Telephone sound into AAC with ADTS heads, by PyAV. Blocking: it belongs in a thread."""
+
+import io
+from collections import deque
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import av
+from av.audio.codeccontext import AudioCodecContext
+from av.packet import Packet
+from av.stream import Stream
+
+from motorpool.codecs.media import adts
+from motorpool.codecs.media.audio_frames import ADPCM_HEAD_BYTES, RATE
+from motorpool.codecs.media.fragments import Sound
+from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
+from motorpool.codecs.media.units import Coding
+
+_SAMPLE_TIME = Fraction(1, RATE)
+_BIT_RATE = 24_000
+
+
+class Transcoder:
+    """Units of one telephone coding to AAC at 8 kHz mono; the encoder lives as long as the stream.
+
+    The time is kept to the sample: a frame's time is that of the unit which holds its first sample.
+    """
+
+    def __init__(self, coding: Coding, g726_bits_per_sample: int = 0) -> None:
+        self.layout = (coding, g726_bits_per_sample)
+        self._decoder = _open_decoder(coding, g726_bits_per_sample)
+        self._encoder = _open_encoder()
+        self._samples = 0
+        self._anchors: deque[tuple[int, int]] = deque()
+
+    def transcode(self, sounds: Sequence[Sound]) -> list[Sound]:
+        """The AAC frames that are complete with these units; up to two frames stay in the encoder."""
+        pieces = []
+        for sound in sounds:
+            # What cannot be decoded sounds as silence, so that the rest stays in its place.
+            pcm = self._decode(sound.payload)
+            pieces.append(pcm[: 2 * sound.samples].ljust(2 * sound.samples, b"\0"))
+            self._anchors.append((self._samples, sound.pts))
+            self._samples += sound.samples
+        return self._encode(b"".join(pieces))
+
+    def drain(self) -> list[Sound]:
+        """What the encoder still holds; the transcoder is used up."""
+        return self._frames(self._encoder.encode(None))
+
+    def _decode(self, payload: bytes) -> bytes:
+        """16 bit samples in the machine's order; as many as could be decoded."""
+        if self.layout[0] is Coding.ADPCM:
+            samples = 2 * (len(payload) - ADPCM_HEAD_BYTES)
+            payload = payload[:ADPCM_HEAD_BYTES] + samples.to_bytes(4, "little") + payload[ADPCM_HEAD_BYTES:]
+        try:
+            frames = self._decoder.decode(av.Packet(payload))
+        except av.FFmpegError:
+            return b""
+        return b"".join(bytes(frame.planes[0])[: 2 * frame.samples] for frame in frames)
+
+    def _encode(self, pcm: bytes) -> list[Sound]:
+        if not pcm:
+            return []
+        frame = av.AudioFrame("s16", "mono", len(pcm) // 2)
+        frame.planes[0].update(pcm.ljust(frame.planes[0].buffer_size, b"\0"))
+        frame.sample_rate = RATE
+        frame.time_base = _SAMPLE_TIME
+        frame.pts = self._samples - len(pcm) // 2
+        return self._frames(self._encoder.encode(frame))
+
+    def _frames(self, packets: "Iterable[Packet[Stream]]") -> list[Sound]:
+        sounds = []
+        for packet in packets:
+            payload = bytes(packet)
+            position = packet.pts or 0
+            while len(self._anchors) > 1 and self._anchors[1][0] <= position:
+                self._anchors.popleft()
+            sample, pts = self._anchors[0]
+            pts += (position - sample) * TICKS_PER_SECOND // RATE
+            framed = adts.head(len(payload), RATE) + payload
+            sounds.append(Sound(pts, Coding.AAC, framed, adts.FRAME_SAMPLES))
+        return sounds
+
+
+def _open_decoder(coding: Coding, g726_bits_per_sample: int) -> AudioCodecContext:
+    if coding is Coding.G726:
+        # PyAV cannot set the bits of a sample; the demuxer can, and leaves a decoder that is ready.
+        options = {"code_size": str(g726_bits_per_sample), "sample_rate": str(RATE)}
+        with av.open(io.BytesIO(bytes(64)), format="g726le", options=options) as container:
+            return container.streams.audio[0].codec_context
+    if coding is Coding.ADPCM:
+        # Of FFmpeg's IMA decoders the one for AMV takes high nibbles first, and its predictor is no sample.
+        decoder = av.CodecContext.create("adpcm_ima_amv", "r")
+    else:
+        decoder = av.CodecContext.create("pcm_alaw" if coding is Coding.G711A else "pcm_mulaw", "r")
+    decoder.sample_rate = RATE
+    decoder.layout = "mono"
+    return decoder
+
+
+def _open_encoder() -> AudioCodecContext:
+    encoder = av.CodecContext.create("aac", "w")
+    encoder.sample_rate = RATE
+    encoder.layout = "mono"
+    encoder.format = "fltp"
+    encoder.bit_rate = _BIT_RATE
+    encoder.time_base = _SAMPLE_TIME
+    encoder.options = {"aac_coder": "fast"}
+    return encoder

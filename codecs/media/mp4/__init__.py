@@ -1,0 +1,1 @@
+"""Fragmented MP4: boxes, tracks, and the files of captures."""

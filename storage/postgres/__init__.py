@@ -1,0 +1,1 @@
+"""The embedded PostgreSQL server: its process, its data folder, its dumps."""

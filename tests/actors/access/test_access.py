@@ -1,0 +1,202 @@
+"""Who may see which device, compared with SQL on random histories."""
+
+import random
+
+import pytest
+import trio
+
+from motorpool.actors.access.access import (
+    ACCESS,
+    GetMembers,
+    GetViewers,
+    GetVisible,
+    MaySee,
+    access_spec,
+    tell_changed,
+)
+from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.messages.topics import ACCESS_CHANGES, AccessChanged
+from motorpool.storage import access, devices, groups, links, users
+from motorpool.storage.conditions import both
+from motorpool.storage.errors import Conflict, NotFound, Rejected, StorageUnavailable
+from motorpool.storage.records import Device, Group, User
+
+
+@pytest.fixture
+def house(database, neighbours, tree):
+    return lambda: tree(access_spec(database), directory_spec(database), neighbours.devices_spec)
+
+
+async def visible_by_sql(database, user_id):
+    return set(await access.device_ids(database, user_id))
+
+
+async def assert_exact(database, system, *, user_ids, device_ids, group_ids):
+    ref = system.ref(ACCESS)
+    existing = {row[0] for row in await database.fetch("select id from devices")}
+    seen = {}
+    for user_id in user_ids:
+        seen[user_id] = await visible_by_sql(database, user_id)
+        assert await ref.ask(GetVisible(user_id)) == seen[user_id]
+    for device_id in device_ids:
+        viewers = {user_id for user_id in user_ids if device_id in seen[user_id]}
+        assert await ref.ask(GetViewers(device_id)) == viewers
+        assert await ref.ask(MaySee(0, device_id)) is (device_id in existing)
+        for user_id in user_ids:
+            assert await ref.ask(MaySee(user_id, device_id)) is (user_id in viewers)
+    for group_id in group_ids:
+        held = await devices.TABLE.ids(database, devices_in(group_id))
+        assert await ref.ask(GetMembers(group_id)) == set(held)
+
+
+def devices_in(group_id):
+    from motorpool.storage.tables import ListQuery
+
+    return ListQuery(conditions=(both(access.devices_of_group(group_id)),))
+
+
+class History:
+    """Random changes by several writers at once, each told after its commit."""
+
+    def __init__(self, database, system, seed):
+        self.database, self.system, self.dice = database, system, random.Random(seed)
+        self.user_ids, self.device_ids, self.group_ids = [], [], []
+
+    async def begin(self):
+        for number in range(4):
+            user = await users.TABLE.insert(self.database, User(email=f"u{number}@example.org"))
+            self.user_ids.append(user.id)
+        for number in range(6):
+            group = await groups.TABLE.insert(self.database, Group(name=str(number)))
+            self.group_ids.append(group.id)
+        for number in range(12):
+            await self.make_device(number)
+
+    async def make_device(self, number):
+        row = Device(unique_id=f"d{number}", group_id=self.dice.choice([0, *self.group_ids]))
+        device = await devices.TABLE.insert(self.database, row)
+        self.device_ids.append(device.id)
+        await tell_changed(self.system, device_ids=(device.id,))
+
+    async def write(self, count):
+        steps = (
+            (self.link_device, 5),
+            (self.link_group, 5),
+            (self.move_device, 4),
+            (self.move_group, 4),
+            (self.delete_device, 1),
+            (self.delete_group, 1),
+            (self.delete_user, 1),
+        )
+        for _ in range(count):
+            step = self.dice.choices([s for s, _ in steps], [w for _, w in steps])[0]
+            # What another writer has deleted meanwhile is a refusal as in the API.
+            try:
+                await step()
+            except (Conflict, NotFound, Rejected):
+                continue
+
+    async def link_device(self):
+        user_id, device_id = self.dice.choice(self.user_ids), self.dice.choice(self.device_ids)
+        change = self.dice.choice([links.add, links.add, links.remove])
+        try:
+            await change(self.database, links.USER_DEVICE, user_id, device_id)
+        finally:
+            await tell_changed(self.system, device_ids=(device_id,))
+
+    async def link_group(self):
+        user_id, group_id = self.dice.choice(self.user_ids), self.dice.choice(self.group_ids)
+        change = self.dice.choice([links.add, links.add, links.remove])
+        try:
+            await change(self.database, links.USER_GROUP, user_id, group_id)
+        finally:
+            await tell_changed(self.system, user_ids=(user_id,))
+
+    async def move_device(self):
+        device_id, group_id = self.dice.choice(self.device_ids), self.dice.choice([0, *self.group_ids])
+        sql = "update devices set group_id = nullif($2, 0) where id = $1"
+        try:
+            await self.database.execute(sql, device_id, group_id)
+        finally:
+            await tell_changed(self.system, device_ids=(device_id,))
+
+    async def move_group(self):
+        group_id, above = self.dice.choice(self.group_ids), self.dice.choice([0, *self.group_ids])
+        if above and group_id in await groups.above(self.database, above):
+            return
+        sql = "update groups set group_id = nullif($2, 0) where id = $1"
+        try:
+            await self.database.execute(sql, group_id, above)
+        finally:
+            await tell_changed(self.system, group_ids=(group_id,))
+
+    async def delete_device(self):
+        device_id = self.dice.choice(self.device_ids)
+        await devices.TABLE.delete(self.database, device_id)
+        await tell_changed(self.system, device_ids=(device_id,))
+
+    async def delete_group(self):
+        group_id = self.dice.choice(self.group_ids)
+        await groups.TABLE.delete(self.database, group_id)
+        await tell_changed(self.system, group_ids=(group_id,))
+
+    async def delete_user(self):
+        user_id = self.dice.choice(self.user_ids)
+        await users.TABLE.delete(self.database, user_id)
+        await tell_changed(self.system, user_ids=(user_id,))
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_what_is_in_memory_is_what_the_tables_say_after_any_history(database, house, seed):
+    async with house() as system:
+        history = History(database, system, seed)
+        await history.begin()
+        every = {
+            "user_ids": history.user_ids,
+            "device_ids": history.device_ids,
+            "group_ids": history.group_ids,
+        }
+        await assert_exact(database, system, **every)
+        for _ in range(4):
+            async with trio.open_nursery() as nursery:
+                for _ in range(3):
+                    nursery.start_soon(history.write, 6)
+            await assert_exact(database, system, **every)
+
+
+async def test_each_change_counts_from_the_moment_it_was_told(database, house):
+    async with house() as system:
+        user = await users.TABLE.insert(database, User(email="a@example.org"))
+        device = await devices.TABLE.insert(database, Device(unique_id="1"))
+        ref = system.ref(ACCESS)
+        assert not await ref.ask(MaySee(user.id, device.id))
+        await links.add(database, links.USER_DEVICE, user.id, device.id)
+        await tell_changed(system, device_ids=(device.id,))
+        assert await ref.ask(MaySee(user.id, device.id))
+        await links.remove(database, links.USER_DEVICE, user.id, device.id)
+        assert await ref.ask(MaySee(user.id, device.id))
+        await tell_changed(system)
+        assert not await ref.ask(MaySee(user.id, device.id))
+
+
+async def test_a_change_is_published_with_its_names(database, house):
+    async with house() as system, system.topic(ACCESS_CHANGES).subscribe() as changes:
+        await tell_changed(system, user_ids=(1,), device_ids=(2,), group_ids=(3,))
+        assert await changes.receive_batch() == [AccessChanged((1,), (2,), (3,))]
+
+
+async def test_without_the_database_nobody_is_told_yes_or_no(database, house, outage):
+    user = await users.TABLE.insert(database, User(email="a@example.org"))
+    device = await devices.TABLE.insert(database, Device(unique_id="1"))
+    await links.add(database, links.USER_DEVICE, user.id, device.id)
+    async with house() as system:
+        ref = system.ref(ACCESS)
+        with outage(), pytest.raises(StorageUnavailable):
+            await ref.ask(MaySee(user.id, device.id))
+        assert await ref.ask(MaySee(user.id, device.id))
+        await links.remove(database, links.USER_DEVICE, user.id, device.id)
+        with outage():
+            await tell_changed(system, device_ids=(device.id,))
+            with pytest.raises(StorageUnavailable):
+                await ref.ask(MaySee(user.id, device.id))
+        assert not await ref.ask(MaySee(user.id, device.id))

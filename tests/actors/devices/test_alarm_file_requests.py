@@ -1,0 +1,58 @@
+"""Alarms for whose files a device was asked."""
+
+from datetime import UTC, datetime
+
+from motorpool.actors.devices.alarm_file_requests import KEPT_ALARMS, AskedAlarms
+from motorpool.codecs.reports import FileEnded, FilesOffered, PositionReport
+
+NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
+ALARM = PositionReport(
+    {"alarm": "general", "ignition": True, "alarmLabel": "aa01,bb01"}, NOON, latitude=1.5, valid=True
+)
+PHOTO = FileEnded("00_64_x", "image", "jpg", 9, channel=64, receipt=b"r")
+
+
+def offered(label="aa02", key="aa"):
+    return FilesOffered((), label, key, is_ours=False, files=1)
+
+
+def test_each_alarm_is_asked_for_once():
+    alarms = AskedAlarms()
+    assert alarms.unasked(["aa01", "bb01", "aa01"]) == ["aa01", "bb01"]
+    alarms.asked("aa01", ALARM)
+    assert alarms.unasked(["aa01", "bb01"]) == ["bb01"]
+
+
+def test_an_alarm_is_found_by_what_its_label_begins_with():
+    alarms = AskedAlarms()
+    alarms.asked("aa01", ALARM)
+    assert alarms.find("aa") == ("aa01", ALARM)
+    assert alarms.find("ab") is None
+
+
+def test_only_the_latest_are_kept():
+    alarms = AskedAlarms()
+    for number in range(KEPT_ALARMS + 1):
+        alarms.asked(f"{number:04}", ALARM)
+    assert alarms.find("0000") is None
+    assert alarms.find("0001") is not None
+
+
+def test_a_files_position_is_that_of_its_alarm_and_raises_it_no_second_time():
+    alarms = AskedAlarms()
+    alarms.asked("aa01", ALARM)
+    report = alarms.report_of("ours.jpg", PHOTO, offered())
+    assert report.attributes == {
+        "ignition": True,
+        "alarmLabel": "aa01",
+        "image": "ours.jpg",
+        "channel": 64,
+    }
+    assert (report.device_time, report.latitude, report.valid, report.receipt) == (NOON, 1.5, True, b"r")
+    assert ALARM.attributes["alarm"] == "general"
+
+
+def test_a_file_of_an_alarm_that_nobody_remembers_lies_where_the_device_was_last():
+    report = AskedAlarms().report_of("ours.jpg", PHOTO, offered())
+    assert report.attributes == {"alarmLabel": "aa02", "image": "ours.jpg", "channel": 64}
+    assert not report.located

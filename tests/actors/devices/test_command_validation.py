@@ -1,0 +1,83 @@
+"""What is wrong with a command before anything is sent."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motorpool.actors.devices.command_validation import CHANNELED, LISTING, refusal
+from motorpool.codecs.devices import CODECS
+from motorpool.codecs.devices.jt808.codec import Jt808
+
+NO_CAMERA = "attributes.channel: cameras have the numbers 1 to 31"
+
+
+def said(kind, attributes=None, *, text_channel=False, codec=Jt808):
+    return refusal(kind, attributes or {}, text_channel=text_channel, codec=codec)
+
+
+def test_a_command_that_the_protocol_knows_may_go_out():
+    assert Jt808.commands
+    for kind in Jt808.commands:
+        assert said(kind) == ""
+
+
+@pytest.mark.parametrize("codec", list(CODECS.values()), ids=list(CODECS))
+def test_one_that_the_protocol_does_not_know_is_refused(codec):
+    assert said("makeCoffee", codec=codec) == f"{codec.name} devices do not know the command makeCoffee"
+
+
+def test_of_a_device_that_never_spoke_nobody_knows_better():
+    assert said("makeCoffee", codec=None) == ""
+
+
+def test_there_is_no_way_by_text_message():
+    assert said("positionSingle", text_channel=True) == "no SMS gateway is configured"
+    assert said("makeCoffee", text_channel=True, codec=None) == "no SMS gateway is configured"
+
+
+@pytest.mark.parametrize("name", ["channel", "index"])
+@pytest.mark.parametrize("kind", sorted(CHANNELED | {LISTING}))
+def test_cameras_have_the_numbers_1_to_31(kind, name):
+    """Whether or not it is known what the device is."""
+    for codec in (Jt808, None) if kind in Jt808.commands else (None,):
+        refused = {number for number in range(-3, 300) if said(kind, {name: number}, codec=codec)}
+        # The list may be asked for of all channels at once.
+        assert refused == set(range(-3, 300)) - set(range(0 if kind == LISTING else 1, 32))
+        assert said(kind, {name: str(max(refused))}, codec=codec) == NO_CAMERA
+        assert said(kind, {name: "7"}, codec=codec) == ""
+
+
+@pytest.mark.parametrize("channel", [True, False, 1.0, 2.5, "", "one", "1.0", "-1", "²", [1], {}, "9" * 5000])
+def test_what_is_no_whole_number_is_no_camera(channel):
+    assert said("videoStart", {"channel": channel}) == NO_CAMERA
+
+
+def test_a_channel_goes_before_an_index_and_neither_is_needed():
+    assert said("videoStart", {"channel": 1, "index": 99}) == ""
+    assert said("videoStart", {"channel": 99, "index": 1}) == NO_CAMERA
+    assert said("videoStart", {"channel": None, "index": 99}) == ""
+    assert said("videoStart", {}) == ""
+
+
+def test_commands_without_cameras_may_say_channel_as_they_like():
+    assert said("positionSingle", {"channel": 99}) == ""
+
+
+@given(
+    kind=st.sampled_from([*sorted(Jt808.commands), "makeCoffee"]),
+    attributes=st.dictionaries(
+        st.sampled_from(["channel", "index", "data"]),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats()
+        | st.text(max_size=5)
+        | st.lists(st.integers()),
+    ),
+    text_channel=st.booleans(),
+    codec=st.sampled_from([Jt808, None]),
+)
+def test_whatever_a_body_holds_the_answer_is_a_sentence_or_nothing(kind, attributes, text_channel, codec):
+    told = said(kind, attributes, text_channel=text_channel, codec=codec)
+    assert isinstance(told, str)
+    assert bool(told) or not text_channel

@@ -1,0 +1,999 @@
+"""The device actor between its neighbours, with its tables."""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import msgspec
+import pytest
+import trio
+
+from motorpool.actors.devices.device import NO_FIX, device_spec
+from motorpool.actors.devices.directory import DeviceSeen
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
+from motorpool.actors.messages.downlink import (
+    CONNECTION,
+    Close,
+    Configure,
+    Deliver,
+    Introduce,
+    Refused,
+    Stored,
+    Transmit,
+)
+from motorpool.actors.messages.topics import LiveDevice
+from motorpool.actors.messages.uplink import (
+    DEVICE,
+    CommandAnswered,
+    CommandQueued,
+    CommandRefused,
+    CommandSent,
+    Connected,
+    DeviceEdited,
+    Disconnected,
+    FileKept,
+    FilesClaimed,
+    GetCommandTypes,
+    Heard,
+    LatestForgotten,
+    MediaUploaded,
+    PositionReported,
+    RecordingsListed,
+    SendCommand,
+    SetAccumulators,
+)
+from motorpool.actors.video.media_requests import MediaAsked
+from motorpool.actors.video.playback import PLAYBACK, PlaybackAsked, PlaybackSettled, PlaybackSteered
+from motorpool.actors.video.stream import STREAM, Held, Released
+from motorpool.codecs.channel_numbers import ATTRIBUTE
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.reports import (
+    CommandResult,
+    FileEnded,
+    FilesOffered,
+    MediaAddress,
+    MediaFile,
+    PositionReport,
+    Recording,
+    RecordingList,
+)
+from motorpool.runtime import Actor, ChildSpec, DynamicSpec
+from motorpool.runtime.testing import Probe
+from motorpool.storage import commands, device_states, devices, positions, recordings
+from motorpool.storage.errors import Rejected
+from motorpool.storage.records import Position
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+class House:
+    """A running tree with the device's actor, and what stands around it."""
+
+    def __init__(self, system, neighbours, streams, playbacks, folder):
+        self.system, self.neighbours, self.streams, self.folder = system, neighbours, streams, folder
+        self.playbacks = playbacks
+
+    def device(self, row):
+        return self.system.ref(DEVICE, row.id)
+
+    @property
+    def appended(self):
+        return [told for told in self.neighbours.writer.messages if isinstance(told, Append)]
+
+    @property
+    def positions(self):
+        return [told.position for told in self.appended]
+
+    @property
+    def events(self):
+        return [
+            event
+            for told in self.neighbours.writer.messages
+            if isinstance(told, AppendEvents)
+            for event in told.events
+        ]
+
+    @property
+    def statuses(self):
+        return [told.live.status for told in self.neighbours.directory.messages]
+
+    async def connect(self, row, number=1, protocol="jt808", answers=None):
+        """A connection that has identified itself; its ref and its probe."""
+        ref, probe = await self.neighbours.connect(self.system, number, answers)
+        await self.device(row).tell(Connected(ref, protocol, "192.0.2.7", "198.51.100.1"))
+        return ref, probe
+
+
+@pytest.fixture
+def house(database, neighbours, tree, tmp_path):
+    """`async with house() as running:` with settings of the device's spec."""
+    streams, playbacks = {}, {}
+
+    def opened_for(probes):
+        return lambda key: probes.setdefault(key, Probe())
+
+    def opened(
+        *, host="203.0.113.5", status_timeout_seconds=600.0, idle_seconds=300.0, writer=None, **settings
+    ):
+        specs = (
+            writer or neighbours.writer_spec,
+            neighbours.directory_spec,
+            neighbours.media_requests_spec,
+            device_spec(
+                database,
+                media=MediaAddress(host, 5263, 5363, 5015),
+                media_folder=tmp_path,
+                status_timeout_seconds=status_timeout_seconds,
+                idle_seconds=idle_seconds,
+                **settings,
+            ),
+            DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
+            DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
+            neighbours.connections_spec,
+        )
+        around = {"neighbours": neighbours, "streams": streams, "playbacks": playbacks, "folder": tmp_path}
+        return _Opened(tree(*specs), partial(House, **around))
+
+    return opened
+
+
+class _Opened:
+    def __init__(self, running, make):
+        self.running, self.make = running, make
+
+    async def __aenter__(self):
+        return self.make(await self.running.__aenter__())
+
+    async def __aexit__(self, *error):
+        return await self.running.__aexit__(*error)
+
+
+def fix(moment, latitude=1.0, longitude=2.0, **fields):
+    fields.setdefault("attributes", {})
+    return PositionReport(device_time=moment, valid=True, latitude=latitude, longitude=longitude, **fields)
+
+
+def said(report, connection, protocol="jt808"):
+    return PositionReported(report, protocol, connection)
+
+
+class TestPositions:
+    async def test_a_report_becomes_a_position_with_its_receipt_and_connection(
+        self, make_device, house, time
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            report = fix(
+                NOW - MINUTE, speed=12.5, course=90.0, altitude=30.0, accuracy=5.0, attributes={"sat": 9}
+            )
+            await running.device(row).tell(said(msgspec.structs.replace(report, receipt=77), connection))
+            await time.settle()
+            (told,) = running.appended
+            assert (told.receipt, told.connection, told.events) == (77, connection, ())
+            assert told.position == Position(
+                device_id=row.id,
+                protocol="jt808",
+                server_time=NOW,
+                device_time=NOW - MINUTE,
+                fix_time=NOW - MINUTE,
+                valid=True,
+                latitude=1.0,
+                longitude=2.0,
+                altitude=30.0,
+                speed=12.5,
+                course=90.0,
+                accuracy=5.0,
+                attributes={"sat": 9, "distance": 0.0, "totalDistance": 0.0, "motion": True},
+            )
+
+    async def test_a_message_without_a_location_repeats_the_last_one(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            device = running.device(row)
+            blind = PositionReport({"alarm": "sos"}, device_time=NOW, located=False)
+            await device.tell(said(blind, connection))
+            await device.tell(said(fix(NOW - MINUTE, speed=8.0), connection))
+            await device.tell(said(blind, connection))
+            await time.settle()
+            never, known, repeated = running.positions
+        assert (never.fix_time, never.latitude, never.valid, never.outdated) == (NO_FIX, 0.0, False, True)
+        assert not known.outdated
+        assert repeated.outdated
+        assert repeated.valid
+        assert (repeated.fix_time, repeated.device_time) == (NOW - MINUTE, NOW)
+        assert (repeated.latitude, repeated.longitude, repeated.speed) == (1.0, 2.0, 8.0)
+        assert repeated.attributes["alarm"] == "sos"
+        assert repeated.attributes["motion"] is True
+
+    @pytest.mark.parametrize(
+        ("report", "is_latest"),
+        [
+            (fix(NOW + timedelta(hours=23), 50.0), True),
+            (fix(NOW + timedelta(hours=25), 50.0), False),
+            (fix(NOW - timedelta(hours=1), 50.0, archived=True), False),
+            (fix(NOW - timedelta(hours=1), 50.0), False),
+            (fix(NOW, 50.0), True),
+        ],
+        ids=["soon", "future", "archived", "older", "same time"],
+    )
+    async def test_only_the_newest_fix_that_is_not_of_the_future_is_the_latest(
+        self, make_device, house, time, report, is_latest
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            for told in (fix(NOW, 40.0), report, PositionReport({}, device_time=NOW, located=False)):
+                await running.device(row).tell(said(told, connection))
+            await time.settle()
+            _, kept, repeated = running.positions
+        assert kept.latitude == 50.0
+        assert kept.attributes.get("archive", False) is report.archived
+        assert repeated.latitude == (50.0 if is_latest else 40.0)
+
+    async def test_the_latest_position_is_loaded_from_the_table(self, database, make_device, house):
+        row = await make_device()
+        stored = Position(
+            id=5,
+            device_id=row.id,
+            protocol="jt808",
+            server_time=NOW,
+            device_time=NOW,
+            fix_time=NOW - MINUTE,
+            latitude=1.0,
+            longitude=2.0,
+            attributes={"totalDistance": 1000.0},
+        )
+        await positions.store(database, [positions.pack_row(stored)], [5])
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            await running.device(row).tell(said(fix(NOW, 1.0, 2.001), connection))
+            await running.device(row).ask(GetCommandTypes())
+            (position,) = running.positions
+        # A thousandth of a degree of longitude near the equator.
+        assert position.attributes["distance"] == pytest.approx(111.3, abs=0.3)
+        assert position.attributes["totalDistance"] == pytest.approx(1111.3, abs=0.3)
+
+    async def test_a_position_without_any_time_takes_ours(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            report = PositionReport({}, latitude=1.0, longitude=2.0)
+            await running.device(row).tell(said(report, connection))
+            await running.device(row).tell(said(msgspec.structs.replace(report, valid=True), connection))
+            await time.settle()
+            unsure, sure = running.positions
+        assert (unsure.device_time, unsure.fix_time) == (NOW, NOW)
+        assert unsure.outdated
+        assert not sure.outdated
+
+    @pytest.mark.parametrize(
+        "distance",
+        [10**400, -(10**400), float("inf"), float("nan"), 1e300, "far", True, None],
+        ids=["huge", "hugely back", "infinite", "no number", "past all stars", "text", "true", "nothing"],
+    )
+    async def test_no_number_that_a_device_sends_stops_its_actor(self, make_device, house, time, distance):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            for _ in range(3):
+                await running.device(row).tell(
+                    said(fix(NOW, attributes={"distance": distance, "motion": distance}), connection)
+                )
+            await time.settle()
+            totals = [one.attributes["totalDistance"] for one in running.positions]
+            assert totals == ([1, 2, 3] if distance is True else [0, 0, 0])
+
+    async def test_a_device_without_a_row_stores_nothing(self, house, time):
+        async with house() as running:
+            connection, probe = await running.neighbours.connect(running.system, 1)
+            device = running.system.ref(DEVICE, 4242)
+            for told in (
+                said(fix(NOW), connection),
+                Heard("jt808", connection),
+                Connected(connection, "jt808", "", ""),
+                CommandAnswered(CommandResult(None, True), "jt808", connection),
+                MediaUploaded(MediaFile("image", "jpg", b"x"), "jt808", connection),
+                Disconnected(connection),
+            ):
+                await device.tell(told)
+            assert await device.ask(SendCommand("custom")) == CommandRefused("there is no such device")
+            assert running.neighbours.writer.messages == []
+            assert running.neighbours.directory.messages == []
+            assert probe.messages == []
+            assert list(running.folder.iterdir()) == []
+
+    async def test_a_busy_writer_slows_the_device_down_and_loses_nothing(
+        self, make_device, house, time, until_full
+    ):
+        row = await make_device()
+        free = trio.Event()
+        written = []
+
+        class Busy(Actor):
+            async def handle(self, message):
+                await free.wait()
+                written.append(message.receipt)
+
+        busy = ChildSpec(kind=POSITION_WRITER, factory=Busy, resident=False, mailbox_size=2)
+        async with house(writer=busy) as running:
+            connection, _ = await running.connect(row)
+            await time.settle()
+            device = running.device(row)
+            accepted = until_full(
+                lambda number: device.tell_nowait(
+                    said(fix(NOW + timedelta(seconds=number), receipt=number), connection)
+                )
+            )
+            assert accepted == 1 + 2 + 1 + 256  # with the writer, its mailbox, the device, its mailbox
+            free.set()
+            await time.settle()
+            assert written == list(range(accepted))
+
+
+class TestConnections:
+    async def test_the_newest_connection_wins_and_the_older_is_closed(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            older_ref, older = await running.connect(row, 1)
+            newer_ref, newer = await running.connect(row, 2)
+            await time.settle()
+            assert older.messages == [Close("replaced by a newer connection of the same device")]
+            await running.device(row).tell(Disconnected(older_ref))  # late: it says nothing of the newer
+            await running.device(row).ask(SendCommand("positionSingle"))
+            assert [type(told) for told in newer.messages] == [Transmit]
+            assert running.statuses[-1] == "online"
+            await running.device(row).tell(Disconnected(newer_ref))
+            assert running.statuses[-1] == "offline"
+
+    async def test_a_connection_that_introduces_itself_again_is_not_closed(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+            await time.settle()
+            assert probe.messages == []
+
+    @pytest.mark.parametrize("first", ["position", "heartbeat"])
+    async def test_after_a_crash_it_asks_whoever_speaks_to_introduce_himself(
+        self, make_device, house, time, first
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            await time.settle()
+            await running.device(row).tell("nonsense")  # no such message: a crash
+            await time.passes(0.2)
+            told = said(fix(NOW), connection) if first == "position" else Heard("jt808", connection)
+            await running.device(row).tell(told)
+            await time.settle()
+            assert probe.messages == [Introduce()]
+            assert running.statuses[-1] == "online"
+            assert len(running.positions) == (first == "position")
+            await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+            assert await running.device(row).ask(SendCommand("positionSingle")) == CommandSent()
+            await running.device(row).tell(told)
+            assert [type(each) for each in probe.messages] == [Introduce, Transmit]
+
+    @pytest.mark.parametrize(
+        "edit", [{"disabled": True}, {"expiration_time": NOW - MINUTE}, {"expiration_time": NOW}]
+    )
+    async def test_a_device_that_is_disabled_or_expired_is_closed(
+        self, database, make_device, house, time, edit
+    ):
+        row = await make_device()
+        async with house() as running:
+            _, probe = await running.connect(row)
+            await time.settle()
+            await devices.TABLE.update(database, msgspec.structs.replace(row, name="harmless"))
+            await running.device(row).tell(DeviceEdited())
+            await time.settle()
+            assert probe.messages == []
+            await devices.TABLE.update(database, msgspec.structs.replace(row, **edit))
+            await running.device(row).tell(DeviceEdited())
+            await time.settle()
+            assert probe.messages == [Close("the device was deleted, disabled or has expired")]
+
+    async def test_a_deleted_device_is_closed_and_stores_nothing_more(
+        self, database, make_device, house, time
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            await time.settle()
+            await devices.TABLE.delete(database, row.id)
+            await running.device(row).tell(DeviceEdited())
+            await running.device(row).tell(said(fix(NOW), connection))
+            await time.settle()
+            assert probe.messages == [Close("the device was deleted, disabled or has expired")]
+            assert running.positions == []
+
+    async def test_an_edit_during_an_outage_is_looked_at_afterwards(
+        self, database, make_device, house, outage, time
+    ):
+        row = await make_device()
+        async with house() as running:
+            _, probe = await running.connect(row)
+            await devices.TABLE.update(database, msgspec.structs.replace(row, disabled=True))
+            with outage():
+                await running.device(row).tell(DeviceEdited())
+                await time.passes(11, step=5.5)
+                assert probe.messages == []
+            await time.passes(5)
+            assert [type(told) for told in probe.messages] == [Close]
+
+    async def test_the_connection_is_told_the_time_zone_and_when_it_is_taken_away(
+        self, database, make_device, house, time
+    ):
+        row = await make_device(attributes={"decoder.timezone": "Europe/Lisbon"})
+        async with house() as running:
+            _, probe = await running.connect(row)
+            await time.settle()
+            assert probe.messages == [Configure("Europe/Lisbon")]
+            for zone in ("Europe/Lisbon", "Asia/Tokyo", ""):
+                edited = msgspec.structs.replace(row, attributes={"decoder.timezone": zone} if zone else {})
+                await devices.TABLE.update(database, edited)
+                await running.device(row).tell(DeviceEdited())
+                await time.settle()
+            assert probe.messages[1:] == [Configure("Asia/Tokyo"), Configure("")]
+            _, newer = await running.connect(row, 2)
+            await time.settle()
+            assert newer.messages == []
+
+
+class TestStatus:
+    async def test_a_device_is_online_while_heard_then_unknown_then_online_again(
+        self, make_device, house, time
+    ):
+        row = await make_device()
+        async with house(status_timeout_seconds=100) as running:
+            connection, _ = await running.connect(row)
+            await time.passes(90, step=5)
+            await running.device(row).tell(Heard("jt808", connection))
+            await time.passes(90, step=5)
+            assert set(running.statuses) == {"online"}
+            # At least the time-out after the last message, and at most a fifth of it later.
+            await time.passes(30, step=5)
+            assert running.statuses[-1] == "unknown"
+            await running.device(row).tell(said(fix(NOW), connection))
+            assert running.statuses[-1] == "online"
+            await time.passes(90, step=5)
+            assert running.statuses[-1] == "online"
+            await running.device(row).tell(Disconnected(connection))
+            assert running.statuses[-1] == "offline"
+            await time.passes(300, step=50)
+            assert running.statuses[-1] == "offline"
+
+    async def test_the_last_update_is_told_at_most_once_a_second(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            await time.settle()
+            seen = len(running.statuses)
+            for _ in range(10):
+                await time.passes(0.25)
+                await running.device(row).tell(Heard("jt808", connection))
+            told = running.neighbours.directory.messages[seen:]
+            assert told == [
+                DeviceSeen(LiveDevice(row.id, "online", NOW + timedelta(seconds=seconds), 0))
+                for seconds in (1, 2)
+            ]
+
+    async def test_a_protocol_of_requests_is_online_without_a_connection(self, make_device, house, time):
+        row = await make_device("phone")
+        async with house(status_timeout_seconds=100) as running:
+            connection, probe = await running.connect(row, protocol="osmand")
+            await running.device(row).tell(said(fix(NOW), connection, "osmand"))
+            await running.device(row).tell(Disconnected(connection))
+            await time.settle()
+            assert probe.messages == []  # nobody asks it to introduce itself
+            assert running.statuses == ["online"]
+            await time.passes(120, step=5)
+            assert running.statuses == ["online", "unknown"]
+
+    async def test_a_silent_device_leaves_memory_and_an_online_one_stays(
+        self, database, make_device, house, time
+    ):
+        one, two = await make_device("1"), await make_device("2")
+        async with house(idle_seconds=50) as running:
+            connection, _ = await running.connect(one)
+            await running.connect(two, 2)
+            await time.passes(200, step=10)
+            assert sorted(running.system.keys(DEVICE)) == [one.id, two.id]
+            await running.device(one).tell(Disconnected(connection))
+            await time.passes(200, step=10)
+            assert running.system.keys(DEVICE) == [two.id]
+            await device_states.save(database, {one.id: NOW})
+            assert await running.device(one).ask(GetCommandTypes()) == ("custom",)
+
+
+class TestCommands:
+    async def test_commands_for_an_offline_device_are_sent_in_order_and_once(
+        self, database, make_device, house, time
+    ):
+        row = await make_device()
+        kinds = ["positionSingle", "engineStop", "engineResume"]
+        async with house() as running:
+            device = running.device(row)
+            queued = [await device.ask(SendCommand(kind)) for kind in kinds]
+            assert [outcome.queued.type for outcome in queued] == kinds
+            ids = [outcome.queued.id for outcome in queued]
+            assert [one.id for one in await commands.queued_for(database, row.id)] == ids
+            await running.device(row).stop()  # … and they outlive it
+            _, probe = await running.connect(row)
+            await time.settle()
+            assert [told.order.type for told in probe.messages] == kinds
+            assert [told.order.unique_id for told in probe.messages] == [row.unique_id] * 3
+            assert await commands.queued_for(database, row.id) == []
+            assert [(event.type, event.attributes["id"]) for event in running.events] == [
+                ("queuedCommandSent", number) for number in ids
+            ]
+            _, newer = await running.connect(row, 2)
+            await time.settle()
+            assert newer.messages == []
+
+    async def test_a_queued_command_is_out_of_its_table_before_its_bytes_go_out(
+        self, database, make_device, house, time
+    ):
+        """At most once: whatever happens while it is sent, it is not sent again (decisions 2)."""
+        row = await make_device()
+        left = []
+
+        class Connection(Actor):
+            async def handle(self, message):
+                left.append(await commands.queued_for(database, row.id))
+                raise RuntimeError("the power went")
+
+        async with house() as running:
+            await running.device(row).ask(SendCommand("engineStop"))
+            await running.device(row).ask(SendCommand("engineResume"))
+            ref = await running.system.start(CONNECTION, 9, Connection)
+            await running.device(row).tell(Connected(ref, "jt808", "", ""))
+            await time.settle()
+            assert [one.type for one in left[0]] == ["engineResume"]
+            assert await commands.queued_for(database, row.id) == []
+            assert running.events == []
+            _, probe = await running.connect(row, 10)
+            await time.settle()
+            assert probe.messages == []
+
+    async def test_queued_commands_wait_on_through_an_outage(
+        self, database, make_device, house, outage, time
+    ):
+        row = await make_device()
+        async with house() as running:
+            await running.device(row).ask(SendCommand("positionSingle"))
+            with outage():
+                connection, probe = await running.connect(row)
+                await time.settle()
+                assert probe.messages == []
+            await running.device(row).tell(Disconnected(connection))
+            await running.connect(row, 2)
+            await time.settle()
+            assert [told.order.type for told in running.neighbours.connections[2].messages] == [
+                "positionSingle"
+            ]
+
+    async def test_what_is_refused_says_why(self, database, make_device, house):
+        row = await make_device()
+        refusal = {Transmit: Refused("data is required")}
+        async with house() as running:
+            device = running.device(row)
+            for order in (
+                SendCommand("positionSingle", no_queue=True),
+                SendCommand("positionSingle", {"noQueue": True}),
+            ):
+                assert await device.ask(order) == CommandRefused("the device is offline", offline=True)
+            connection, _ = await running.connect(row, answers=refusal)
+            assert await device.ask(SendCommand("makeCoffee")) == CommandRefused(
+                "jt808 devices do not know the command makeCoffee"
+            )
+            assert await device.ask(SendCommand("custom")) == CommandRefused("data is required")
+            await connection.stop()
+            outcome = await device.ask(SendCommand("positionSingle"))
+            assert isinstance(outcome, CommandRefused)
+            assert "has just ended" in outcome.reason
+            assert await commands.queued_for(database, row.id) == []
+
+    async def test_a_full_queue_is_an_error_of_the_asker_and_not_of_the_device(
+        self, database, make_device, house
+    ):
+        row = await make_device()
+        await database.execute(
+            "insert into queued_commands (device_id, type, attributes)"
+            " select $1, 'positionSingle', '{}' from generate_series(1, $2)",
+            row.id,
+            commands.QUEUE_LENGTH,
+        )
+        async with house() as running:
+            with pytest.raises(Rejected, match="1000 commands wait"):
+                await running.device(row).ask(SendCommand("positionSingle"))
+            assert await running.device(row).ask(GetCommandTypes()) == ("custom",)
+
+    async def test_the_command_types_are_those_of_the_protocol_it_spoke_last(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            assert await running.device(row).ask(GetCommandTypes()) == ("custom",)
+            await running.connect(row)
+            types = await running.device(row).ask(GetCommandTypes())
+            assert set(types) == {"custom"} | Jt808.commands
+            assert list(types) == sorted(types)
+
+    async def test_a_protocol_of_requests_gets_one_queued_command_with_each_answer(
+        self, database, make_device, house, time
+    ):
+        row = await make_device("phone")
+        async with house() as running:
+            device = running.device(row)
+            for text in ("one", "two"):
+                outcome = await device.ask(SendCommand("custom", {"data": text}))
+                assert isinstance(outcome, CommandQueued)
+            connection, probe = await running.connect(row, protocol="osmand")
+            for delivered in (1, 2, 2, 2):
+                await device.tell(said(fix(NOW), connection, "osmand"))
+                await time.settle()
+                assert len(probe.messages) == delivered
+            assert probe.messages == [Deliver("one"), Deliver("two")]
+            assert len(running.positions) == 4
+            assert await commands.queued_for(database, row.id) == []
+
+    async def test_a_video_start_announces_the_media_connection_and_holds_the_stream(
+        self, make_device, house, time
+    ):
+        row = await make_device()
+        async with house(host="") as running:
+            _, probe = await running.connect(row)
+            device = running.device(row)
+            told = running.neighbours.media_requests.messages
+            assert await device.ask(SendCommand("videoStart", {"channel": 3})) == CommandSent()
+            assert told == [MediaAsked(row.id, row.unique_id, {"channel": 3}, "live", "192.0.2.7")]
+            # No public host is set: the device is sent to where it reached us.
+            assert probe.messages[-1].order.media == MediaAddress("198.51.100.1", 5263, 5363, 5015)
+            assert running.streams[(row.id, 3)].messages == [Held()]
+            await device.ask(SendCommand("videoStop", {"index": 3}))
+            assert running.streams[(row.id, 3)].messages == [Held(), Released()]
+            await device.ask(SendCommand("videoStart", {"channel": 4}, by_reader=True))
+            assert (row.id, 4) not in running.streams
+            await device.ask(SendCommand("videoPlayback", {"channel": 1}))
+            assert [one.kind for one in told] == ["live", "live", "playback"]
+            assert (row.id, 1) not in running.streams
+
+    async def test_a_refused_video_start_holds_no_stream(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            await running.connect(row, answers={Transmit: Refused("no such channel")})
+            outcome = await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
+            assert outcome == CommandRefused("no such channel")
+            assert running.streams == {}
+
+    async def test_a_video_start_from_the_queue_holds_its_stream_as_well(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            device = running.device(row)
+            queued = [
+                SendCommand("videoStart", {"channel": 3}),
+                SendCommand("videoPlayback", {"channel": 4, "startTime": "2026-06-15T10:00:00Z"}),
+                SendCommand("videoPlaybackControl", {"channel": 4, "control": "pause"}),
+            ]
+            for command in queued:
+                assert isinstance(await device.ask(command), CommandQueued)
+            assert running.streams == running.playbacks == {}
+            await running.connect(row)
+            await time.settle()
+            assert running.streams[(row.id, 3)].messages == [Held()]
+            told = running.playbacks[(row.id, 4)].messages
+            assert told == [PlaybackAsked(), PlaybackSettled(sent=True), PlaybackSteered(1)]
+
+    async def test_a_video_stop_that_must_wait_lets_go_of_the_stream_at_once(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            device = running.device(row)
+            assert isinstance(await device.ask(SendCommand("videoStop", {"channel": 3})), CommandQueued)
+            assert running.streams[(row.id, 3)].messages == [Released()]
+            await device.ask(SendCommand("videoStop", {"channel": 5}, no_queue=True))
+            assert (row.id, 5) not in running.streams
+            _, probe = await running.connect(row)
+            await time.settle()
+            assert [told.order.type for told in probe.messages] == ["videoStop"]
+
+    async def test_a_queued_video_start_that_is_refused_holds_no_stream(self, make_device, house, time):
+        row = await make_device()
+        async with house() as running:
+            await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
+            await running.connect(row, answers={Transmit: Refused("no such channel")})
+            await time.settle()
+            assert running.streams == {}
+
+    @pytest.mark.parametrize(("text", "numbers"), [("0:1,1:2", {0: 1, 1: 2}), ("first", {})])
+    async def test_commands_and_media_know_what_the_device_calls_its_channels(
+        self, make_device, house, text, numbers
+    ):
+        row = await make_device(attributes={ATTRIBUTE: text})
+        async with house() as running:
+            _, probe = await running.connect(row)
+            assert await running.device(row).ask(SendCommand("videoStart", {"channel": 1})) == CommandSent()
+            (announced,) = running.neighbours.media_requests.messages
+            assert announced.channels.ours == probe.messages[-1].order.channels.ours == numbers
+            # Streams, like all that the API tells, go by our numbers.
+            assert running.streams.keys() == {(row.id, 1)}
+
+    async def test_a_playback_is_told_of_its_commands(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            await running.connect(row)
+            device = running.device(row)
+            start = {"channel": 2, "startTime": "2026-06-15T10:00:00Z"}
+            await device.ask(SendCommand("videoPlayback", start))
+            told = running.playbacks[(row.id, 2)].messages
+            assert told == [PlaybackAsked(), PlaybackSettled(sent=True)]
+            for attributes in ({"control": "pause"}, {"control": 3, "speed": "4"}, {"control": "nonsense"}):
+                await device.ask(SendCommand("videoPlaybackControl", {"index": 2, **attributes}))
+            assert told[2:] == [PlaybackSteered(1), PlaybackSteered(3, 4)]
+            # What the playback itself has sent it knows.
+            stop = SendCommand("videoPlaybackControl", {"channel": 2, "control": "stop"}, by_reader=True)
+            await device.ask(stop)
+            await device.ask(SendCommand("videoStop", {"channel": 2}))
+            assert len(told) == 4
+            assert running.streams.keys() == {(row.id, 2)}
+
+    async def test_a_playback_is_told_before_the_bytes_go_out_and_of_a_refusal(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            seen = []
+
+            class Line(Probe):
+                def handle(self, message):
+                    if isinstance(message, Transmit):
+                        seen.append(list(running.playbacks[(row.id, 1)].messages))
+                    return super().handle(message)
+
+            running.neighbours.connections[1] = Line({Transmit: Refused("startTime is required")})
+            running.neighbours.connection = lambda number, answers: running.neighbours.connections[number]
+            await running.connect(row)
+            outcome = await running.device(row).ask(SendCommand("videoPlayback", {"channel": 1}))
+            assert outcome == CommandRefused("startTime is required")
+            assert seen == [[PlaybackAsked()]]
+            assert running.playbacks[(row.id, 1)].messages[1:] == [PlaybackSettled(sent=False)]
+
+    async def test_an_answer_is_stored_as_a_position_with_its_event(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            for result in (
+                CommandResult(1, True, "oil cut", receipt=5),
+                CommandResult(1, True),
+                CommandResult(1, False),
+            ):
+                await running.device(row).tell(CommandAnswered(result, "jt808", connection))
+            await running.device(row).ask(GetCommandTypes())
+            told = running.appended
+        assert [each.position.attributes["result"] for each in told] == ["oil cut", "ok", "failed"]
+        assert [each.events[0].type for each in told] == ["commandResult"] * 3
+        assert told[0].events[0].attributes == {"result": "oil cut"}
+        assert (told[0].receipt, told[0].connection) == (5, connection)
+
+
+class TestMedia:
+    async def test_an_upload_is_a_file_before_its_position_is_stored(self, make_device, house, time):
+        row = await make_device()
+        photo = MediaFile("image", "jpg", b"\xff\xd8", channel=2, position=fix(NOW, 7.0), receipt=9)
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            told = await running.neighbours.writer.receive()
+            name = told.position.attributes["image"]
+            assert (running.folder / row.unique_id / name).read_bytes() == b"\xff\xd8"
+            assert told.position.attributes["channel"] == 2
+            assert [(event.type, event.attributes) for event in told.events] == [
+                ("media", {"media": "image", "file": name})
+            ]
+            assert (told.position.latitude, told.receipt, told.connection) == (7.0, 9, connection)
+
+    async def test_an_upload_tells_our_channel(self, make_device, house):
+        row = await make_device(attributes={ATTRIBUTE: "0:1"})
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            photo = MediaFile("image", "jpg", b"\xff\xd8", channel=0, position=fix(NOW))
+            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            told = await running.neighbours.writer.receive()
+            assert told.position.attributes["channel"] == 1
+
+    async def test_an_upload_that_the_disk_does_not_take_is_not_acknowledged(
+        self, make_device, house, caplog
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            (running.folder / row.unique_id).write_bytes(b"a file where the folder should be")
+            photo = MediaFile("image", "jpg", b"\xff\xd8", receipt=9)
+            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            await running.device(row).ask(GetCommandTypes())
+            assert running.appended == []
+        assert "a file of 2 bytes was not kept" in caplog.text
+
+
+class TestFilesOfAlarms:
+    LABEL = "aa01"
+
+    def alarm(self, moment=NOW, label=LABEL):
+        return fix(moment, 7.0, attributes={"alarm": "general", "alarmLabel": label})
+
+    def offered(self, key="aa", is_ours=False):
+        return FilesOffered(("13912345678",), "aa01", key, is_ours=is_ours, files=1)
+
+    async def test_a_device_is_asked_once_for_the_files_of_each_alarm(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            for label in ("aa01", "aa01,bb01", "bb01"):
+                await running.device(row).tell(said(self.alarm(label=label), connection))
+            await running.device(row).tell(said(fix(NOW), connection))
+            await running.device(row).ask(GetCommandTypes())
+            asked = [told.order for told in probe.messages if isinstance(told, Transmit)]
+            assert [(order.type, order.attributes) for order in asked] == [
+                ("alarmFiles", {"label": "aa01"}),
+                ("alarmFiles", {"label": "bb01"}),
+            ]
+            assert asked[0].media == MediaAddress("203.0.113.5", 5263, 5363, 5015)
+            assert len(running.appended) == 4
+
+    async def test_what_could_not_be_asked_is_asked_with_the_next_word_of_it(
+        self, make_device, house, caplog
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, probe = await running.connect(row, answers={Transmit: Refused("no address")})
+            for _ in range(2):
+                await running.device(row).tell(said(self.alarm(), connection))
+            await running.device(row).ask(GetCommandTypes())
+            assert len([told for told in probe.messages if isinstance(told, Transmit)]) == 2
+            assert caplog.text.count("files of an alarm not asked for: no address") == 2
+
+    async def test_where_it_is_switched_off_nobody_is_asked_and_nothing_is_taken(self, make_device, house):
+        row = await make_device()
+        async with house(asks_files=False) as running:
+            connection, probe = await running.connect(row)
+            await running.device(row).tell(said(self.alarm(), connection))
+            assert await running.device(row).ask(FilesClaimed(self.offered(is_ours=True))) == ""
+            assert not [told for told in probe.messages if isinstance(told, Transmit)]
+
+    async def test_files_are_wanted_of_alarms_that_were_asked_for_even_before_a_restart(
+        self, make_device, house
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            claim = running.device(row).ask
+            assert await claim(FilesClaimed(self.offered())) == ""
+            assert await claim(FilesClaimed(self.offered(is_ours=True))) == row.unique_id
+            await running.device(row).tell(said(self.alarm(), connection))
+            assert await claim(FilesClaimed(self.offered())) == row.unique_id
+            assert await claim(FilesClaimed(self.offered(key="ab"))) == ""
+            assert (
+                await running.system.ref(DEVICE, row.id + 1).ask(FilesClaimed(self.offered(is_ours=True)))
+                == ""
+            )
+
+    async def test_a_kept_file_is_named_by_a_position_where_the_alarm_was_and_by_an_event(
+        self, make_device, house
+    ):
+        row = await make_device()
+        async with house() as running:
+            main, _ = await running.connect(row)
+            other, _ = await running.neighbours.connect(running.system, 2)
+            await running.device(row).tell(said(self.alarm(), main))
+            await running.device(row).tell(said(fix(NOW + MINUTE, 8.0), main))
+            for kind in ("video", "file"):
+                ended = FileEnded("theirs", kind, "bin", 5, receipt=kind.encode())
+                await running.device(row).tell(FileKept("ours", ended, self.offered(), "jt808", other))
+            await running.device(row).ask(GetCommandTypes())
+            film, text = running.appended[2:]
+            assert (film.position.latitude, film.position.fix_time) == (7.0, NOW)
+            assert film.position.attributes["video"] == "ours"
+            assert film.position.attributes["alarmLabel"] == "aa01"
+            assert "alarm" not in film.position.attributes
+            assert (film.connection, film.receipt) == (other, b"video")
+            (event,) = film.events
+            assert (event.type, event.attributes) == ("media", {"media": "video", "file": "ours"})
+            assert (text.position.attributes["file"], text.events) == ("ours", ())
+            # The device's connection is the one that it was.
+            await running.device(row).ask(SendCommand("custom", {"data": "0200"}))
+            assert [type(told) for told in running.neighbours.connections[1].messages][-1] is Transmit
+            assert not [
+                told for told in running.neighbours.connections[2].messages if isinstance(told, Transmit)
+            ]
+
+
+class TestRecordings:
+    async def test_a_list_takes_the_place_of_the_last_one_and_is_acknowledged_once_stored(
+        self, make_device, database, house, time
+    ):
+        row = await make_device()
+        found = Recording(3, NOW, NOW + MINUTE, 1 << 40, 0, 1, 2, 5_000)
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            for number, listed in enumerate([(found, found), (found,), ()]):
+                told = RecordingList(7, listed, receipt=number)
+                await running.device(row).tell(RecordingsListed(told, "jt808", connection))
+                await time.settle()
+                kept = await recordings.load(database, row.id)
+                assert [each.size for each in kept] == [5_000] * len(listed)
+                assert probe.messages[-1] == Stored((number,))
+
+    async def test_recordings_are_listed_by_our_channels(self, database, make_device, house, time):
+        row = await make_device(attributes={ATTRIBUTE: "0:1,1:2"})
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            found = [Recording(number, NOW, NOW + MINUTE, 5, 1, 2, 1, 999) for number in (0, 1, 7)]
+            listed = RecordingList(None, tuple(found))
+            await running.device(row).tell(RecordingsListed(listed, "jt808", connection))
+            await time.settle()
+            kept = await recordings.load(database, row.id)
+            assert [each.channel for each in kept] == [1, 2, 7]
+            assert (kept[0].start_time, kept[0].alarm_flag, kept[0].size) == (NOW, 5, 999)
+
+    async def test_a_list_that_cannot_be_stored_is_not_acknowledged(
+        self, make_device, house, time, outage, caplog
+    ):
+        row = await make_device()
+        found = Recording(3, NOW, NOW + MINUTE, 0, 0, 1, 2, 5_000)
+        async with house() as running:
+            connection, probe = await running.connect(row)
+            await time.settle()
+            with outage():
+                told = RecordingsListed(RecordingList(7, (found,), receipt=1), "jt808", connection)
+                await running.device(row).tell(told)
+                await time.settle()
+            assert not any(isinstance(message, Stored) for message in probe.messages)
+            assert "a list of 1 recordings was not kept" in caplog.text
+
+
+class TestCorrections:
+    async def test_values_set_by_hand_are_stored_at_the_latest_place_and_counted_on(
+        self, make_device, house, time
+    ):
+        row = await make_device()
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            await running.device(row).tell(said(fix(NOW - MINUTE, attributes={"hours": 5}), connection))
+            position = await running.device(row).ask(SetAccumulators(1000.0, None))
+            # A degree of latitude further: 111 km.
+            await running.device(row).tell(said(fix(NOW, latitude=2.0), connection))
+            await time.settle()
+            first, again, onward = running.positions
+            assert again is position
+            assert again.attributes == {**first.attributes, "totalDistance": 1000.0}
+            assert (again.fix_time, again.latitude, again.server_time) == (NOW - MINUTE, 1.0, NOW)
+            assert 112_000 < onward.attributes["totalDistance"] < 112_500
+
+    async def test_without_a_position_there_is_nothing_to_set(self, make_device, house):
+        row = await make_device()
+        async with house() as running:
+            assert await running.device(row).ask(SetAccumulators(1.0, 2.0)) is None
+            assert running.appended == []
+
+    async def test_after_a_deletion_the_newest_that_remains_is_counted_on_from(
+        self, database, make_device, house, time
+    ):
+        row = await make_device()
+        kept = Position(
+            id=5,
+            device_id=row.id,
+            server_time=NOW - MINUTE,
+            device_time=NOW - MINUTE,
+            fix_time=NOW - MINUTE,
+            latitude=1.0,
+            longitude=2.0,
+            attributes={"totalDistance": 7000.0},
+        )
+        await positions.store(database, [positions.pack_row(kept)], [5])
+        async with house() as running:
+            connection, _ = await running.connect(row)
+            # A jump to nowhere, which somebody deletes afterwards.
+            await running.device(row).tell(said(fix(NOW, latitude=50.0), connection))
+            await running.device(row).tell(LatestForgotten())
+            await time.settle()
+            await running.device(row).tell(said(fix(NOW, latitude=1.0), connection))
+            await time.settle()
+            assert running.positions[-1].attributes["totalDistance"] == 7000.0

@@ -1,0 +1,203 @@
+"""Who is online and where each was last, in memory."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import trio
+
+from motorpool.actors.devices.directory import (
+    DIRECTORY,
+    DevicesEdited,
+    DeviceSeen,
+    GetLatest,
+    GetLive,
+    PositionsForgotten,
+    directory_spec,
+)
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, position_writer_spec
+from motorpool.actors.messages.topics import DEVICES, POSITIONS, LiveDevice
+from motorpool.actors.messages.uplink import DEVICE, DeviceEdited, GetCommandTypes
+from motorpool.storage import device_states, devices, positions
+from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.records import Position
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+
+
+def position(number, device_id, *, fix=NOW, server=NOW):
+    return Position(
+        id=number, device_id=device_id, protocol="jt808", server_time=server, device_time=fix, fix_time=fix
+    )
+
+
+async def store(database, *stored):
+    rows = [positions.pack_row(each) for each in stored]
+    await positions.store(database, rows, [each.id for each in stored])
+
+
+def seen(device_id, status="online", moment=NOW):
+    return DeviceSeen(LiveDevice(device_id, status, moment, 99))
+
+
+@pytest.fixture
+def house(database, neighbours, tree):
+    return lambda *above: tree(*above, directory_spec(database), neighbours.devices_spec)
+
+
+async def test_latest_positions_come_from_the_table_once_and_in_the_order_asked(database, make_device, house):
+    one, two, none = [(await make_device(str(number))).id for number in (1, 2, 3)]
+    early, late = position(1, one, fix=NOW - timedelta(hours=1)), position(2, one)
+    other = position(3, two)
+    await store(database, early, late, other)
+    async with house() as system:
+        directory = system.ref(DIRECTORY)
+        assert await directory.ask(GetLatest((two, none, one))) == [other, late]
+        await database.execute("delete from positions")
+        assert await directory.ask(GetLatest((one, two, none))) == [late, other]
+        live = await directory.ask(GetLive((one, none)))
+        assert (live[one].position_id, live[none].position_id) == (2, 0)
+
+
+async def test_after_any_batches_memory_says_what_the_table_says(database, make_device, house, neighbours):
+    """Late, repeated, future and equal fixes of three devices, some known beforehand."""
+    ids = tuple([(await make_device(str(number))).id for number in range(3)])
+    chance = random.Random(20)
+    async with house(position_writer_spec(database), neighbours.connections_spec) as system:
+        directory, writer = system.ref(DIRECTORY), system.ref(POSITION_WRITER)
+        connection, probe = await neighbours.connect(system, 1)
+        await directory.ask(GetLatest(ids[:1]))
+        for number in range(300):
+            hours = chance.choice([-48, -2, -1, 0, 0, 1, 23, 24, 25, 400])
+            fix = NOW + timedelta(hours=hours, seconds=chance.randrange(3))
+            writer.tell_nowait(Append(position(0, chance.choice(ids), fix=fix), (), connection, number))
+        received = 0
+        while received < 300:
+            received += len((await probe.receive()).receipts)
+        in_memory = await directory.ask(GetLatest(ids))
+        assert in_memory == await positions.latest(database, ids)
+        assert len(in_memory) == 3
+
+
+async def test_what_is_stored_while_the_table_is_read_is_not_missed(database, make_device, house):
+    device_id = (await make_device()).id
+    await store(database, position(1, device_id, fix=NOW - timedelta(hours=1)))
+    answers = []
+    async with house() as system, trio.open_nursery() as nursery:
+        directory = system.ref(DIRECTORY)
+
+        async def ask():
+            answers.append(await directory.ask(GetLatest((device_id,))))
+
+        async with database.transaction() as transaction:
+            await transaction.execute("lock table positions in access exclusive mode")
+            nursery.start_soon(ask)
+            await trio.testing.wait_all_tasks_blocked(0.02)
+            system.topic(POSITIONS).publish((position(2, device_id),))
+            assert answers == []
+        while not answers:
+            await trio.testing.wait_all_tasks_blocked(0.01)
+        (latest,) = await directory.ask(GetLatest((device_id,)))
+        assert latest.id == 2
+
+
+async def test_status_and_last_update_are_told_and_published(database, make_device, house, time):
+    one, two = [(await make_device(str(number))).id for number in (1, 2)]
+    later = NOW + timedelta(seconds=9)
+    async with house() as system:
+        directory, published = system.ref(DIRECTORY), system.topic(DEVICES).subscribe()
+        directory.tell_nowait(seen(one))
+        assert await directory.ask(GetLive((one, two))) == {
+            one: LiveDevice(one, "online", NOW, 0),
+            two: LiveDevice(two, "offline", None, 0),
+        }
+        system.topic(POSITIONS).publish((position(5, one, server=later), position(6, two, server=later)))
+        directory.tell_nowait(seen(one, "unknown", None))
+        await time.settle()
+        assert await published.receive_batch() == [
+            (LiveDevice(one, "online", NOW, 0),),
+            (LiveDevice(one, "online", later, 5), LiveDevice(two, "offline", later, 6)),
+            (LiveDevice(one, "unknown", later, 5),),
+        ]
+
+
+async def test_last_updates_are_saved_now_and_then_and_at_the_end(database, make_device, house, time):
+    one, two = [(await make_device(str(number))).id for number in (1, 2)]
+    async with house() as system:
+        system.ref(DIRECTORY).tell_nowait(seen(one))
+        await time.passes(29)
+        assert await device_states.all_last_updates(database) == {}
+        await time.passes(1.5)
+        assert await device_states.all_last_updates(database) == {one: NOW}
+        system.topic(POSITIONS).publish((position(5, two, server=NOW + timedelta(seconds=1)),))
+    assert await device_states.all_last_updates(database) == {one: NOW, two: NOW + timedelta(seconds=1)}
+    async with house() as system:
+        live = await system.ref(DIRECTORY).ask(GetLive((one, two)))
+        assert [live[number].last_update for number in (one, two)] == [NOW, NOW + timedelta(seconds=1)]
+        assert {each.status for each in live.values()} == {"offline"}
+
+
+async def test_an_outage_fails_the_question_and_saves_later(database, make_device, house, outage, time):
+    device_id = (await make_device()).id
+    async with house() as system:
+        directory = system.ref(DIRECTORY)
+        directory.tell_nowait(seen(device_id))
+        with outage():
+            for question in (GetLive((device_id,)), GetLatest((device_id,))):
+                with pytest.raises(StorageUnavailable):
+                    await directory.ask(question)
+            directory.tell_nowait(DevicesEdited((device_id,)))
+            await time.passes(31)
+        live = await directory.ask(GetLive((device_id,)))
+        assert live[device_id].status == "online"
+        await time.passes(31)
+        assert await device_states.all_last_updates(database) == {device_id: NOW}
+
+
+async def test_a_deleted_device_is_forgotten_and_others_are_not(database, make_device, house, time):
+    gone, kept = [(await make_device(str(number))).id for number in (1, 2)]
+    async with house() as system:
+        directory = system.ref(DIRECTORY)
+        await directory.ask(GetLatest((gone, kept)))
+        system.topic(POSITIONS).publish((position(1, gone), position(2, kept)))
+        for device_id in (gone, kept):
+            directory.tell_nowait(seen(device_id))
+        await devices.TABLE.delete(database, gone)
+        directory.tell_nowait(DevicesEdited((gone, kept), gone=frozenset({gone})))
+        await time.settle()
+        assert await directory.ask(GetLive((gone, kept))) == {
+            gone: LiveDevice(gone, "offline", None, 0),
+            kept: LiveDevice(kept, "online", NOW, 2),
+        }
+        await time.passes(31)
+        assert await device_states.all_last_updates(database) == {kept: NOW}
+
+
+async def test_edits_are_passed_to_devices_that_are_there_and_wake_nobody(
+    database, make_device, house, neighbours, time
+):
+    awake, asleep = [(await make_device(str(number))).id for number in (1, 2)]
+    neighbours.device(awake, {GetCommandTypes: ()})
+    async with house() as system:
+        await system.ref(DEVICE, awake).ask(GetCommandTypes())
+        system.ref(DIRECTORY).tell_nowait(DevicesEdited((awake, asleep)))
+        await time.settle()
+        assert neighbours.devices[awake].messages[1:] == [DeviceEdited()]
+        assert asleep not in neighbours.devices
+
+
+async def test_after_positions_were_deleted_the_newest_that_remains_is_the_latest(
+    database, make_device, house
+):
+    device_id = (await make_device()).id
+    early, late = position(1, device_id, fix=NOW - timedelta(hours=1)), position(2, device_id)
+    await store(database, early, late)
+    async with house() as system:
+        directory = system.ref(DIRECTORY)
+        assert await directory.ask(GetLatest((device_id,))) == [late]
+        await positions.delete(database, 2)
+        directory.tell_nowait(PositionsForgotten((device_id,)))
+        assert await directory.ask(GetLatest((device_id,))) == [early]
+        await positions.delete(database, 1)
+        directory.tell_nowait(PositionsForgotten((device_id,)))
+        assert await directory.ask(GetLatest((device_id,))) == []

@@ -1,0 +1,291 @@
+"""The group-commit writer on the real database."""
+
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import trio
+
+from motorpool.actors.devices.position_writer import (
+    POSITION_WRITER,
+    Append,
+    AppendEvents,
+    PositionWriter,
+    position_writer_spec,
+)
+from motorpool.actors.messages.downlink import Stored
+from motorpool.actors.messages.topics import EVENTS, POSITIONS
+from motorpool.runtime import ChildSpec
+from motorpool.storage import events, positions
+from motorpool.storage.records import Event, Position
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+
+
+def at(seconds, device_id=1, **fields):
+    """A position that long after NOW."""
+    moment = NOW + timedelta(seconds=seconds)
+    return Position(
+        device_id=device_id,
+        protocol="jt808",
+        server_time=moment,
+        device_time=moment,
+        fix_time=moment,
+        **fields,
+    )
+
+
+@pytest.fixture
+def writing(database, neighbours, tree):
+    """`async with writing() as (system, writer, built):` the writer, and a place for connections."""
+
+    @asynccontextmanager
+    async def running(*, mailbox_size=1000, **arguments):
+        built = []
+
+        def build():
+            built.append(PositionWriter(database, **arguments))
+            return built[-1]
+
+        spec = ChildSpec(kind=POSITION_WRITER, factory=build, resident=False, mailbox_size=mailbox_size)
+        async with tree(spec, neighbours.connections_spec) as system:
+            yield system, system.ref(POSITION_WRITER), built
+
+    return running
+
+
+@asynccontextmanager
+async def locked_table(database):
+    """Nothing can be stored meanwhile, and nothing fails."""
+    async with database.transaction() as transaction:
+        await transaction.execute("lock table positions in access exclusive mode")
+        yield
+
+
+async def stored(database):
+    """The seconds after NOW of all stored rows, in the order of their ids."""
+    rows = await database.fetch("select fix_time from positions order by id")
+    return [(row[0] - NOW).total_seconds() for row in rows]
+
+
+async def told(probe, count):
+    """That many receipts, as they came."""
+    receipts = []
+    while len(receipts) < count:
+        receipts += (await probe.receive()).receipts
+    return receipts
+
+
+def warnings(caplog):
+    return [record for record in caplog.records if record.levelname == "WARNING"]
+
+
+async def test_nothing_is_acknowledged_or_published_before_the_commit(database, writing, neighbours):
+    async with writing() as (system, writer, _):
+        connection, probe = await neighbours.connect(system, 1)
+        published = system.topic(POSITIONS).subscribe()
+        async with locked_table(database):
+            writer.tell_nowait(Append(at(0), (), connection, 7))
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert probe.messages == []
+            assert published.lag == 0
+        assert await probe.receive() == Stored((7,))
+        assert await stored(database) == [0]
+        ((position,),) = await published.receive_batch()
+        assert position == (await positions.by_ids(database, [position.id]))[0]
+
+
+async def test_rows_are_stored_in_order_with_at_most_250_in_a_flush(database, writing, neighbours):
+    async with writing() as (system, writer, _):
+        connection, probe = await neighbours.connect(system, 1)
+        published = system.topic(POSITIONS).subscribe()
+        for number in range(1200):
+            writer.tell_nowait(Append(at(number), (), connection, number))
+        assert await told(probe, 1200) == list(range(1200))
+        batches = await published.receive_batch()
+        assert [len(batch) for batch in batches] == [250, 250, 250, 250, 200]
+        # More than one block of ids: each is given once, in the order of arrival.
+        ids = [position.id for batch in batches for position in batch]
+        assert ids == sorted(set(ids))
+        assert len(ids) == 1200
+    assert await stored(database) == list(range(1200))
+
+
+async def test_each_connection_is_told_its_own_receipts_at_once(database, writing, neighbours):
+    async with writing() as (system, writer, _):
+        one, probe_of_one = await neighbours.connect(system, 1)
+        two, probe_of_two = await neighbours.connect(system, 2)
+        gone, _ = await neighbours.connect(system, 3)
+        await gone.stop()
+        for number in range(6):
+            writer.tell_nowait(Append(at(number), (), (one, two)[number % 2], number))
+        writer.tell_nowait(Append(at(6), (), gone, 6))
+        writer.tell_nowait(Append(at(7), (), one, None))
+        writer.tell_nowait(Append(at(8)))
+        await probe_of_two.receive()
+        assert probe_of_one.messages == [Stored((0, 2, 4))]
+        assert probe_of_two.messages == [Stored((1, 3, 5))]
+        assert await stored(database) == list(range(9))
+
+
+async def test_events_are_stored_with_their_position_and_get_its_id(database, writing, neighbours):
+    async with writing() as (system, writer, _):
+        connection, probe = await neighbours.connect(system, 1)
+        published = system.topic(EVENTS).subscribe()
+        alarm = Event(type="alarm", event_time=NOW, device_id=1)
+        lonely = Event(type="deviceOnline", event_time=NOW, device_id=2)
+        writer.tell_nowait(Append(at(0)))
+        writer.tell_nowait(Append(at(1), (alarm,), connection, 1))
+        writer.tell_nowait(AppendEvents((lonely,)))
+        await probe.receive()
+        rows = {row.type: row for row in await events.TABLE.list(database)}
+        position_id = await database.fetch_value(
+            "select id from positions where fix_time = $1", NOW + timedelta(seconds=1)
+        )
+        assert rows["alarm"].position_id == position_id
+        assert rows["deviceOnline"].position_id == 0
+        assert await published.receive_batch() == [(rows["alarm"], rows["deviceOnline"])]
+
+
+async def test_an_outage_costs_nothing_but_time_and_keeps_the_order(
+    database, writing, neighbours, outage, time, caplog
+):
+    async with writing() as (system, writer, _):
+        connection, probe = await neighbours.connect(system, 1)
+        writer.tell_nowait(Append(at(0), (), connection, 0))
+        await time.settle()
+        await time.passes(0.005)
+        with outage():
+            for number in range(1, 400):
+                happened = (Event(type="alarm", event_time=NOW, device_id=1),) if number % 100 == 0 else ()
+                writer.tell_nowait(Append(at(number), happened, connection, number))
+            for _ in range(4):
+                await time.passes(5)
+            assert len(warnings(caplog)) >= 4
+            assert probe.messages == [Stored((0,))]
+        await time.passes(5)
+        await time.passes(1)
+        assert await told(probe, 400) == list(range(400))
+    assert await stored(database) == list(range(400))
+    assert sorted(
+        row[0]
+        for row in await database.fetch(
+            "select fix_time from events join positions on positions.id = position_id"
+        )
+    ) == [NOW + timedelta(seconds=seconds) for seconds in (100, 200, 300)]
+
+
+async def test_tries_during_an_outage_get_rarer_up_to_five_seconds(database, writing, outage, time, caplog):
+    async with writing() as (_, writer, _):
+        with outage():
+            writer.tell_nowait(Append(at(0)))
+            await time.settle()
+            for most in (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0):
+                tries = len(warnings(caplog))
+                await time.passes(most * 0.49)  # the pause is between half and the whole of it
+                assert len(warnings(caplog)) == tries
+                await time.passes(most * 0.52)
+                assert len(warnings(caplog)) == tries + 1
+        await time.passes(5)
+    assert await stored(database) == [0]
+
+
+async def test_a_row_that_the_database_refuses_is_dropped_alone(database, writing, neighbours, caplog):
+    await database.execute("alter table positions add constraint northern check (latitude >= 0)")
+    async with writing() as (system, writer, _):
+        connection, probe = await neighbours.connect(system, 1)
+        published = system.topic(POSITIONS).subscribe()
+        for number in range(100):
+            latitude = -1.0 if number in {0, 41, 42, 99} else 1.0
+            writer.tell_nowait(Append(at(number, latitude=latitude), (), connection, number))
+        good = [number for number in range(100) if number not in {0, 41, 42, 99}]
+        assert await told(probe, 96) == good
+        (batch,) = await published.receive_batch()
+        assert len(batch) == 96
+    assert await stored(database) == good
+    assert len([record for record in caplog.records if "cannot be stored" in record.getMessage()]) == 4
+
+
+async def test_a_full_queue_makes_the_mailbox_fill_and_then_the_tellers_wait(
+    database, writing, neighbours, until_full
+):
+    async with writing(mailbox_size=3, queue_rows=10) as (system, writer, _):
+        connection, probe = await neighbours.connect(system, 1)
+        async with trio.open_nursery() as nursery:
+            async with locked_table(database):
+                accepted = until_full(
+                    lambda number: writer.tell_nowait(Append(at(number), (), connection, number))
+                )
+                assert accepted == 10 + 1 + 3  # the queue, the one that waits for it, the mailbox
+                nursery.start_soon(writer.tell, Append(at(accepted), (), connection, accepted))
+                await trio.testing.wait_all_tasks_blocked(0.01)
+                assert writer.statistics().waiting == 1
+                assert probe.messages == []
+            assert await told(probe, accepted + 1) == list(range(accepted + 1))
+    assert await stored(database) == list(range(accepted + 1))
+
+
+async def test_stop_writes_what_was_accepted(database, writing, neighbours):
+    async with writing(mailbox_size=500, queue_rows=20) as (_, writer, _):
+        for number in range(400):
+            writer.tell_nowait(Append(at(number)))
+    assert await stored(database) == list(range(400))
+
+
+async def test_stop_ends_in_time_although_the_database_is_away(database, outage, tree, time):
+    with outage():
+        async with tree(position_writer_spec(database)) as system, trio.open_nursery() as nursery:
+            system.ref(POSITION_WRITER).tell_nowait(Append(at(0)))
+            await time.settle()
+            nursery.start_soon(system.ref(POSITION_WRITER).stop)
+            await time.passes(5.5, step=0.5)
+            assert not system.ref(POSITION_WRITER).alive
+    assert await stored(database) == []
+
+
+async def test_a_flush_begins_at_most_every_ten_milliseconds(database, writing, time):
+    async with writing() as (system, writer, _):
+        flushed = system.topic(POSITIONS).subscribe()
+        writer.tell_nowait(Append(at(0)))
+        await time.settle()
+        assert flushed.lag == 1
+        writer.tell_nowait(Append(at(1)))
+        writer.tell_nowait(Append(at(2)))
+        await time.settle()
+        assert flushed.lag == 1
+        await time.passes(0.0095)
+        assert flushed.lag == 1
+        await time.passes(0.0006)
+        assert flushed.lag == 2
+        # After a pause the first row is not held back.
+        await time.passes(1)
+        writer.tell_nowait(Append(at(3)))
+        await time.settle()
+        assert flushed.lag == 3
+    assert await stored(database) == [0, 1, 2, 3]
+
+
+async def test_a_row_that_cannot_be_packed_is_dropped_alone(database, writing, neighbours):
+    async with writing() as (system, writer, built):
+        connection, probe = await neighbours.connect(system, 1)
+        for number in range(5):
+            place = {"latitude": "nowhere"} if number == 2 else {}  # no codec makes such
+            writer.tell_nowait(Append(at(number, **place), (), connection, number))
+        assert await told(probe, 4) == [0, 1, 3, 4]
+        assert len(built) == 1
+    assert await stored(database) == [0, 1, 3, 4]
+
+
+async def test_a_fresh_writer_after_a_crash_gives_no_id_twice(database, writing, neighbours, monkeypatch):
+    async with writing() as (system, writer, built):
+        connection, probe = await neighbours.connect(system, 1)
+        writer.tell_nowait(Append(at(0), (), connection, 0))
+        await told(probe, 1)
+        with monkeypatch.context() as broken:
+            broken.setattr(PositionWriter, "_announce", lambda *_: 1 / 0)
+            writer.tell_nowait(Append(at(1), (), connection, 1))
+            while len(built) < 2:
+                await trio.testing.wait_all_tasks_blocked(0.02)
+        await writer.tell(Append(at(2), (), connection, 2))
+        assert await told(probe, 1) == [2]
+    assert await stored(database) == [0, 1, 2]

@@ -1,0 +1,99 @@
+"""Uploaded files on disk."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motorpool.actors.files.media_files import (
+    folder_name,
+    move_folder,
+    remove_folder,
+    save_image,
+    save_media,
+)
+from motorpool.codecs.reports import MediaFile
+
+NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)
+
+
+async def test_a_file_lies_under_its_device_with_a_name_nobody_guesses(tmp_path):
+    photo = MediaFile("image", "jpg", b"\xff\xd8content")
+    names = {await save_media(tmp_path, "13912345678", photo, NOON) for _ in range(5)}
+    assert len(names) == 5
+    for name in names:
+        assert name.startswith("20260305120000-")
+        assert name.endswith(".jpg")
+        assert (tmp_path / "13912345678" / name).read_bytes() == b"\xff\xd8content"
+    assert len(list((tmp_path / "13912345678").iterdir())) == 5
+
+
+@pytest.mark.parametrize("unique_id", ["../../etc", "..", "a/b", "a\\..\\b", ".hidden", "..."])
+async def test_no_identity_leads_out_of_the_folder(tmp_path, unique_id):
+    home = tmp_path / "media"
+    name = await save_media(home, unique_id, MediaFile("image", "jpg", b"x"), NOON)
+    (found,) = tmp_path.rglob(name)
+    assert found.resolve().is_relative_to(home.resolve())
+    assert found.parent.parent == home
+
+
+async def test_a_full_disk_leaves_no_half_file(tmp_path, monkeypatch):
+    def full(self, content):
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        await save_media(tmp_path, "1", MediaFile("image", "jpg", b"x"), NOON)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("unique_id", "expected"),
+    [
+        ("13912345678", "13912345678"),
+        ("Van 7 (ü)", "Van 7 (ü)"),
+        ("a/b", "a%2Fb"),
+        ("a_b", "a_b"),
+        ("a%2Fb", "a%252Fb"),
+        ("..", "%2E."),
+        (".x", "%2Ex"),
+        ("a\\b\0", "a%5Cb%00"),
+    ],
+)
+def test_an_identity_reads_like_its_folder(unique_id, expected):
+    assert folder_name(unique_id) == expected
+
+
+@given(one=st.text(max_size=140), other=st.text(max_size=140))
+def test_no_two_identities_share_a_folder_and_each_is_one_plain_name(one, other):
+    name = folder_name(one)
+    assert (name == folder_name(other)) == (one == other)
+    assert name not in {"", ".", ".."}
+    assert not set(name) & set("/\\\0")
+    assert not name.startswith(".")
+    assert len(name.encode("utf-8", "surrogatepass")) <= 255
+
+
+async def test_a_devices_own_picture_is_the_last_one_given(tmp_path):
+    await save_media(tmp_path, "1", MediaFile("image", "jpg", b"photo"), NOON)
+    assert await save_image(tmp_path, "1", "jpg", b"one") == "device.jpg"
+    assert await save_image(tmp_path, "1", "png", b"two") == "device.png"
+    kept = sorted(path.name for path in (tmp_path / "1").iterdir())
+    assert len(kept) == 2
+    assert kept[1] == "device.png"
+    assert (tmp_path / "1" / "device.png").read_bytes() == b"two"
+
+
+async def test_a_folder_moves_with_its_device_and_leaves_nothing_of_what_was_there(tmp_path):
+    photo = MediaFile("image", "jpg", b"x")
+    mine = await save_media(tmp_path, "old", photo, NOON)
+    await save_media(tmp_path, "new", photo, NOON)
+    await move_folder(tmp_path, "old", "new")
+    await move_folder(tmp_path, "nothing", "nowhere")
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    assert [path.name for path in (tmp_path / "new").iterdir()] == [mine]
+    await remove_folder(tmp_path, "new")
+    await remove_folder(tmp_path, "nothing")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,236 @@
+"""Connections that bring the files of alarms: real sockets and codecs, devices that record."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from motorpool.actors.files.uploads import UploadRoom
+from motorpool.actors.gateway.connection import (
+    UPLOAD_IDLE_SECONDS,
+    UPLOAD_SECONDS,
+    Connection,
+    ConnectionLimits,
+)
+from motorpool.actors.gateway.wire import Wire
+from motorpool.actors.messages.downlink import CONNECTION, Stored
+from motorpool.actors.messages.uplink import Connected, Disconnected, FileKept, FilesClaimed, PositionReported
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.platform import Acknowledged, FileAnswered, FilesAsked
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+from motorpool.codecs.devices.jt808.uploader import (
+    alarm_label,
+    begin_file,
+    end_file,
+    offer_files,
+    pieces_of,
+)
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+PHONE = "13912345678"
+LABEL = alarm_label(b"TERM001", NOW, 0, 1)
+ASKED = FilesAsked(0x9208, 0, b"", "h", 1, 0, LABEL, "0" * 32)
+CONTENT = bytes(range(256)) * 4
+
+
+class Line:
+    """A terminal's connection, made for files or not."""
+
+    def __init__(self, socket, terminal, read, time, folder, ref, room):
+        self.socket, self.terminal, self.time, self.folder, self.ref = socket, terminal, time, folder, ref
+        self._read, self.room = read, room
+
+    async def say(self, data):
+        """Send; what comes back, None once the connection is closed."""
+        while data:
+            data = data[self.socket.send(data) :]
+        await self.settle()
+        answer = self._read(self.socket)
+        return None if answer is None else self.terminal.receive(answer)
+
+    async def settle(self):
+        """Wait for the disk as well, whose threads are the room's own."""
+        await self.time.settle()
+        while self.room.writers.borrowed_tokens:
+            await self.time.settle()
+
+    async def upload(self, name=b"x.jpg", content=CONTENT):
+        terminal = self.terminal
+        await self.say(offer_files(terminal, ASKED, {name: len(content)}))
+        await self.say(begin_file(terminal, name, 0, len(content)))
+        await self.say(b"".join(pieces_of(name, content)))
+        return await self.say(end_file(terminal, name, 0, len(content)))
+
+    @property
+    def files(self):
+        return [path for path in self.folder.rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def line(database, tcp, tree, neighbours, read, time, tmp_path):
+    """`async with line(wanted_by=row) as peer:`, a device that wants the files unless `claim` is empty."""
+
+    class Opened:
+        def __init__(self, row, *, claim=PHONE, takes=True):
+            self.claim, self.takes = claim, takes
+            if row is not None:
+                neighbours.device(row.id, {FilesClaimed: claim})
+
+        async def __aenter__(self):
+            self.running = tree(
+                neighbours.directory_spec, neighbours.devices_spec, neighbours.connections_spec
+            )
+            system = await self.running.__aenter__()
+            ours, theirs = tcp
+            wire = Wire(ours)
+            room = UploadRoom(tmp_path, 5000)
+            limits = ConnectionLimits(login_seconds=30.0, idle_seconds=1800.0)
+
+            def make():
+                return Connection(
+                    wire, Jt808(), database=database, limits=limits, uploads=room if self.takes else None
+                )
+
+            ref = await system.start(CONNECTION, 1, make)
+            return Line(theirs, Terminal(PHONE), read, time, tmp_path, ref, room)
+
+        async def __aexit__(self, *error):
+            return await self.running.__aexit__(*error)
+
+    return Opened
+
+
+def results(answers):
+    return [(each.answered_id, each.result) for each in answers if isinstance(each, Acknowledged)]
+
+
+async def test_a_whole_file_is_kept_told_to_the_device_and_answered_once_it_is_stored(
+    make_device, line, neighbours
+):
+    row = await make_device()
+    async with line(row) as peer:
+        assert await peer.upload() == []
+        (path,) = peer.files
+        assert path.read_bytes() == CONTENT
+        claimed, kept = neighbours.devices[row.id].messages
+        assert isinstance(claimed, FilesClaimed)
+        assert isinstance(kept, FileKept)
+        assert (kept.name, kept.offered.label, kept.connection) == (path.name, LABEL.hex(), peer.ref)
+        await peer.ref.tell(Stored((kept.file.receipt,)))
+        (answer,) = await peer.say(b"")
+        assert isinstance(answer, FileAnswered)
+        assert (answer.name, answer.missing) == (b"x.jpg", ())
+
+
+async def test_a_connection_for_files_never_counts_as_the_devices(make_device, line, neighbours):
+    row = await make_device()
+    async with line(row) as peer:
+        await peer.upload()
+        peer.socket.close()
+        await peer.settle()
+        told = neighbours.devices[row.id].messages
+        assert not [each for each in told if isinstance(each, Connected | Disconnected)]
+
+
+async def test_a_connection_that_says_more_than_files_becomes_the_devices(make_device, line, neighbours):
+    row = await make_device()
+    async with line(row) as peer:
+        await peer.upload()
+        await peer.say(peer.terminal.location(encode_location(1, 2, NOW)))
+        told = [type(each) for each in neighbours.devices[row.id].messages]
+        assert told == [FilesClaimed, FileKept, Connected, PositionReported]
+
+
+async def test_files_may_come_on_the_devices_own_connection(make_device, line, neighbours):
+    row = await make_device()
+    async with line(row) as peer:
+        await peer.say(peer.terminal.register())
+        await peer.upload()
+        told = [type(each) for each in neighbours.devices[row.id].messages]
+        assert told == [Connected, FilesClaimed, FileKept]
+
+
+@pytest.mark.parametrize("why", ["unknown", "not asked for", "switched off", "disabled"])
+async def test_what_is_not_wanted_is_refused_and_costs_its_connection(make_device, line, why):
+    row = None if why == "unknown" else await make_device(disabled=why == "disabled")
+    claim = "" if why == "not asked for" else PHONE
+    async with line(row, claim=claim, takes=why != "switched off") as peer:
+        offer = offer_files(peer.terminal, ASKED, {b"x.jpg": len(CONTENT)})
+        assert results(await peer.say(offer)) == [(0x1210, 1)]
+        begin = begin_file(peer.terminal, b"x.jpg", 0, len(CONTENT))
+        assert results(await peer.say(begin)) == [(0x1211, 1)]
+        await peer.say(b"".join(pieces_of(b"x.jpg", CONTENT)))
+        assert await peer.say(b"") is None
+        assert peer.files == []
+
+
+async def test_a_known_device_whose_files_are_not_wanted_keeps_its_connection(make_device, line):
+    row = await make_device()
+    async with line(row, claim="") as peer:
+        await peer.say(peer.terminal.register())
+        for _ in range(20):
+            await peer.upload()
+        assert results(await peer.say(peer.terminal.heartbeat())) == [(0x0002, 0)]
+
+
+async def test_a_file_past_the_limit_is_refused_and_the_next_one_taken(make_device, line):
+    row = await make_device()
+    async with line(row) as peer:
+        await peer.say(offer_files(peer.terminal, ASKED, {b"big": 5001, b"x.jpg": 1024}))
+        assert results(await peer.say(begin_file(peer.terminal, b"big", 2, 5001))) == [(0x1211, 1)]
+        assert await peer.say(b"".join(pieces_of(b"big", bytes(5001)))) == []
+        assert results(await peer.say(begin_file(peer.terminal, b"x.jpg", 0, 1024))) == [(0x1211, 0)]
+
+
+async def test_a_full_disk_costs_the_file_and_not_the_connection(make_device, line, caplog):
+    row = await make_device()
+    async with line(row) as peer:
+        (peer.folder / PHONE).write_bytes(b"a file where the folder should be")
+        assert await peer.upload() == []
+        assert "a file of an alarm was not kept" in caplog.text
+        (peer.folder / PHONE).unlink()
+        assert await peer.upload() == []
+        assert len(peer.files) == 1
+
+
+async def test_a_line_that_breaks_leaves_nothing(make_device, line):
+    row = await make_device()
+    async with line(row) as peer:
+        await peer.say(offer_files(peer.terminal, ASKED, {b"x.jpg": 4000}))
+        await peer.say(begin_file(peer.terminal, b"x.jpg", 0, 4000) + b"".join(pieces_of(b"x.jpg", CONTENT)))
+        assert len(peer.files) == 1
+        peer.socket.close()
+        await peer.settle()
+        assert peer.files == []
+
+
+async def test_a_connection_for_files_ends_when_no_more_of_them_comes(make_device, line, time):
+    row = await make_device()
+    async with line(row) as peer:
+        await peer.say(offer_files(peer.terminal, ASKED, {b"x.jpg": 4000}))
+        await peer.say(begin_file(peer.terminal, b"x.jpg", 0, 4000))
+        # Past the time to say who it is: that has been said.
+        await time.passes(UPLOAD_IDLE_SECONDS - 15, step=5)
+        assert await peer.say(b"".join(pieces_of(b"x.jpg", CONTENT))) == []
+        await time.passes(UPLOAD_IDLE_SECONDS - 15, step=5)
+        assert await peer.say(b"") == []
+        await time.passes(30, step=5)
+        assert await peer.say(b"") is None
+        assert peer.files == []
+
+
+async def test_a_connection_that_drips_ends_as_well(make_device, line, time):
+    row = await make_device()
+    async with line(row) as peer:
+        await peer.say(offer_files(peer.terminal, ASKED, {b"x.jpg": 4000}))
+        await peer.say(begin_file(peer.terminal, b"x.jpg", 0, 4000))
+        dripped = timedelta()
+        for offset in range(4000):
+            if await peer.say(drip(offset)) is None:
+                break
+            await time.passes(40, step=20)
+            dripped += timedelta(seconds=40)
+        assert timedelta(seconds=UPLOAD_SECONDS) <= dripped <= timedelta(seconds=UPLOAD_SECONDS + 60)
+
+
+def drip(offset):
+    return b"01cd" + b"x.jpg".ljust(50, b"\0") + offset.to_bytes(4, "big") + b"\0\0\0\1x"

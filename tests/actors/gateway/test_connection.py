@@ -1,0 +1,541 @@
+"""A device's connection: real sockets and codecs, devices that record."""
+
+import socket
+from datetime import UTC, datetime, timedelta, timezone
+
+import msgspec
+import pytest
+import trio
+
+from motorpool.actors.gateway.connection import Connection, ConnectionLimits
+from motorpool.actors.gateway.recorder import RECORDER, Tap
+from motorpool.actors.gateway.wire import Wire
+from motorpool.actors.messages.counters import MESSAGES_RECEIVED
+from motorpool.actors.messages.downlink import (
+    CONNECTION,
+    Close,
+    Configure,
+    Deliver,
+    Introduce,
+    Refused,
+    Stored,
+    Transmit,
+    Transmitted,
+)
+from motorpool.actors.messages.uplink import (
+    DEVICE,
+    CommandAnswered,
+    Connected,
+    Disconnected,
+    Heard,
+    MediaUploaded,
+    PositionReported,
+    RecordingsListed,
+)
+from motorpool.codecs import recording
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.platform import Acknowledged, RecordingsAsked, Registered
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+from motorpool.codecs.devices.osmand.codec import OsmAnd
+from motorpool.codecs.reports import Order, Recording
+from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec
+from motorpool.runtime.testing import Probe
+from motorpool.storage import users
+from motorpool.storage.records import User
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+PHONE = "13912345678"
+
+
+class Line:
+    """A connection under test and the peer's end of it."""
+
+    def __init__(self, system, ref, wire, socket, read, terminal):
+        self.system, self.ref, self.wire = system, ref, wire
+        self.socket, self.terminal, self._read = socket, terminal, read
+
+    def answers(self):
+        """What the terminal has been told since the last look."""
+        return self.terminal.receive(self._read(self.socket) or b"")
+
+    def text(self):
+        return self._read(self.socket)
+
+
+@pytest.fixture
+def line(database, tcp, tree, neighbours, read, time):
+    """`async with line(codec, …) as peer:` a connection that reads a socket."""
+
+    def opened(codec=Jt808, *, phone=PHONE, version=2013, tap=False, devices_spec=None, **limits):
+        return _Opened(codec, phone, version, tap, devices_spec, limits)
+
+    class _Opened:
+        def __init__(self, *arguments):
+            self.arguments = arguments
+
+        async def __aenter__(self):
+            codec, phone, version, tap, devices_spec, limits = self.arguments
+            self.recorder = Probe()
+            recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder)
+            self.running = tree(
+                recorder,
+                neighbours.directory_spec,
+                devices_spec or neighbours.devices_spec,
+                neighbours.connections_spec,
+            )
+            system = await self.running.__aenter__()
+            ours, theirs = tcp
+            wire = Wire(ours)
+
+            def make():
+                return Connection(
+                    wire,
+                    codec(),
+                    database=database,
+                    limits=ConnectionLimits(**limits),
+                    tap=Tap(system.ref(RECORDER), 1, codec.name, wire.peer) if tap else None,
+                )
+
+            ref = await system.start(CONNECTION, 1, make)
+            found = Line(system, ref, wire, theirs, read, Terminal(phone, version))
+            found.recorder = self.recorder
+            return found
+
+        async def __aexit__(self, *error):
+            return await self.running.__aexit__(*error)
+
+    return opened
+
+
+def location(terminal, seconds=0):
+    return terminal.location(encode_location(1, 2, NOW + timedelta(seconds=seconds)))
+
+
+def small(*sockets):
+    """Let the kernel hold little for either side."""
+    for each in sockets:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+
+
+async def send_until_stuck(peer, time):
+    """Send positions until the socket takes no more although the server had time; how many went out whole."""
+    for sent in range(200_000):
+        frame = location(peer.terminal, sent)
+        waited = False
+        while frame:
+            try:
+                frame = frame[peer.socket.send(frame) :]
+            except BlockingIOError:
+                if waited:
+                    return sent
+                waited = True
+                await time.settle()
+    raise AssertionError("the server reads and reads")
+
+
+def kinds(probe):
+    return [type(message) for message in probe.messages]
+
+
+class TestIdentity:
+    @pytest.mark.parametrize("version", [2013, 2019])
+    async def test_a_known_device_signs_in_and_its_reports_reach_its_actor(
+        self, make_device, line, neighbours, time, version
+    ):
+        row = await make_device()
+        async with line(version=version) as peer:
+            peer.socket.send(peer.terminal.register())
+            await time.settle()
+            (answer,) = peer.answers()
+            assert isinstance(answer, Registered)
+            assert (answer.result, answer.answered_serial) == (0, 0)
+            peer.terminal.code = answer.code
+            peer.socket.send(peer.terminal.authenticate() + location(peer.terminal))
+            await time.settle()
+            (accepted,) = peer.answers()  # the position waits until it is stored
+            assert (accepted.answered_id, accepted.result) == (0x0102, 0)
+            probe = neighbours.devices[row.id]
+            assert probe.messages[0] == Connected(peer.ref, "jt808", "127.0.0.1", "127.0.0.1")
+            assert kinds(probe) == [Connected, PositionReported]
+            reported = probe.messages[1]
+            assert (reported.protocol, reported.connection) == ("jt808", peer.ref)
+            await peer.ref.tell(Stored((reported.report.receipt,)))
+            (stored,) = peer.answers()
+            assert (stored.answered_id, stored.answered_serial, stored.result) == (0x0200, 2, 0)
+
+    async def test_an_unknown_device_is_refused_and_closed_after_a_few(self, line, neighbours, time):
+        async with line() as peer:
+            for _ in range(2):
+                peer.socket.send(peer.terminal.register())
+                await time.settle()
+                (answer,) = peer.answers()
+                assert answer.result == 4  # no such terminal
+            peer.socket.send(location(peer.terminal))
+            await time.settle()
+            assert peer.answers()[0].result == 1
+            assert peer.wire.reason == "not a known device"
+            assert not peer.ref.alive
+            assert neighbours.devices == {}
+
+    @pytest.mark.parametrize("edit", [{"disabled": True}, {"expiration_time": NOW}])
+    async def test_a_disabled_or_expired_device_is_refused(self, make_device, line, neighbours, time, edit):
+        await make_device(**edit)
+        async with line() as peer:
+            peer.socket.send(peer.terminal.register())
+            await time.settle()
+            assert peer.answers()[0].result == 4
+            assert neighbours.devices == {}
+
+    async def test_a_device_that_becomes_known_is_served_on_the_same_connection(
+        self, make_device, line, neighbours, time
+    ):
+        async with line() as peer:
+            peer.socket.send(peer.terminal.register())
+            await time.settle()
+            row = await make_device()
+            for _ in range(2):  # what it was refused before is forgotten
+                peer.socket.send(peer.terminal.register())
+                await time.settle()
+            assert [answer.result for answer in peer.answers()] == [4, 0, 0]
+            assert kinds(neighbours.devices[row.id]) == [Connected]
+
+    async def test_an_unknown_device_is_registered_where_that_is_switched_on(
+        self, database, line, neighbours, time
+    ):
+        await users.TABLE.insert(database, User(name="a", email="a@example.org", administrator=True))
+        async with line(register_unknown=True) as peer:
+            peer.socket.send(location(peer.terminal))
+            await time.settle()
+            ((device_id, probe),) = neighbours.devices.items()
+            assert kinds(probe) == [Connected, PositionReported]
+        row = await database.fetch_row("select unique_id, name from devices where id = $1", device_id)
+        assert tuple(row.values()) == (PHONE, PHONE)
+
+    async def test_another_number_on_the_same_connection_is_another_device(
+        self, make_device, line, neighbours, time
+    ):
+        one, two = await make_device("13900000001"), await make_device("13900000002")
+        async with line(phone="13900000001") as peer:
+            second = Terminal("13900000002")
+            peer.socket.send(location(peer.terminal) + location(second) + location(second))
+            await time.settle()
+            assert kinds(neighbours.devices[one.id]) == [Connected, PositionReported, Disconnected]
+            assert kinds(neighbours.devices[two.id]) == [Connected, PositionReported, PositionReported]
+            # Each acknowledgement goes to the number whose message it answers.
+            receipts = [
+                told.report.receipt
+                for probe in neighbours.devices.values()
+                for told in probe.messages
+                if isinstance(told, PositionReported)
+            ]
+            await peer.ref.tell(Stored(tuple(receipts)))
+            answers = peer.text()
+            assert len(answers.split(b"~~")) == 3
+            assert peer.terminal.receive(answers[: answers.index(b"~~") + 1])[0].answered_id == 0x0200
+
+    async def test_the_same_login_again_is_answered_and_not_told(self, make_device, line, neighbours, time):
+        row = await make_device()
+        async with line() as peer:
+            for _ in range(3):
+                peer.socket.send(peer.terminal.register())
+            await time.settle()
+            assert [answer.result for answer in peer.answers()] == [0, 0, 0]
+            assert kinds(neighbours.devices[row.id]) == [Connected]
+
+    async def test_a_login_during_an_outage_ends_the_connection(self, make_device, line, outage, time):
+        await make_device()
+        async with line() as peer:
+            with outage():
+                peer.socket.send(peer.terminal.register())
+                await time.settle()
+            assert peer.wire.reason.startswith("cannot be looked up now")
+            assert peer.text() is None
+
+    async def test_a_device_that_signs_off_is_told_and_answered(self, make_device, line, neighbours, time):
+        row = await make_device()
+        async with line() as peer:
+            peer.socket.send(peer.terminal.register() + peer.terminal.unregister())
+            await time.settle()
+            assert [answer.result for answer in peer.answers()] == [0, 0]
+            assert kinds(neighbours.devices[row.id]) == [Connected, Heard, Disconnected]
+
+
+class TestUpwards:
+    async def test_a_heartbeat_is_answered_at_once(self, make_device, line, neighbours, time):
+        row = await make_device()
+        async with line() as peer:
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            (answer,) = peer.answers()
+            assert (answer.answered_id, answer.result) == (0x0002, 0)
+            assert neighbours.devices[row.id].messages[-1] == Heard("jt808", peer.ref)
+
+    async def test_each_message_counts_once_whoever_waits_for_it(self, make_device, line, time):
+        await make_device()
+        async with line() as peer:
+            before = MESSAGES_RECEIVED.value
+            # Alone, in one piece with others, and broken.
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            assert MESSAGES_RECEIVED.value - before == 1
+            peer.socket.send(location(peer.terminal) + location(peer.terminal, 1))
+            await time.settle()
+            assert MESSAGES_RECEIVED.value - before == 3
+            peer.socket.send(location(peer.terminal, 2) + peer.terminal.heartbeat() + b"~nothing~")
+            await time.settle()
+            assert MESSAGES_RECEIVED.value - before == 5
+
+    async def test_answers_files_and_information_reach_the_device(self, make_device, line, neighbours, time):
+        row = await make_device()
+        async with line() as peer:
+            peer.socket.send(peer.terminal.register())
+            await time.settle()
+            peer.answers()
+            await peer.ref.ask(Transmit(Order("positionSingle", unique_id=PHONE)))
+            (asked,) = peer.answers()
+            body = encode_location(1, 2, NOW)
+            peer.socket.send(peer.terminal.position_answer(asked, body))
+            peer.socket.send(peer.terminal.answer(asked, 1))
+            peer.socket.send(peer.terminal.photo(5, b"\xff\xd8\xff\xd9", body))
+            peer.socket.send(peer.terminal.passengers(NOW - timedelta(minutes=5), NOW, 3, 1))
+            await time.settle()
+            told = neighbours.devices[row.id].messages[1:]
+            assert {type(each) for each in told} == {Heard, PositionReported, CommandAnswered, MediaUploaded}
+            assert [each.media.content for each in told if isinstance(each, MediaUploaded)] == [
+                b"\xff\xd8\xff\xd9"
+            ]
+            assert CommandAnswered in {type(each) for each in told}
+            passengers = told[-1].report
+            assert (passengers.located, passengers.receipt is not None) == (False, True)
+
+    async def test_the_answer_to_our_own_query_is_told_to_the_device_which_acknowledges_it(
+        self, make_device, line, neighbours, time
+    ):
+        row = await make_device(PHONE)
+        found = Recording(3, NOW, NOW + timedelta(minutes=5), 0, 0, 1, 1, 1_234)
+        async with line() as peer:
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            # What nobody asked for.
+            peer.socket.send(peer.terminal.recordings(77, [found]))
+            await time.settle()
+            probe = neighbours.devices[row.id]
+            assert not any(isinstance(told, RecordingsListed) for told in probe.messages)
+            await peer.ref.ask(Transmit(Order(type="videoPlaybackList", unique_id=PHONE)))
+            asked = [each for each in peer.answers() if isinstance(each, RecordingsAsked)]
+            peer.socket.send(peer.terminal.recordings(asked[0].serial, [found]))
+            await time.settle()
+            (listed,) = [told for told in probe.messages if isinstance(told, RecordingsListed)]
+            assert listed.listed.recordings == (found,)
+            assert listed.connection == peer.ref
+            assert peer.answers() == []
+            await peer.ref.tell(Stored((listed.listed.receipt,)))
+            await time.settle()
+            assert [type(each) for each in peer.answers()] == [Acknowledged]
+
+    async def test_a_busy_device_leaves_the_socket_unread(self, make_device, line, time, tcp):
+        """Back-pressure: device's mailbox, then connection, then the kernel's buffers, then the terminal."""
+        await make_device()
+        free, handled = trio.Event(), []
+
+        class Busy(Actor):
+            async def handle(self, message):
+                await free.wait()
+                handled.append(message)
+
+        small(*tcp)
+        busy = DynamicSpec(kind=DEVICE, name="devices", factory=lambda key: Busy(), mailbox_size=10)
+        async with line(devices_spec=busy) as peer:
+            sent = await send_until_stuck(peer, time)
+            assert handled == []
+            free.set()
+            await time.settle()
+            assert len(handled) >= sent
+            times = [each.report.device_time for each in handled[1:]]
+            assert times == sorted(times)
+
+    async def test_what_the_peer_sends_is_recorded(self, make_device, line, time):
+        await make_device()
+        async with line(tap=True) as peer:
+            frame = peer.terminal.heartbeat()
+            peer.socket.send(frame)
+            await time.settle()
+            await peer.ref.stop()
+            await time.settle()
+            packed = b"".join(chunk.packed for chunk in peer.recorder.messages)
+        begun, received, ended = recording.RecordingReader().receive(packed)
+        assert begun == recording.Opened(1, "jt808", begun.seconds, "127.0.0.1")
+        assert received.content == frame
+        assert ended == recording.Closed(1, ended.seconds)
+
+
+class TestDownwards:
+    async def test_a_command_goes_out_and_a_refused_one_says_why(self, make_device, line, time):
+        await make_device()
+        async with line() as peer:
+            peer.socket.send(peer.terminal.register())
+            await time.settle()
+            peer.answers()
+            outcome = await peer.ref.ask(Transmit(Order("positionSingle", unique_id=PHONE)))
+            (asked,) = peer.answers()
+            assert asked.message_id == 0x8201
+            assert isinstance(outcome, Transmitted)
+            refused = await peer.ref.ask(Transmit(Order("makeCoffee", unique_id=PHONE)))
+            assert isinstance(refused, Refused)
+            assert "makeCoffee" in refused.reason
+            assert peer.answers() == []
+
+    async def test_a_time_zone_changes_how_times_are_read_and_a_wrong_one_does_not(
+        self, make_device, line, neighbours, time, caplog
+    ):
+        row = await make_device()
+        noon_of_the_device = datetime(2026, 6, 15, 12, tzinfo=timezone(timedelta(hours=8)))
+        frames = Terminal(PHONE)
+        async with line() as peer:
+            for zone in ("", "Asia/Tokyo", "Mars/Olympus", "../../etc/passwd", ""):
+                await peer.ref.tell(Configure(zone))
+                peer.socket.send(frames.location(encode_location(1, 2, noon_of_the_device)))
+                await time.settle()
+            told = [
+                each for each in neighbours.devices[row.id].messages if isinstance(each, PositionReported)
+            ]
+            assert [each.report.device_time.hour for each in told] == [4, 3, 3, 3, 4]
+        assert caplog.text.count("is no time zone") == 2
+
+    async def test_it_introduces_itself_when_asked_and_only_as_somebody(
+        self, make_device, line, neighbours, time
+    ):
+        row = await make_device()
+        async with line() as peer:
+            await peer.ref.tell(Introduce())
+            assert neighbours.devices == {}
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            await peer.ref.tell(Introduce())
+            assert kinds(neighbours.devices[row.id]) == [Connected, Heard, Connected]
+
+    async def test_a_queued_text_goes_out_with_the_next_answer(self, make_device, line, neighbours, time):
+        row = await make_device("phone")
+        async with line(OsmAnd) as peer:
+            peer.socket.send(b"GET /?id=phone&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\n\r\n")
+            await time.settle()
+            assert peer.text() == b""
+            await peer.ref.tell(Deliver("hello"))
+            receipt = neighbours.devices[row.id].messages[-1].report.receipt
+            await peer.ref.tell(Stored((receipt,)))
+            answer = peer.text()
+            assert answer.startswith(b"HTTP/1.1 200")
+            assert answer.endswith(b"\r\n\r\nhello")
+            assert peer.ref.alive
+
+    async def test_a_codec_that_has_given_its_last_answer_closes(self, make_device, line, neighbours, time):
+        row = await make_device("phone")
+        async with line(OsmAnd) as peer:
+            peer.socket.send(b"GET /?id=phone&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            await time.settle()
+            assert peer.ref.alive
+            receipt = neighbours.devices[row.id].messages[-1].report.receipt
+            await peer.ref.tell(Stored((receipt,)))
+            await time.settle()
+            assert peer.text().startswith(b"HTTP/1.1 200")
+            assert peer.text() is None
+            assert peer.wire.reason == "answered, as it asked for no more"
+            assert kinds(neighbours.devices[row.id])[-1] is Disconnected
+
+    async def test_a_refusal_that_is_the_last_answer_closes(self, line, time):
+        async with line(OsmAnd) as peer:
+            peer.socket.send(b"GET /?id=nobody&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            await time.settle()
+            assert peer.text().startswith(b"HTTP/1.1 400")
+            assert peer.wire.reason == "refused"
+
+
+class TestEnd:
+    async def test_a_stream_that_cannot_go_on_is_closed(self, make_device, line, neighbours, time):
+        row = await make_device("phone")
+        async with line(OsmAnd) as peer:
+            peer.socket.send(b"GET /?id=phone&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\n\r\n" * 40)
+            await time.settle()
+            assert peer.wire.reason.startswith("cannot be understood: more than 16 requests")
+            assert peer.text() is None
+            assert not peer.ref.alive
+            assert row.id not in neighbours.devices
+
+    async def test_noise_is_closed_but_not_where_a_good_frame_is_between(
+        self, make_device, line, time, caplog
+    ):
+        await make_device()
+        async with line() as peer:
+            good = peer.terminal.heartbeat()
+            bad = good[:-2] + bytes((good[-2] ^ 1,)) + good[-1:]
+            for _ in range(3):
+                peer.socket.send(bad * 99 + peer.terminal.heartbeat())
+                await time.settle()
+                assert len(peer.answers()) == 1
+            peer.socket.send(bad * 99)
+            await time.settle()
+            assert peer.ref.alive
+            peer.socket.send(bad)
+            await time.settle()
+            assert peer.wire.reason == "sends nothing but noise"
+        # A flood of bad frames is no flood of log lines.
+        assert sum("dropped bytes" in record.getMessage() for record in caplog.records) <= 4
+
+    async def test_who_does_not_say_who_he_is_is_closed_in_time(self, line, time):
+        async with line(login_seconds=30) as peer:
+            await time.passes(29, step=5)
+            assert peer.ref.alive
+            peer.socket.send(b"~\x02\x00\x00\x28")
+            await time.passes(11, step=5)
+            assert peer.wire.reason == "did not say who it is"
+            assert peer.text() is None
+
+    async def test_who_says_nothing_whole_for_too_long_is_closed(self, make_device, line, neighbours, time):
+        row = await make_device()
+        async with line(idle_seconds=100) as peer:
+            peer.socket.send(peer.terminal.heartbeat())
+            for _ in range(3):
+                await time.passes(80, step=10)
+                peer.socket.send(peer.terminal.heartbeat())
+            await time.passes(80, step=10)
+            assert peer.ref.alive
+            peer.socket.send(b"~\x02")
+            await time.passes(40, step=10)
+            assert peer.wire.reason == "said nothing whole for too long"
+            assert kinds(neighbours.devices[row.id])[-1] is Disconnected
+
+    async def test_who_leaves_answers_unread_is_closed_after_a_minute(self, make_device, line, time, tcp):
+        await make_device()
+        small(*tcp)
+        async with line() as peer:
+            peer.socket.send(peer.terminal.heartbeat())
+            while not peer.wire.backlog:
+                peer.wire.send(bytes(60_000))
+                await time.settle()
+            await time.passes(60, step=10)
+            assert peer.ref.alive
+            await time.passes(20, step=10)
+            assert peer.wire.reason == "does not read what it is sent"
+
+    async def test_told_to_close_it_ends_and_takes_nothing_more(self, make_device, line, neighbours, time):
+        row = await make_device()
+        async with line() as peer:
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            await peer.ref.tell(Close("because"))
+            await time.settle()
+            assert peer.wire.reason == "because"
+            assert neighbours.devices[row.id].messages[-1] == Disconnected(peer.ref)
+            with pytest.raises((ActorStopped, ActorFailed)):
+                await peer.ref.ask(Transmit(Order("positionSingle")))
+
+    async def test_the_servers_stop_closes_the_socket(self, make_device, line, neighbours, time):
+        row = await make_device()
+        async with line() as peer:
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            assert isinstance(peer.answers()[0], Acknowledged)
+        assert peer.wire.reason == "the server stops"
+        assert peer.text() is None
+        assert msgspec.structs.astuple(neighbours.devices[row.id].messages[-1]) == (peer.ref,)

@@ -1,0 +1,754 @@
+"""The dispatcher alone, between scheduled commands and devices that record, on a real database.
+
+Turns are told by the test; which edge they come from is the business of others.
+"""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import trio
+
+from motorpool.actors.messages.counters import STEPS_SETTLED
+from motorpool.actors.messages.scheduling import DISPATCHER, SCHEDULED_COMMAND, Begin, Fire, RunNow
+from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
+from motorpool.actors.schedules import dispatcher as module
+from motorpool.actors.schedules import step_sender
+from motorpool.actors.schedules.dispatcher import dispatcher_spec
+from motorpool.runtime import Actor, ChildSpec, DynamicSpec
+from motorpool.runtime.testing import Probe
+from motorpool.storage import commands, edge_occurrences, links, plain_tables, runs, scheduled_commands, users
+from motorpool.storage.edge_occurrences import Firing
+from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.records import (
+    Calendar,
+    Command,
+    QueuedCommand,
+    ScheduledCommand,
+    ScheduledStep,
+    User,
+)
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+DECLINED = CommandRefused("it will not")
+
+
+class Devices:
+    """All devices: what they were handed, in order, and what each answers."""
+
+    def __init__(self):
+        self.handed = []
+        """(device, run) pairs."""
+        self.answers = {}
+        """An event is waited for, what can be called is asked; without any, all is sent."""
+
+    @property
+    def spec(self):
+        def factory(device_id):
+            return _Device(self, device_id)
+
+        return DynamicSpec(kind=DEVICE, name="devices", factory=factory, shutdown_seconds=0.1)
+
+    def times(self):
+        """How often each run was handed to a device."""
+        runs_handed = [run_id for _, run_id in self.handed]
+        return {run_id: runs_handed.count(run_id) for run_id in runs_handed}
+
+
+class _Device(Actor):
+    def __init__(self, all_devices, device_id):
+        self.all_devices, self.device_id = all_devices, device_id
+
+    async def handle(self, message):
+        assert isinstance(message, SendCommand)
+        self.all_devices.handed.append((self.device_id, message.run_id))
+        answer = self.all_devices.answers.get(self.device_id, CommandSent())
+        if isinstance(answer, trio.Event):
+            await answer.wait()
+            return CommandSent()
+        return await answer(message) if callable(answer) else answer
+
+
+class House:
+    """Rows and a dispatcher."""
+
+    def __init__(self, database, tree, make_device):
+        self.database, self.tree, self.make_device = database, tree, make_device
+        self.devices = Devices()
+        self.schedules = {}
+
+    def open(self, dispatcher=None):
+        def factory(schedule_id):
+            return self.schedules.setdefault(schedule_id, Probe())
+
+        schedules = DynamicSpec(kind=SCHEDULED_COMMAND, name="scheduled_commands", factory=factory)
+        return self.tree(self.devices.spec, schedules, dispatcher or dispatcher_spec(self.database))
+
+    def planned(self, schedule):
+        """(step, seconds after NOW) that its actor was told of."""
+        told = self.schedules[schedule.id].messages if schedule.id in self.schedules else []
+        return [(step.run_id, (step.due - NOW).total_seconds()) for message in told for step in message.steps]
+
+    async def rows(self, devices=1):
+        """That many devices, one saved command and the owner of it all."""
+        self.owner = await users.TABLE.insert(self.database, User(email="a@b.c", administrator=True))
+        self.command = await commands.TABLE.insert(self.database, Command(type="custom"))
+        self.calendar = await plain_tables.CALENDARS.insert(self.database, Calendar(name="c"))
+        self.vehicles = [await self.make_device(f"v{number}") for number in range(devices)]
+        return self
+
+    async def schedule(self, *delays, to=None, **fields):
+        """One that sends to all devices or to these, a step for each delay."""
+        row = ScheduledCommand(
+            name="s",
+            calendar_id=self.calendar.id,
+            on_start=[ScheduledStep(self.command.id, seconds) for seconds in delays or (0,)],
+            on_end=[ScheduledStep(self.command.id)],
+            **fields,
+        )
+        made = await scheduled_commands.TABLE.insert(self.database, row)
+        await scheduled_commands.own(self.database, made.id, self.owner.id, NOW - MINUTE)
+        for vehicle in self.vehicles if to is None else to:
+            await links.add(self.database, links.DEVICE_SCHEDULED_COMMAND, vehicle.id, made.id)
+        return made
+
+    def turn(self, schedule, at=NOW, phase="start"):
+        return Fire(Firing(schedule.id, self.calendar.id, at, phase, phase))
+
+    async def runs(self):
+        """(run, device, status, reason) of all records."""
+        rows = await self.database.fetch(
+            "select id, device_id, status, reason from scheduled_command_runs order by id"
+        )
+        return [tuple(row.values()) for row in rows]
+
+    async def states(self):
+        return [status for _, _, status, _ in await self.runs()]
+
+    async def put(self, status, *, where="true"):
+        """Let runs stand so, however they came there."""
+        await self.database.execute(f"update scheduled_command_runs set status = '{status}' where {where}")
+
+
+async def passing(time, ask, *args):
+    """The answer to a question that takes time, which passes meanwhile."""
+    came = []
+
+    async def wait():
+        try:
+            came.append(await ask(*args))
+        except Exception as error:
+            came.append(error)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        while not came:
+            await time.passes(0.5)
+    (answer,) = came
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+@pytest.fixture
+def house(database, tree, make_device):
+    """Rows, devices that record, and the dispatcher between them."""
+    return House(database, tree, make_device)
+
+
+class TestTurns:
+    async def test_a_turn_is_a_row_before_it_is_sent_and_settled_after(self, house, time):
+        await house.rows(2)
+        slow, quick = house.vehicles
+        free = house.devices.answers[slow.id] = trio.Event()
+        house.devices.answers[quick.id] = DECLINED
+        schedule = await house.schedule()
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            first, second = await house.runs()
+            assert first[1:] == (slow.id, "sending", None)
+            assert second[1:] == (quick.id, "skipped", "not_sent")
+            assert sorted(house.devices.handed) == [(slow.id, first[0]), (quick.id, second[0])]
+            free.set()
+            await time.settle()
+            assert await house.states() == ["sent", "skipped"]
+
+    async def test_what_has_no_right_to_be_sent_reaches_no_device(self, house, time):
+        await house.rows()
+        schedule = await house.schedule(0, 60)
+        await house.database.execute("update users set disabled = true")
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            first, second = await house.runs()
+            assert (first[2:], second[2:]) == (("skipped", "no_permission"), ("pending", None))
+            assert house.devices.handed == []
+            # What follows has its turn all the same.
+            assert house.planned(schedule) == [(second[0], 60)]
+
+    async def test_turns_of_one_schedule_keep_their_order(self, house, time):
+        await house.rows()
+        schedule = await house.schedule(60, 60)
+        async with house.open() as system:
+            await time.settle()
+            for number, phase in enumerate(("start", "end", "start")):
+                system.ref(DISPATCHER).tell_nowait(house.turn(schedule, NOW + number * SECOND, phase))
+            await time.settle()
+            rows = await house.database.fetch(
+                "select phase, status, reason from scheduled_command_runs where step = 1 order by id"
+            )
+            assert [tuple(row.values()) for row in rows] == [
+                ("start", "skipped", "superseded"),
+                ("start", "pending", None),
+            ]
+
+    async def test_one_that_cannot_be_stored_costs_only_itself(self, house, time, caplog):
+        await house.rows()
+        schedules = [await house.schedule() for _ in range(5)]
+        poisoned = schedules[2]
+        await house.database.execute(
+            "update scheduled_commands set on_start = $2 where id = $1", poisoned.id, [{"commandId": "x"}]
+        )
+        async with house.open() as system:
+            await time.settle()
+            for schedule in schedules:
+                system.ref(DISPATCHER).tell_nowait(house.turn(schedule))
+            await time.settle()
+            assert await house.states() == ["sent"] * 4
+        (logged,) = [record for record in caplog.records if record.levelname == "ERROR"]
+        assert "dropped what cannot be stored" in logged.getMessage()
+        assert f"schedule_id={poisoned.id}" in logged.getMessage()
+
+    async def test_what_came_of_steps_is_counted(self, house, time):
+        def counted():
+            samples = STEPS_SETTLED.collect()[0].samples
+            return {each.labels["status"]: each.value for each in samples if each.name.endswith("_total")}
+
+        await house.rows(3)
+        house.devices.answers[house.vehicles[0].id] = DECLINED
+        schedule = await house.schedule()
+        before = counted()
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            await house.database.execute("update users set disabled = true")
+            await system.ref(DISPATCHER).tell(house.turn(schedule, NOW + SECOND))
+            await time.settle()
+        after = counted()
+        assert after["sent"] - before.get("sent", 0) == 2
+        assert after["skipped"] - before.get("skipped", 0) == 4
+
+
+class TestSteps:
+    async def test_the_wait_for_the_next_begins_when_one_is_settled(self, house, time):
+        await house.rows(2)
+        slow, quick = house.vehicles
+        free = house.devices.answers[slow.id] = trio.Event()
+        house.devices.answers[quick.id] = DECLINED
+        schedule = await house.schedule(0, 60, 5)
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.passes(7)
+            ids = {(row[1], number % 3): row[0] for number, row in enumerate(await house.runs())}
+            assert house.planned(schedule) == [(ids[quick.id, 1], 60)]
+            free.set()
+            await time.settle()
+            assert house.planned(schedule)[1:] == [(ids[slow.id, 1], 67)]
+            await time.passes(60)
+            await system.ref(DISPATCHER).tell(Begin((ids[slow.id, 1], ids[quick.id, 1])))
+            await time.settle()
+            assert sorted(house.planned(schedule)[2:]) == [(ids[slow.id, 2], 72), (ids[quick.id, 2], 72)]
+            assert set(house.devices.times().values()) == {1}
+
+    async def test_a_step_has_its_turn_once_however_often_it_is_told(self, house, time):
+        await house.rows()
+        schedule = await house.schedule(0, 0)
+        free = house.devices.answers[house.vehicles[0].id] = trio.Event()
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            first, second = [row[0] for row in await house.runs()]
+            free.set()
+            await time.settle()
+            for _ in range(3):
+                await system.ref(DISPATCHER).tell(Begin((first, second, second, 999)))
+            await time.settle()
+            assert house.devices.times() == {first: 1, second: 1}
+            assert await house.states() == ["sent", "sent"]
+
+    async def test_of_a_list_that_is_long_past_all_that_is_missed_goes_in_one(self, house, time):
+        await house.rows()
+        schedule = await house.schedule(0, 60, 60, 240, 60)
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule, NOW - 400 * SECOND))
+            await time.settle()
+            assert await house.runs() == []
+            await house.database.execute(
+                "update scheduled_commands set watched_from = $1", NOW - 500 * SECOND
+            )
+            await system.ref(DISPATCHER).tell(house.turn(schedule, NOW - 400 * SECOND))
+            await time.settle()
+            # Due 400, 340 and 280 seconds ago; five minutes are allowed.
+            assert [row[2:] for row in await house.runs()] == [
+                ("skipped", "missed"),
+                ("skipped", "missed"),
+                ("sent", None),
+                ("pending", None),
+                ("pending", None),
+            ]
+            assert [seconds for _, seconds in house.planned(schedule)] == [240]
+
+    async def test_what_waits_for_its_device_expires_at_its_minute(self, house, time):
+        await house.rows()
+        device = house.vehicles[0]
+        schedule = await house.schedule(0, 60, attributes={"queueMaxMinutes": 2})
+
+        async def queue(message):
+            assert (message.no_queue, message.queue_minutes) == (False, 2)
+            waiting = QueuedCommand(device_id=device.id, type=message.type)
+            queued = await runs.queue(
+                house.database, message.run_id, waiting, now=NOW + 7 * SECOND, minutes=2
+            )
+            return CommandQueued(queued)
+
+        house.devices.answers[device.id] = queue
+        async with house.open() as system:
+            # Not when it looks around anyway.
+            await time.passes(7)
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            assert await house.states() == ["queued", "pending"]
+            # Queued counts as sent for what follows.
+            assert [seconds for _, seconds in house.planned(schedule)] == [67]
+            await time.passes(119)
+            assert (await house.states())[0] == "queued"
+            await time.passes(1)
+            assert (await house.runs())[0][2:] == ("skipped", "queue_expired")
+            assert await commands.queued_for(house.database, device.id) == []
+
+    async def test_devices_that_never_answer_hold_others_up_for_ten_seconds_at_most(
+        self, house, time, monkeypatch
+    ):
+        monkeypatch.setattr(step_sender, "AT_ONCE", 2)
+        await house.rows(3)
+        *silent, well = house.vehicles
+        for device in silent:
+            house.devices.answers[device.id] = trio.Event()
+        schedule = await house.schedule()
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.passes(9.9)
+            assert await house.states() == ["sending"] * 3
+            assert well.id not in {device for device, _ in house.devices.handed}
+            await time.passes(0.2)
+            assert await house.states() == ["failed", "failed", "sent"]
+
+    async def test_no_further_turn_is_taken_while_too_many_steps_wait_for_a_sender(
+        self, house, time, monkeypatch
+    ):
+        monkeypatch.setattr(step_sender, "AT_ONCE", 1)
+        monkeypatch.setattr(module, "UNSENT", 2)
+        await house.rows(3)
+        free = trio.Event()
+        for device in house.vehicles:
+            house.devices.answers[device.id] = free
+        schedule, later = await house.schedule(), await house.schedule()
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            await system.ref(DISPATCHER).tell(house.turn(later))
+            await time.settle()
+            assert len(await house.runs()) == 3
+            free.set()
+            await time.settle()
+            assert await house.states() == ["sent"] * 6
+
+
+class TestFullQueues:
+    @pytest.fixture
+    def small(self, house, monkeypatch):
+        """A dispatcher of which three turns or steps may wait, and four messages in its mailbox."""
+        monkeypatch.setattr(module, "QUEUED", 3)
+        return ChildSpec(
+            kind=DISPATCHER,
+            factory=lambda: module.Dispatcher(house.database),
+            resident=False,
+            mailbox_size=4,
+        )
+
+    async def test_tellers_wait_and_nothing_is_lost(self, house, small, time, outage, until_full):
+        await house.rows()
+        schedules = [await house.schedule() for _ in range(20)]
+        async with house.open(small) as system:
+            ref = system.ref(DISPATCHER)
+            await time.settle()
+            with outage():
+                ref.tell_nowait(house.turn(schedules[0]))
+                await time.settle()
+                told = 1
+                while ref.offer(house.turn(schedules[told])):
+                    told += 1
+                    await time.settle()
+                # In hand, waiting, at the door, in the mailbox.
+                assert told == 1 + 3 + 1 + 4
+            await time.passes(12, 0.5)
+            assert await house.states() == ["sent"] * told
+
+    async def test_turns_that_send_nothing_make_room_as_well(self, house, small, time):
+        await house.rows()
+        mute, schedule = await house.schedule(to=()), await house.schedule()
+        async with house.open(small) as system:
+            ref = system.ref(DISPATCHER)
+            await time.settle()
+            for number in range(20):
+                if not ref.offer(house.turn(mute, NOW + number * SECOND)):
+                    await time.settle()
+            with trio.fail_after(2):
+                await time.settle()
+            assert ref.offer(house.turn(schedule))
+            await time.settle()
+            assert await house.states() == ["sent"]
+
+
+class TestRunNow:
+    async def test_he_sees_what_came_of_it(self, house, time):
+        await house.rows(2)
+        house.devices.answers[house.vehicles[1].id] = DECLINED
+        schedule = await house.schedule(0, 60, active=False)
+        async with house.open() as system:
+            made = await system.ref(DISPATCHER).ask(RunNow(schedule.id))
+            assert [(run.phase, run.device_id, run.status, run.reason) for run in made] == [
+                ("manual", house.vehicles[0].id, "sent", None),
+                ("manual", house.vehicles[0].id, "pending", None),
+                ("manual", house.vehicles[1].id, "skipped", "not_sent"),
+                ("manual", house.vehicles[1].id, "pending", None),
+            ]
+            assert len(await system.ref(DISPATCHER).ask(RunNow(schedule.id, "end"))) == 2
+            for nothing in (await house.schedule(to=()), ScheduledCommand(id=999)):
+                assert await system.ref(DISPATCHER).ask(RunNow(nothing.id)) == []
+
+    async def test_a_slow_device_is_waited_for_three_seconds(self, house, time):
+        await house.rows(2)
+        free = house.devices.answers[house.vehicles[0].id] = trio.Event()
+        schedule = await house.schedule()
+        async with house.open() as system:
+            before = trio.current_time()
+            made = await passing(time, system.ref(DISPATCHER).ask, RunNow(schedule.id))
+            assert trio.current_time() - before == pytest.approx(3, abs=0.5)
+            assert [run.status for run in made] == ["pending", "sent"]
+            free.set()
+            await time.settle()
+            assert await house.states() == ["sent", "sent"]
+
+    async def test_during_an_outage_everybody_hears_of_it_and_nothing_is_run_later(self, house, time, outage):
+        await house.rows()
+        schedule = await house.schedule()
+        async with house.open() as system:
+            ref = system.ref(DISPATCHER)
+            await time.settle()
+            with outage():
+                for _ in range(2):
+                    with pytest.raises(StorageUnavailable):
+                        await passing(time, ref.ask, RunNow(schedule.id))
+            await time.passes(60, 1)
+            assert await house.runs() == []
+            assert len(await ref.ask(RunNow(schedule.id))) == 1
+        assert house.devices.times() == {1: 1}
+
+    async def test_he_hears_of_an_outage_that_a_turn_is_waiting_out(self, house, time, outage):
+        await house.rows()
+        schedule = await house.schedule()
+        async with house.open() as system:
+            ref = system.ref(DISPATCHER)
+            await time.settle()
+            with outage():
+                await ref.tell(house.turn(schedule))
+                await time.settle()
+                with pytest.raises(StorageUnavailable):
+                    await passing(time, ref.ask, RunNow(schedule.id))
+            await time.passes(60, 1)
+            # The turn alone.
+            assert await house.states() == ["sent"]
+
+    async def test_one_whose_asker_has_left_meanwhile_is_not_run(self, house, time, monkeypatch):
+        monkeypatch.setattr(module, "WISH_SECONDS", -1)
+        await house.rows()
+        schedule = await house.schedule()
+        async with house.open() as system:
+            with pytest.raises(StorageUnavailable, match="too late"):
+                await system.ref(DISPATCHER).ask(RunNow(schedule.id))
+            await time.passes(60, 10)
+            assert await house.runs() == []
+
+    async def test_only_so_many_wait(self, house, time, monkeypatch):
+        monkeypatch.setattr(module, "WISHES", 2)
+        await house.rows()
+        schedule = await house.schedule()
+        answers = []
+
+        async def ask(system):
+            answers.append(await system.ref(DISPATCHER).ask(RunNow(schedule.id)))
+
+        async with house.open() as system:
+            await time.settle()
+            async with trio.open_nursery() as nursery, house.database.transaction() as transaction:
+                await transaction.execute("lock table scheduled_commands")
+                for _ in range(3):
+                    nursery.start_soon(ask, system)
+                    await trio.testing.wait_all_tasks_blocked(0.02)
+                with pytest.raises(StorageUnavailable, match="too many runs"):
+                    await system.ref(DISPATCHER).ask(RunNow(schedule.id))
+            assert [[run.status for run in answer] for answer in answers] == [["sent"]] * 3
+
+
+class TestOutages:
+    async def test_a_turn_waits_for_the_database_and_is_fired_once(self, house, time, outage):
+        await house.rows()
+        schedule = await house.schedule()
+        async with house.open() as system:
+            await time.settle()
+            with outage():
+                await system.ref(DISPATCHER).tell(house.turn(schedule))
+                await time.passes(30, 1)
+                assert house.devices.handed == []
+            await time.passes(60, 1)
+            assert await house.states() == ["sent"]
+            assert list(house.devices.times().values()) == [1]
+
+    async def test_after_five_minutes_of_it_a_turn_is_missed(self, house, time, outage):
+        await house.rows()
+        schedule = await house.schedule()
+        async with house.open() as system:
+            await time.settle()
+            with outage():
+                await system.ref(DISPATCHER).tell(house.turn(schedule))
+                await time.passes(301, 10)
+            await time.passes(10, 1)
+            assert [row[2:] for row in await house.runs()] == [("skipped", "missed")]
+            assert house.devices.handed == []
+
+    async def test_a_step_whose_time_comes_waits_as_well(self, house, time, outage):
+        await house.rows()
+        schedule = await house.schedule(0, 10)
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.passes(10)
+            ((second, _),) = house.planned(schedule)
+            with outage():
+                await system.ref(DISPATCHER).tell(Begin((second,)))
+                await time.passes(20, 1)
+            await time.passes(60, 1)
+            assert await house.states() == ["sent", "sent"]
+            assert set(house.devices.times().values()) == {1}
+
+    async def test_what_was_sent_as_the_database_left_is_settled_when_it_is_back(self, house, time, outage):
+        await house.rows()
+        schedule = await house.schedule(0, 60)
+        leaving = outage()
+
+        async def last(_):
+            leaving.__enter__()
+            return CommandSent()
+
+        house.devices.answers[house.vehicles[0].id] = last
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.passes(20, 1)
+            assert house.planned(schedule) == []
+            leaving.__exit__(None, None, None)
+            await time.passes(10, 1)
+            assert await house.states() == ["sent", "pending"]
+            assert len(house.planned(schedule)) == 1
+            assert len(house.devices.handed) == 1
+
+    async def test_steps_that_were_begun_by_a_commit_of_which_nobody_heard_are_sent_once(
+        self, house, time, outage
+    ):
+        await house.rows(2)
+        slow, quick = house.vehicles
+        free = house.devices.answers[slow.id] = trio.Event()
+        in_hand, lost = await house.schedule(to=[slow]), await house.schedule(to=[quick])
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(in_hand))
+            await time.settle()
+            # As the rows stand when the connection breaks after the commit and before its answer.
+            async with house.database.transaction() as transaction:
+                await edge_occurrences.fire(transaction, [house.turn(lost).firing], NOW)
+            await house.put("sending", where="status = 'pending'")
+            with outage(), pytest.raises(StorageUnavailable):
+                await passing(time, system.ref(DISPATCHER).ask, RunNow(lost.id))
+            await time.passes(90, 1)
+            assert await house.states() == ["failed", "sent"]
+            assert house.devices.times() == {1: 1, 2: 1}
+            free.set()
+
+    async def test_at_the_start_it_waits_for_the_database(self, house, time, outage):
+        await house.rows()
+        schedule = await house.schedule()
+        with outage():
+            opened = house.open()
+            system = await opened.__aenter__()
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.passes(20, 1)
+        await time.passes(10, 1)
+        assert await house.states() == ["sent"]
+        await opened.__aexit__(None, None, None)
+
+
+class TestStops:
+    async def test_what_was_handed_out_is_settled_and_the_rest_is_pending_again(
+        self, house, time, monkeypatch
+    ):
+        monkeypatch.setattr(step_sender, "AT_ONCE", 8)
+        await house.rows(100)
+        free = trio.Event()
+        for device in house.vehicles:
+            house.devices.answers[device.id] = free
+        schedule = await house.schedule()
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            assert await house.states() == ["sending"] * 100
+            assert len(house.devices.handed) == 8
+            nursery_free = trio.lowlevel.current_trio_token()
+            # The devices answer once the stop has begun.
+            threading.Timer(0.2, nursery_free.run_sync_soon, [free.set]).start()
+        assert sorted(await house.states()) == ["pending"] * 92 + ["sent"] * 8
+        assert len(house.devices.handed) == 8
+
+    @pytest.mark.parametrize("unsent", [2000, 2])
+    async def test_a_device_that_does_not_answer_takes_nothing_from_the_others(
+        self, house, time, monkeypatch, unsent
+    ):
+        monkeypatch.setattr(module, "UNSENT", unsent)
+        monkeypatch.setattr(step_sender, "AT_ONCE", 2)
+        monkeypatch.setattr(module, "STOP_SECONDS", 0.3)
+        await house.rows(5)
+        silent = trio.Event()
+        for device in house.vehicles:
+            house.devices.answers[device.id] = silent
+        schedule = await house.schedule()
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+        assert sorted(await house.states()) == ["pending"] * 3 + ["sending"] * 2
+        house.devices.answers.clear()
+        async with house.open():
+            await time.settle()
+            assert sorted(await house.states()) == ["failed"] * 2 + ["pending"] * 3
+            assert len(house.planned(schedule)) == 3
+        assert len(house.devices.handed) == 2
+
+
+class TestRestarts:
+    async def test_what_nobody_knows_of_has_failed_and_what_follows_waits_from_now(self, house, time, caplog):
+        await house.rows()
+        schedule = await house.schedule(0, 60)
+        async with house.database.transaction() as transaction:
+            await edge_occurrences.fire(transaction, [house.turn(schedule, NOW - 20 * SECOND).firing], NOW)
+        await house.put("sending", where="step = 0")
+        async with house.open():
+            await time.settle()
+            first, second = await house.runs()
+            assert first[2:] == ("failed", module.UNKNOWN)
+            assert second[2:] == ("pending", None)
+            assert house.planned(schedule) == [(second[0], 60)]
+        assert f"step {first[0]} failed: {module.UNKNOWN}" in caplog.text
+        assert house.devices.handed == []
+
+    async def test_a_delivery_of_which_nobody_knows_puts_off_nothing(self, house, time):
+        """What follows it was planned when it began to wait for its device."""
+        await house.rows()
+        schedule = await house.schedule(0, 60)
+        async with house.database.transaction() as transaction:
+            await edge_occurrences.fire(transaction, [house.turn(schedule, NOW - 20 * SECOND).firing], NOW)
+        await house.put("delivering", where="step = 0")
+        async with house.open():
+            await time.settle()
+            first, second = await house.runs()
+            assert first[2:] == ("failed", module.UNKNOWN)
+            assert house.planned(schedule) == [(second[0], 40)]
+
+    async def test_a_delivery_of_this_life_is_its_devices_business_for_a_minute(self, house, time):
+        """A device may come back before the dispatcher has looked."""
+        await house.rows()
+        schedule = await house.schedule(0)
+        async with house.database.transaction() as transaction:
+            await edge_occurrences.fire(transaction, [house.turn(schedule, NOW).firing], NOW)
+        await house.put("delivering", where="step = 0")
+        async with house.open():
+            await time.passes(59, step=1)
+            assert [run[2] for run in await house.runs()] == ["delivering"]
+            await time.passes(62, step=1)
+            assert [run[2:] for run in await house.runs()] == [("failed", module.UNKNOWN)]
+
+    async def test_after_a_crash_of_its_own_nothing_is_sent_twice_and_it_goes_on(self, house, time):
+        await house.rows(2)
+        free = trio.Event()
+        for device in house.vehicles:
+            house.devices.answers[device.id] = free
+        schedule = await house.schedule()
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            system.ref(DISPATCHER).tell_nowait("nonsense")
+            await time.passes(20, 1)
+            assert await house.states() == ["failed", "failed"]
+            free.set()
+            await system.ref(DISPATCHER).tell(house.turn(schedule, NOW + 20 * SECOND))
+            await time.settle()
+            assert await house.states() == ["failed", "failed", "sent", "sent"]
+            assert set(house.devices.times().values()) == {1}
+
+    async def test_what_waits_is_told_and_what_waited_too_long_has_expired(self, house, time):
+        await house.rows(2)
+        schedule = await house.schedule(60)
+        async with house.database.transaction() as transaction:
+            await edge_occurrences.fire(transaction, [house.turn(schedule, NOW - 20 * SECOND).firing], NOW)
+        queued, waiting = [row[0] for row in await house.runs()]
+        await house.put("queued", where=f"id = {queued}")
+        order = QueuedCommand(device_id=house.vehicles[0].id, type="custom")
+        await commands.put(house.database, order, expires=NOW, run_id=queued)
+        async with house.open():
+            await time.settle()
+            assert (await house.runs())[0][2:] == ("skipped", "queue_expired")
+            assert house.planned(schedule) == [(waiting, -20)]
+
+
+class TestLooks:
+    async def test_a_step_that_nobody_began_is_begun(self, house, time):
+        """Its scheduled command crashed, or the machine was suspended."""
+        await house.rows()
+        schedule = await house.schedule(0, 5)
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.passes(34)
+            assert await house.states() == ["sent", "pending"]
+            await time.passes(27)
+            assert await house.states() == ["sent", "sent"]
+            assert set(house.devices.times().values()) == {1}
+
+    async def test_a_step_that_waits_for_its_time_or_another_is_let_be(self, house, time):
+        await house.rows()
+        schedule = await house.schedule(0, 3000, 0)
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.passes(2900, 30)
+            assert await house.states() == ["sent", "pending", "pending"]
+
+    async def test_commands_that_waited_too_long_leave_the_queue(self, house, time):
+        await house.rows()
+        order = QueuedCommand(device_id=house.vehicles[0].id, type="custom")
+        async with house.open():
+            await time.settle()
+            for seconds in (20, 70):
+                await commands.put(house.database, order, expires=NOW + seconds * SECOND)
+            await commands.put(house.database, order)
+            left = []
+            for _ in range(3):
+                await time.passes(31)
+                left.append(len(await commands.queued_for(house.database, house.vehicles[0].id)))
+            assert left == [2, 2, 1]

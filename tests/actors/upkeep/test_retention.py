@@ -1,0 +1,151 @@
+"""Partitions ahead of time, and what has outlived its time."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from motorpool.actors.upkeep.retention import retention_spec
+from motorpool.storage import devices, positions, runs
+from motorpool.storage.records import Position
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+async def store(database, device_id, *ages):
+    """Positions that many days before NOW, with their ages as ids."""
+    rows = []
+    for age in ages:
+        moment = NOW - age * DAY
+        position = Position(
+            id=age + 1,
+            device_id=device_id,
+            protocol="jt808",
+            server_time=moment,
+            device_time=moment,
+            fix_time=moment,
+        )
+        rows.append(positions.pack_row(position))
+    await positions.store(database, rows, [age + 1 for age in ages])
+
+
+async def ages(database):
+    return [row[0] - 1 for row in await database.fetch("select id from positions order by id")]
+
+
+async def months(database):
+    rows = await database.fetch(
+        "select relname from pg_class where relname ~ '^positions_[0-9]' and relkind = 'r'"
+    )
+    return {row[0] for row in rows}
+
+
+async def test_old_positions_go_and_the_latest_of_a_device_stays(database, make_device, tree, time):
+    moving, parked = await make_device("1"), await make_device("2")
+    await store(database, moving.id, 0, 29, 31, 100)
+    await store(database, parked.id, 400, 500)
+    async with tree(retention_spec(database, position_days=30)):
+        await time.settle()
+        assert await ages(database) == [0, 29, 400]
+        # The next look is an hour later: what grew old meanwhile goes then.
+        await time.passes(3590)
+        assert await ages(database) == [0, 29, 400]
+        await time.passes(20)
+    async with tree(retention_spec(database)):
+        await time.settle()
+    assert await ages(database) == [0, 29, 400]
+
+
+async def test_without_a_limit_everything_stays(database, make_device, tree, time):
+    device = await make_device()
+    await store(database, device.id, 0, 100, 5000)
+    async with tree(retention_spec(database)):
+        await time.settle()
+    assert await ages(database) == [0, 100, 5000]
+
+
+async def test_partitions_are_there_before_the_first_position_and_ahead_of_time(database, tree, time, clock):
+    clock.set_wall(datetime(2027, 11, 20, tzinfo=UTC))
+    async with tree(retention_spec(database)):
+        await time.settle()
+        made = await months(database)
+        assert any("2027" in name and "11" in name for name in made)
+        clock.set_wall(datetime(2028, 3, 1, tzinfo=UTC))
+        await time.passes(3601)
+        assert len(await months(database)) > len(made)
+
+
+@pytest.fixture
+def make_runs(database):
+    """`await make_runs(31, "sent", "queued")`: runs of so many days ago."""
+
+    async def make(age, *statuses):
+        await database.execute(
+            "insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id,"
+            " command_id, delay_seconds, followed, time, status)"
+            " select 1, 1, 'start', 0, $3, 1, 0, false, $1, status from unnest($2::text[]) as status",
+            NOW - age * DAY,
+            list(statuses),
+            age,
+        )
+
+    return make
+
+
+async def runs_kept(database):
+    rows = await database.fetch("select device_id, status from scheduled_command_runs order by id")
+    return [(row[0], row[1]) for row in rows]
+
+
+async def test_old_runs_go_once_they_have_ended_however_many_there_are(
+    database, make_runs, tree, time, monkeypatch
+):
+    monkeypatch.setattr(runs, "DROPPED_AT_ONCE", 2)
+    await make_runs(31, *["sent", "delivered", "skipped", "failed"] * 2, "queued", "pending")
+    await make_runs(30, "sent")
+    await make_runs(29, "sent")
+    async with tree(retention_spec(database, run_days=30)):
+        await time.settle()
+        assert await runs_kept(database) == [(31, "queued"), (31, "pending"), (30, "sent"), (29, "sent")]
+        await time.passes(3601)
+        assert await runs_kept(database) == [(31, "queued"), (31, "pending"), (29, "sent")]
+
+
+async def test_without_a_limit_every_run_stays(database, make_runs, tree, time):
+    await make_runs(9999, "sent")
+    async with tree(retention_spec(database, position_days=1)):
+        await time.settle()
+    assert await runs_kept(database) == [(9999, "sent")]
+
+
+async def test_what_deleted_devices_left_behind_goes(database, make_device, tree, time):
+    gone, kept = await make_device("1"), await make_device("2")
+    await store(database, gone.id, 1, 2, 3)
+    await store(database, kept.id, 4)
+    await devices.TABLE.delete(database, gone.id)
+    async with tree(retention_spec(database)):
+        await time.settle()
+    assert await ages(database) == [4]
+
+
+async def test_an_outage_is_survived_and_made_up_for(database, make_device, tree, time, outage, caplog):
+    device = await make_device()
+    async with tree(retention_spec(database, position_days=30)) as system:
+        await time.settle()
+        await store(database, device.id, 0, 31)
+        with outage():
+            await time.passes(3601)
+        assert "not looked after, tried again later" in caplog.text
+        assert await ages(database) == [0, 31]
+        await time.passes(3601)
+        assert await ages(database) == [0]
+        assert [state.restarts for state in system.snapshot()[0].children] == [0]
+
+
+@pytest.mark.parametrize("days", [1, 3650])
+async def test_any_number_of_days_will_do(database, make_device, tree, time, days):
+    device = await make_device()
+    await store(database, device.id, 0, days + 1)
+    async with tree(retention_spec(database, position_days=days)):
+        await time.settle()
+    assert await ages(database) == [0]

@@ -1,0 +1,440 @@
+"""One capture between a stream that hands it units and the list that keeps its record."""
+
+import errno
+from functools import partial
+from pathlib import Path
+
+import av
+import pytest
+import trio
+
+from motorpool.actors.messages.publishing import CutsTaken, LeaveCuts, StreamEnded, TakeCuts
+from motorpool.actors.video.capture import (
+    CAPTURE,
+    CaptureLimits,
+    EndCapture,
+    capture_spec,
+    start_capture,
+)
+from motorpool.actors.video.capture_files import CaptureWriting
+from motorpool.actors.video.captures import CAPTURES, GetCapture, ListCaptures, OpenCapture, captures_spec
+from motorpool.actors.video.playback import PLAYBACK
+from motorpool.actors.video.stream import STREAM
+from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec
+from motorpool.runtime.testing import Probe
+from motorpool.storage import devices
+
+
+class Source(Probe):
+    """A stream or playback: records, and lets go of its taker with what is open."""
+
+    def __init__(self, answers):
+        super().__init__(answers)
+        self.segmenter = Segmenter(1.0, live=False)
+        self.is_busy = False
+
+    def handle(self, message):
+        if isinstance(message, LeaveCuts) and not self.is_busy:
+            message.taker.offer(StreamEnded(message.reason, self.segmenter.rest()))
+        return super().handle(message)
+
+
+class House:
+    """A running system with probes for streams and playbacks."""
+
+    def __init__(self, system, row, sources, media, database, time, limits):
+        self.system, self.row, self.sources, self.media = system, row, sources, media
+        self.database, self.time, self.limits = database, time, limits
+
+    async def start(self, *, live=False, seconds=None):
+        record = await start_capture(
+            self.system,
+            self.database,
+            self.media,
+            self.limits,
+            OpenCapture(self.row.id, 1, live),
+            unique_id=self.row.unique_id,
+            seconds=seconds,
+        )
+        self.ref = self.system.ref(CAPTURE, record.id)
+        self.id = record.id
+        return record
+
+    async def record(self):
+        return await self.system.ref(CAPTURES).ask(GetCapture(self.id))
+
+    def told(self, kind=PLAYBACK):
+        return [type(message) for message in self.sources[kind].messages]
+
+    @property
+    def segmenter(self):
+        return self.sources[PLAYBACK].segmenter
+
+    async def show(self, units):
+        for unit in units:
+            cut = self.segmenter.push(unit, 0.0)
+            if cut is not None:
+                await self.ref.tell(CutsTaken((cut,)))
+        await self.time.settle()
+
+    async def end(self, reason="the device ended it"):
+        await self.ref.tell(StreamEnded(reason, self.segmenter.flush()))
+        await self.time.settle()
+
+    @property
+    def files(self):
+        return sorted(self.media.rglob("*.mp4"))
+
+
+@pytest.fixture
+def house(database, make_device, tree, time, tmp_path):
+    """`async with house(answers=…, …) as captures:`"""
+
+    class Opened:
+        def __init__(self, answers=None, per_device=8, **limits):
+            self.answers = {TakeCuts: None} if answers is None else answers
+            self.per_device = per_device
+            self.limits = CaptureLimits(**limits)
+
+        async def __aenter__(self):
+            row = await make_device("van 1")
+            source = Source(self.answers)
+            sources = {PLAYBACK: source, STREAM: Source(self.answers)}
+            sources[STREAM].segmenter = source.segmenter
+            specs = [
+                DynamicSpec(kind=kind, name=name, factory=lambda key, kind=kind: sources[kind])
+                for kind, name in ((PLAYBACK, "playbacks"), (STREAM, "streams"))
+            ]
+            self.running = tree(captures_spec(self.per_device), *specs, capture_spec())
+            system = await self.running.__aenter__()
+            return House(system, row, sources, tmp_path, database, time, self.limits)
+
+        async def __aexit__(self, *error):
+            return await self.running.__aexit__(*error)
+
+    return Opened
+
+
+def count(path: Path) -> int:
+    with av.open(str(path)) as container:
+        return sum(packet.size > 0 for packet in container.demux(video=0))
+
+
+class TestPlayback:
+    async def test_what_comes_after_its_creation_is_a_file_when_the_stream_ends(self, house, film, time):
+        async with house() as captures:
+            created = await captures.start()
+            assert (created.status, created.live) == ("RECORDING", False)
+            # Before anybody sends a command.
+            assert captures.told() == [TakeCuts]
+            assert captures.sources[PLAYBACK].messages[0].taker == captures.ref
+            sizes = []
+            for second in range(9):
+                await captures.show(film(9)[5 * second : 5 * second + 5])
+                await time.passes(1)
+                sizes.append((await captures.record()).size)
+            assert sizes == sorted(sizes)
+            assert sizes[0] == 0 < sizes[1] < sizes[8]
+            assert (await captures.record()).status == "RECORDING"
+            await captures.end("the device ended its playback")
+            ended = await captures.record()
+            assert (ended.status, ended.reason) == ("COMPLETE", "the device ended its playback")
+            (path,) = captures.files
+            assert path == captures.media / "van 1" / created.file_name
+            assert ended.size == path.stat().st_size
+            assert count(path) == 45
+            assert ended.completed_at > ended.started_at
+            # It has left by itself, and the stream has let go of it.
+            assert not captures.ref.alive
+            assert captures.told() == [TakeCuts]
+
+    async def test_a_burst_is_kept_in_full(self, house, film, time):
+        async with house() as captures:
+            await captures.start()
+            units = film(40)
+            for start in range(0, 200, 10):
+                await captures.show(units[start : start + 10])
+            await captures.end()
+            assert (await captures.record()).status == "COMPLETE"
+            assert count(captures.files[0]) == 200
+
+    async def test_what_never_starts_fails(self, house, time):
+        async with house(start_seconds=60) as captures:
+            await captures.start()
+            await time.passes(58, step=1)
+            assert (await captures.record()).status == "RECORDING"
+            await time.passes(3, step=1)
+            failed = await captures.record()
+            assert (failed.status, failed.reason, failed.size) == (
+                "FAILED",
+                "nothing came that can be kept: the stream never started",
+                0,
+            )
+            assert failed.completed_at is not None
+            assert captures.told()[-1] is LeaveCuts
+            assert captures.files == []
+
+    async def test_what_ends_without_anything_that_decodes_fails(self, house, film, time):
+        async with house() as captures:
+            await captures.start()
+            await captures.show([unit for unit in film(2) if not unit.keyframe])
+            await captures.end("the device ended it")
+            failed = await captures.record()
+            assert failed.status == "FAILED"
+            assert failed.reason == "nothing came that can be kept: the device ended it"
+            assert captures.files == []
+
+    async def test_an_end_before_the_first_unit_fails(self, house, time):
+        async with house() as captures:
+            await captures.start()
+            await captures.end("replaced by a new playback")
+            failed = await captures.record()
+            assert failed.status == "FAILED"
+            assert failed.reason == "nothing came that can be kept: replaced by a new playback"
+
+    async def test_a_terminal_that_never_closes_completes_it_by_time_out(self, house, film, time):
+        async with house(idle_seconds=30) as captures:
+            await captures.start()
+            await captures.show(film(3))
+            await time.passes(29, step=1)
+            assert (await captures.record()).status == "RECORDING"
+            await time.passes(3, step=1)
+            ended = await captures.record()
+            assert (ended.status, ended.reason) == ("COMPLETE", "the device sent nothing for too long")
+            assert count(captures.files[0]) == 15
+            assert captures.told()[-1] is LeaveCuts
+
+    async def test_sound_alone_is_enough(self, house, time):
+        async with house() as captures:
+            await captures.start()
+            await captures.show(
+                [AccessUnit(1, Coding.G711A, False, 40 * n, b"\xd5" * 320) for n in range(100)]
+            )
+            await captures.end()
+            assert (await captures.record()).status == "COMPLETE"
+            with av.open(str(captures.files[0])) as container:
+                assert [stream.type for stream in container.streams] == ["audio"]
+
+    async def test_what_was_missed_does_not_end_it(self, house, film, time):
+        async with house() as captures:
+            await captures.start()
+            await captures.show(film(2))
+            missed = captures.segmenter.push(film(3)[10], 0.0)
+            assert missed is not None
+            await captures.show(film(6)[11:])
+            await captures.end()
+            assert count(captures.files[0]) == 5 + 20
+            with av.open(str(captures.files[0])) as container:
+                assert container.duration == 6_000_000
+
+    async def test_several_of_one_channel_at_once_and_no_more_than_allowed(self, house, film, time):
+        async with house(per_device=2) as captures:
+            first, second = await captures.start(), await captures.start()
+            wanted = OpenCapture(captures.row.id, 1)
+            media, limits = captures.media, captures.limits
+            third = await start_capture(
+                captures.system, captures.database, media, limits, wanted, unique_id="van 1"
+            )
+            assert third is None
+            for record in (first, second):
+                ref = captures.system.ref(CAPTURE, record.id)
+                segmenter = Segmenter(1.0, live=False)
+                cuts = [segmenter.push(unit, 0.0) for unit in film(3)]
+                await ref.tell(CutsTaken(tuple(cut for cut in cuts if cut is not None)))
+                await ref.tell(StreamEnded("over", segmenter.flush()))
+            await captures.time.settle()
+            assert [count(path) for path in captures.files] == [15, 15]
+
+
+class TestLive:
+    async def test_it_takes_the_live_stream_for_its_time(self, house, film, time):
+        async with house() as captures:
+            await captures.start(live=True, seconds=120)
+            assert (captures.told(STREAM), captures.told(PLAYBACK)) == ([TakeCuts], [])
+            await time.passes(60, step=1)
+            await captures.show(film(30))
+            await time.passes(59, step=1)
+            assert (await captures.record()).status == "RECORDING"
+            await time.passes(5, step=1)
+            ended = await captures.record()
+            assert (ended.status, ended.reason) == ("COMPLETE", "the time it was to last is over")
+            assert count(captures.files[0]) == 150
+
+    async def test_a_stream_that_may_have_forgotten_it_is_asked_again(self, house, film, time):
+        async with house() as captures:
+            await captures.start(live=True)
+            await captures.show(film(2))
+            await time.passes(9, step=1)
+            assert captures.told(STREAM) == [TakeCuts]
+            await time.passes(12, step=1)
+            assert captures.told(STREAM) == [TakeCuts] * 3
+
+
+class TestEnds:
+    async def test_ended_by_a_user_it_keeps_what_came(self, house, film, time):
+        async with house() as captures:
+            await captures.start()
+            await captures.show(film(3))
+            ended = await captures.ref.ask(EndCapture("ended by a user"))
+            # The last second had not become a cut yet.
+            assert (ended.status, ended.reason) == ("COMPLETE", "ended by a user")
+            assert await captures.record() == ended
+            assert count(captures.files[0]) == 15
+            await captures.time.settle()
+            assert captures.told() == [TakeCuts, LeaveCuts]
+            with pytest.raises(ActorStopped):
+                await captures.ref.ask(EndCapture("again"))
+
+    async def test_ended_before_anything_came_it_has_failed(self, house, time):
+        async with house() as captures:
+            await captures.start()
+            ended = await captures.ref.ask(EndCapture("ended by a user"))
+            assert ended.status == "FAILED"
+            assert ended.reason == "nothing came that can be kept: ended by a user"
+
+    async def test_a_stream_that_does_not_let_go_of_it_is_not_waited_for_longer_than_this(
+        self, house, film, time
+    ):
+        async with house() as captures, trio.open_nursery() as nursery:
+            await captures.start()
+            await captures.show(film(3))
+            captures.sources[PLAYBACK].is_busy = True
+            nursery.start_soon(partial(captures.ref.ask, EndCapture("ended by a user"), seconds=20))
+            await time.passes(4, step=1)
+            assert (await captures.record()).status == "RECORDING"
+            await time.passes(3, step=1)
+            assert (await captures.record()).status == "COMPLETE"
+            assert count(captures.files[0]) == 10
+
+    async def test_an_orderly_stop_of_the_server_finishes_the_file(self, house, film, time):
+        async with house() as captures:
+            await captures.start()
+            await captures.show(film(4)[:16])
+            await captures.ref.stop()
+            ended = await captures.record()
+            assert (ended.status, ended.reason) == ("COMPLETE", "the server was stopped")
+            with av.open(str(captures.files[0])) as container:
+                assert container.duration == 3_000_000
+
+    async def test_the_folder_is_that_of_the_name_the_device_has_when_it_begins(self, house, film, time):
+        async with house() as captures:
+            await captures.start()
+            await devices.TABLE.update(
+                captures.database, devices.Device(id=captures.row.id, unique_id="van 2", name="van 2")
+            )
+            await captures.show(film(3))
+            await captures.end()
+            assert [path.parent.name for path in captures.files] == ["van 2"]
+
+    async def test_a_device_that_is_gone_leaves_no_file(self, house, film, time):
+        async with house() as captures:
+            await captures.start()
+            await devices.TABLE.delete(captures.database, captures.row.id)
+            await captures.show(film(3))
+            await captures.time.passes(5, step=1)
+            assert (await captures.record()).status == "FAILED"
+            assert captures.files == []
+            assert not captures.ref.alive
+
+    async def test_a_database_that_is_away_does_not_stop_it(self, house, film, outage, time):
+        async with house() as captures:
+            await captures.start()
+            with outage():
+                await captures.show(film(3))
+                await captures.end()
+            assert (await captures.record()).status == "COMPLETE"
+            assert [path.parent.name for path in captures.files] == ["van 1"]
+
+
+class TestTrouble:
+    async def test_a_full_disk_fails_this_one_with_a_clear_reason(self, house, film, time, monkeypatch):
+        async with house() as captures:
+            full = await captures.start()
+            await captures.show(film(4))
+            await time.passes(5, step=1)
+            written = (await captures.record()).size
+            assert written > 0
+
+            def refuse(self, composed):
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+            with monkeypatch.context() as patch:
+                patch.setattr(CaptureWriting, "put", refuse)
+                await captures.show(film(6)[20:])
+                await time.passes(5, step=1)
+            failed = await captures.record()
+            assert failed.status == "FAILED"
+            assert failed.reason == "the disk did not take it: No space left on device"
+            assert failed.size == written
+            assert captures.told()[-1] is LeaveCuts
+            # What was written stays, and others go on.
+            assert count(captures.media / "van 1" / full.file_name) == 15
+            await captures.start()
+            await captures.show(film(4))
+            await captures.end()
+            assert (await captures.record()).status == "COMPLETE"
+
+    async def test_a_disk_that_fails_at_the_end_fails_it(self, house, film, monkeypatch, time):
+        async with house() as captures:
+            await captures.start()
+            await captures.show(film(4))
+
+            def refuse(self):
+                raise OSError(errno.EIO, "Input/output error")
+
+            monkeypatch.setattr(CaptureWriting, "finish", refuse)
+            await captures.end()
+            failed = await captures.record()
+            assert (failed.status, failed.reason) == (
+                "FAILED",
+                "the disk did not take it: Input/output error",
+            )
+
+    async def test_a_crash_leaves_a_record_that_says_so_and_what_was_written(
+        self, house, film, time, monkeypatch
+    ):
+        async with house() as captures:
+            await captures.start()
+            await captures.show(film(4))
+            await time.passes(5, step=1)
+
+            def crash(self, composed):
+                raise RuntimeError("a bug")
+
+            with monkeypatch.context() as patch:
+                patch.setattr(CaptureWriting, "put", crash)
+                await captures.show(film(6)[20:])
+                await time.passes(5, step=1)
+            await time.passes(2, step=0.5)
+            failed = await captures.record()
+            assert failed.status == "FAILED"
+            assert failed.reason == "the server failed in writing it; what was written before is kept"
+            assert failed.size > 0
+            assert count(captures.files[0]) == 15
+            assert not captures.ref.alive
+
+    async def test_a_stream_that_cannot_be_asked_fails_it_at_once(self, house, time):
+        async with house(answers={}) as captures:
+            with pytest.raises(ActorFailed):
+                await captures.start()
+            (record,) = await captures.system.ref(CAPTURES).ask(ListCaptures(captures.row.id))
+            assert record.status == "FAILED"
+            assert record.reason.startswith("the stream could not be asked")
+
+    async def test_memory_stays_bounded_while_the_disk_is_slow(
+        self, house, film, monkeypatch, until_full, time
+    ):
+        release = trio.Event()
+        async with house() as captures:
+            await captures.start()
+
+            async def hang(self, writing, cuts, *, last=False):
+                await release.wait()
+
+            monkeypatch.setattr("motorpool.actors.video.capture.Capture._in_thread", hang)
+            await captures.show(film(2))
+            nothing = CutsTaken(())
+            assert until_full(lambda _: captures.ref.tell_nowait(nothing)) == 32
+            release.set()

@@ -1,0 +1,116 @@
+"""Files of captures on a real disk."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import av
+import pytest
+
+from motorpool.actors.video.capture_files import CaptureWriting, capture_name, device_folder, mend_all, sweep
+from motorpool.codecs.media.mp4.capture_file import HEAD_BYTES
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+
+
+def count(path: Path) -> int:
+    with av.open(str(path)) as container:
+        return sum(packet.size > 0 for packet in container.demux(video=0))
+
+
+def kept(media: Path, device: str, seconds_ago: float, size: int) -> Path:
+    """A file that was last written so long before NOW."""
+    path = device_folder(media, device) / capture_name(NOW)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(size))
+    at = NOW.timestamp() - seconds_ago
+    os.utime(path, (at, at))
+    return path
+
+
+def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up):
+    writing = CaptureWriting(tmp_path / "van 1", "capture-a.mp4")
+    cuts = cut_up(film(5))
+    assert (writing.size, writing.path.exists()) == (0, False)
+    writing.write(cuts[:2])
+    assert writing.size == writing.path.stat().st_size > HEAD_BYTES
+    assert count(writing.path) == 10
+    writing.write(cuts[2:])
+    writing.finish()
+    assert count(writing.path) == 25
+    assert writing.duration == pytest.approx(5)
+    assert writing.size == writing.path.stat().st_size
+    with av.open(str(writing.path)) as container:
+        assert container.duration == 5_000_000
+
+
+def test_what_was_missed_leaves_its_time(tmp_path, film, cut_up):
+    writing = CaptureWriting(tmp_path, "capture-a.mp4")
+    cuts = cut_up(film(4))
+    writing.write([cuts[0], *cuts[2:]])
+    writing.finish()
+    assert count(writing.path) == 15
+    assert writing.duration == pytest.approx(4)
+
+
+def test_nothing_that_decodes_leaves_no_file(tmp_path):
+    writing = CaptureWriting(tmp_path, "capture-a.mp4")
+    writing.write([])
+    writing.finish()
+    assert (writing.size, list(tmp_path.iterdir())) == (0, [])
+
+
+def test_a_name_that_is_taken_is_not_written_over(tmp_path, film, cut_up):
+    (tmp_path / "capture-a.mp4").write_bytes(b"older")
+    writing = CaptureWriting(tmp_path, "capture-a.mp4")
+    with pytest.raises(FileExistsError):
+        writing.write(cut_up(film(5)))
+    assert (tmp_path / "capture-a.mp4").read_bytes() == b"older"
+
+
+def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film, cut_up):
+    names = ["capture-whole.mp4", "capture-crashed.mp4", "capture-open.mp4", "capture-empty.mp4"]
+    for name in names:
+        writing = CaptureWriting(tmp_path / "van", name)
+        writing.write(cut_up(film(7)))
+        if name == names[0]:
+            writing.finish()
+        writing.close()
+    paths = [tmp_path / "van" / name for name in names]
+    for path, less in zip(paths, (0, 50, 50, 10**9), strict=True):
+        os.truncate(path, max(100, path.stat().st_size - less))
+    assert mend_all(tmp_path, keep={names[2]}) == [names[1]]
+    assert [path.exists() for path in paths] == [True, True, True, False]
+    assert [count(path) for path in paths[:2]] == [35, 30]
+    assert mend_all(tmp_path, keep={names[2]}) == []
+    assert mend_all(tmp_path / "nowhere") == []
+
+
+def test_the_oldest_files_of_all_devices_go_first_until_the_rest_fits(tmp_path):
+    files = [kept(tmp_path, device, ago, 100) for device, ago in (("a", 50), ("b", 40), ("a", 30), ("b", 20))]
+    other = tmp_path / "a" / "20260101000000-photo.jpg"
+    other.write_bytes(bytes(1_000))
+    swept = sweep(tmp_path, quota_bytes=250, oldest=None)
+    assert (swept.total_bytes, set(swept.removed)) == (200, {files[0].name, files[1].name})
+    assert [path.exists() for path in [*files, other]] == [False, False, True, True, True]
+    assert sweep(tmp_path, quota_bytes=250, oldest=None).removed == ()
+
+
+def test_what_is_being_written_counts_and_stays(tmp_path):
+    writing, done = kept(tmp_path, "a", 50, 300), kept(tmp_path, "a", 20, 100)
+    swept = sweep(tmp_path, quota_bytes=250, oldest=None, keep={writing.name})
+    assert (swept.total_bytes, swept.removed) == (300, (done.name,))
+    assert writing.exists()
+
+
+def test_files_go_after_their_time(tmp_path):
+    old, young = kept(tmp_path, "a", 86_401, 10), kept(tmp_path, "a", 86_399, 10)
+    swept = sweep(tmp_path, quota_bytes=0, oldest=NOW - timedelta(days=1))
+    assert swept.removed == (old.name,)
+    assert young.exists()
+
+
+def test_without_quota_and_time_nothing_goes(tmp_path):
+    path = kept(tmp_path, "a", 10**9, 10)
+    assert sweep(tmp_path, quota_bytes=0, oldest=None).removed == ()
+    assert path.exists()

@@ -1,0 +1,158 @@
+"""Takers of cuts: actors with room, without, and gone."""
+
+import pytest
+import trio
+
+from motorpool.actors.messages.publishing import CutsTaken, StreamEnded
+from motorpool.actors.video.subscribers import Takers
+from motorpool.codecs.media.fragments import Cut
+from motorpool.runtime import Actor, DynamicSpec, Kind, Restart
+
+TAKER = Kind("taker")
+
+
+class Slow(Actor):
+    """Takes its time with each message, until it is let go."""
+
+    def __init__(self):
+        self.messages = []
+        self.free = trio.Event()
+
+    def handle(self, message):
+        self.messages.append(message)
+        return None if self.free.is_set() else self.wait()
+
+    async def wait(self):
+        await self.free.wait()
+
+
+@pytest.fixture
+def joined(tree):
+    """`async with joined(count) as (takers, refs, actors):` takers with room for one message each."""
+
+    class Opened:
+        def __init__(self, count=1, slow=True):
+            self.count, self.slow = count, slow
+
+        async def __aenter__(self):
+            self.running = tree(
+                DynamicSpec(
+                    kind=TAKER,
+                    name="takers",
+                    factory=None,
+                    restart=Restart.TEMPORARY,
+                    mailbox_size=1,
+                    idle_seconds=None,
+                )
+            )
+            system = await self.running.__aenter__()
+            self.actors = [Slow() for _ in range(self.count)]
+            takers, refs = Takers(), []
+            for number, actor in enumerate(self.actors):
+                if not self.slow:
+                    actor.free.set()
+                refs.append(await system.start(TAKER, number, lambda actor=actor: actor))
+                takers.add(refs[-1], float(number))
+            return takers, refs, self.actors
+
+        async def __aexit__(self, *error):
+            for actor in self.actors:
+                actor.free.set()
+            return await self.running.__aexit__(*error)
+
+    return Opened
+
+
+def cut(number):
+    return Cut(number, number + 1, None, (), (), False, True, 0.0)
+
+
+CUTS = tuple(cut(number) for number in range(6))
+OVER = StreamEnded("over", CUTS[5])
+
+
+async def test_cuts_and_the_end_reach_each_taker_once(joined, time):
+    async with joined(2, slow=False) as (takers, refs, actors):
+        takers.add(refs[0], 50.0)  # again
+        assert takers.pass_on(CUTS[:1]) == []
+        takers.remove(refs[1], StreamEnded("let go", CUTS[1]))
+        takers.pass_on(CUTS[1:3])
+        takers.end(OVER)
+        takers.end(StreamEnded("over again"))
+        takers.pass_on(CUTS)
+        assert not takers
+        assert actors[0].messages == [CutsTaken(CUTS[:1]), CutsTaken(CUTS[1:3]), OVER]
+        assert actors[1].messages == [CutsTaken(CUTS[:1]), StreamEnded("let go", CUTS[1])]
+
+
+async def test_who_has_no_room_misses_cuts(joined, time):
+    async with joined() as (takers, refs, (slow,)):
+        assert takers.pass_on(CUTS[:1]) == []
+        assert takers.pass_on(CUTS[1:2]) == []
+        assert takers.pass_on(CUTS[2:3]) == refs
+        slow.free.set()
+        await time.settle()
+        takers.pass_on(CUTS[3:])
+        assert slow.messages == [CutsTaken(CUTS[:1]), CutsTaken(CUTS[1:2]), CutsTaken(CUTS[3:])]
+
+
+async def test_who_may_wait_waits_for_room_but_not_for_ever(joined, time):
+    missed = []
+
+    async def wait(cuts):
+        missed.append(await takers.wait(takers.pass_on(cuts), cuts))
+
+    async with joined() as (takers, refs, (slow,)), trio.open_nursery() as nursery:
+        takers.pass_on(CUTS[:1])
+        takers.pass_on(CUTS[1:2])
+        nursery.start_soon(wait, CUTS[2:3])
+        await time.passes(9)
+        slow.free.set()
+        await time.settle()
+        assert slow.messages == [CutsTaken(CUTS[number : number + 1]) for number in range(3)]
+        slow.free = trio.Event()
+        takers.pass_on(CUTS[:1])
+        takers.pass_on(CUTS[1:2])
+        nursery.start_soon(wait, CUTS[3:4])
+        await time.passes(10.1, step=1)
+        assert missed == [[], refs]
+        slow.free.set()
+        await time.settle()
+        takers.pass_on(CUTS[4:5])
+        assert CutsTaken(CUTS[3:4]) not in slow.messages
+        assert slow.messages[-1] == CutsTaken(CUTS[4:5])
+
+
+async def test_the_end_is_told_as_soon_as_there_is_room(joined, time):
+    async with joined() as (takers, _, (slow,)):
+        takers.pass_on(CUTS[:1])
+        takers.pass_on(CUTS[1:2])
+        takers.end(OVER)
+        takers.tell_ends()
+        slow.free.set()
+        await time.settle()
+        takers.tell_ends()
+        takers.tell_ends()
+        assert slow.messages[2:] == [OVER]
+
+
+async def test_the_end_may_be_told_to_the_older_ones_alone(joined, time):
+    async with joined(3, slow=False) as (takers, _, actors):
+        assert takers.joined_at == 2.0
+        takers.end(OVER, lambda joined_at: joined_at < 2)
+        assert [actor.messages for actor in actors] == [[OVER]] * 2 + [[]]
+        assert len(takers) == 1
+
+
+async def test_one_that_has_gone_is_forgotten(joined, time):
+    async with joined(3, slow=False) as (takers, refs, actors):
+        await refs[0].stop()
+        assert takers.pass_on(CUTS) == []
+        assert len(takers) == 2
+        await refs[1].stop()
+        assert await takers.wait(refs[1:2], CUTS) == []
+        assert len(takers) == 1
+        await refs[2].stop()
+        takers.end(OVER)
+        takers.tell_ends()
+        assert not actors[0].messages

@@ -1,0 +1,91 @@
+"""What people see of it is tested over HTTP, in tests/api/resources/test_password.py; here is the rest."""
+
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from motorpool.actors.outgoing import Mail, OutgoingHttp, SmtpAccount
+from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.api.auth.password_resets import PASSWORD_RESETS, ResetAsked, password_resets_spec
+from motorpool.api.auth.tokens import RESET, read
+from motorpool.api.program.settings import OpenIdSettings, PublicSettings, Settings
+from motorpool.runtime import ChildSpec
+from motorpool.runtime.testing import Probe, TestClock, open_tree
+from motorpool.storage import users
+from motorpool.storage.records import User
+
+NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
+KEY = bytes(32)
+ACCOUNT = SmtpAccount(host="127.0.0.1", port=1, address="fleet@example.org")
+
+
+@asynccontextmanager
+async def running(database, *, account=ACCOUNT, **settings):
+    """The actor, and a probe where the outbox would be woken."""
+    outbox = Probe()
+    chosen = Settings(**settings)
+    mail = Mail(OutgoingHttp(), account)
+    specs = ChildSpec(kind=OUTBOX, factory=lambda: outbox), password_resets_spec(database, mail, KEY, chosen)
+    async with open_tree(*specs, clock=TestClock(NOW)) as system:
+        yield system, outbox
+
+
+async def put(database, name, **fields):
+    return await users.TABLE.insert(database, User(email=f"{name}@example.org", **fields))
+
+
+async def test_the_mail_waits_in_the_outbox_no_longer_than_its_link_is_good(database):
+    ann = await put(database, "ann")
+    async with running(database) as (system, outbox):
+        await system.ref(PASSWORD_RESETS).tell(ResetAsked("ann@example.org"))
+        assert await outbox.receive() == OutboxFilled()
+    (row,) = await database.fetch("select * from outbox")
+    assert row["expires"] - NOW == timedelta(hours=1)
+    assert (row["lane"], row["user_id"], row["message"]["system"]) == ("mail", ann.id, True)
+    (text,) = [word.partition("=")[2] for word in row["message"]["text"].split() if "passwordReset" in word]
+    token = read(KEY, text, {RESET}, now=NOW)
+    assert (token.user_id, token.expires) == (ann.id, NOW + timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    ("fields", "settings"),
+    [
+        ({"disabled": True}, {}),
+        ({"temporary": True}, {}),
+        ({"expiration_time": NOW}, {}),
+        ({}, {"openid": OpenIdSettings(issuer="https://id.example.org", client_id="m", force=True)}),
+        ({}, {"account": None}),
+    ],
+)
+async def test_who_may_not_log_in_by_a_password_is_mailed_none(database, fields, settings):
+    await put(database, "ben", **fields)
+    await put(database, "ann")
+    async with running(database, **settings) as (system, _):
+        for name in ("nobody", "ben", "nul\0"):
+            await system.ref(PASSWORD_RESETS).tell(ResetAsked(f"{name}@example.org"))
+        # Its stop comes after what was told before.
+        await system.ref(PASSWORD_RESETS).stop()
+    assert await database.fetch_value("select count(*) from outbox") == 0
+
+
+async def test_an_outbox_that_takes_nothing_costs_one_mail_and_not_the_actor(database, caplog):
+    await put(database, "ann")
+    await database.execute("alter table outbox rename to away")
+    async with running(database) as (system, _):
+        await system.ref(PASSWORD_RESETS).tell(ResetAsked("ann@example.org"))
+        await system.ref(PASSWORD_RESETS).stop()
+    assert "a password reset is not written" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+async def test_links_that_lead_to_an_address_nobody_set_are_warned_of_once(database, caplog):
+    async with running(database, bind="0.0.0.0:9090"):
+        pass
+    assert caplog.text.count("links in mails lead to http://localhost:9090") == 1
+    caplog.clear()
+    async with running(database, public=PublicSettings(url="https://fleet.example.org")):
+        pass
+    async with running(database, account=None):
+        pass
+    assert "links in mails" not in caplog.text

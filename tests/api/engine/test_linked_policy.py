@@ -1,0 +1,62 @@
+import pytest
+
+from motorpool.api.access import tell_changed
+from motorpool.api.auth.caller import Caller
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import Linked, may_see, may_see_user
+from motorpool.api.engine.resource import ListParameters
+from motorpool.api.http.errors import BadRequest
+from motorpool.storage import commands, devices, links, users
+
+
+async def as_user(served, user_id: int) -> Call:
+    user = await users.TABLE.fetch(served.house.database, user_id)
+    call = Call(served.house, None, {})  # type: ignore[arg-type]  # no request is looked at
+    call.visitor = Caller(user=user, server=served.house.server)
+    return call
+
+
+async def test_a_list_by_device_or_group_needs_access_to_it_and_keeps_to_ones_own(served, database):
+    family = Linked(
+        commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND, group_link=links.GROUP_COMMAND
+    )
+    ann = await served.user("ann")
+    number = await served.device(served.admin, "1")
+    insert = "insert into commands (description, type) values ($1, 'custom') returning id"
+    saved = [await database.fetch_value(insert, name) for name in "abc"]
+    for command in saved[:2]:
+        await links.add(database, links.DEVICE_COMMAND, number, command)
+    for command in saved[1:]:
+        await links.add(database, links.USER_COMMAND, ann.id, command)
+    call = await as_user(served, ann.id)
+    with pytest.raises(BadRequest, match="deviceId"):
+        await family.scope(call, ListParameters(device_id=number))
+    with pytest.raises(BadRequest, match="groupId"):
+        await family.scope(call, ListParameters(group_id=1))
+    await links.add(database, links.USER_DEVICE, ann.id, number)
+    await tell_changed(served.house, device_ids=(number,))
+    query = await family.scope(call, ListParameters(device_id=number))
+    assert await commands.TABLE.ids(database, query) == [saved[1]]
+    admin = await as_user(served, served.admin_id)
+    query = await family.scope(admin, ListParameters(device_id=number, all=True))
+    assert await commands.TABLE.ids(database, query) == saved[:2]
+
+
+async def test_access_is_by_link_and_an_administrator_has_it_to_all_that_exists(served):
+    number = await served.device(served.admin, "1")
+    ann = await served.user("ann")
+    hers, admins = await as_user(served, ann.id), await as_user(served, served.admin_id)
+    assert not await may_see(hers, devices.TABLE, number)
+    assert await may_see(admins, devices.TABLE, number)
+    for unknown in (0, -1, number + 99, 2**63, 2**80):
+        assert not await may_see(admins, devices.TABLE, unknown)
+
+
+async def test_users_are_seen_by_themselves_their_manager_and_administrators(served, database):
+    ann, boss = await served.user("ann"), await served.user("boss", userLimit=-1)
+    assert await may_see_user(await as_user(served, ann.id), database, ann.id)
+    assert not await may_see_user(await as_user(served, ann.id), database, boss.id)
+    assert not await may_see_user(await as_user(served, boss.id), database, ann.id)
+    await links.add(database, links.USER_USER, boss.id, ann.id)
+    assert await may_see_user(await as_user(served, boss.id), database, ann.id)
+    assert await may_see_user(await as_user(served, served.admin_id), database, ann.id)

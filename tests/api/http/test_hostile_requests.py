@@ -1,0 +1,165 @@
+"""Requests as nobody's client would write them: each costs itself at most, and gets one clear line."""
+
+import base64
+import re
+import socket
+
+import pytest
+import trio
+
+from motorpool.api.program.settings import HttpSettings
+from motorpool.api.resources import OPERATIONS
+
+SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
+
+
+def filled(operation, number=1):
+    """A path of an operation, with numbers and names in the braces."""
+    return re.sub(
+        r"\{(\w+)\}", lambda found: "x" if found[1] in {"path", "file"} else str(number), operation.plain_path
+    )
+
+
+PROTECTED = [each for each in OPERATIONS if not each.public and each.path != "/server/reboot"]
+
+
+async def raw(port, request):
+    """Bytes as nobody's client would write them; status line and body."""
+    with trio.fail_after(10):
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            stream.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await stream.send_all(request)
+            answer = b""
+            async for piece in stream:
+                answer += piece
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), head.decode("latin-1"), body
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../outside",
+        "/..%2f..%2foutside",
+        "/%2e%2e/%2e%2e/outside",
+        "/a/../../../outside",
+        "/..%5c..%5coutside",
+        "/%2e%2e%2foutside",
+        "/%00",
+        "//outside",
+        "/%c0%ae%c0%ae/outside",
+        "/%252e%252e/%252e%252e/inside",
+    ],
+)
+async def test_no_spelling_of_an_uploads_path_leads_out_of_its_folder(starting, tmp_path, path):
+    async with starting(listen=True, data=tmp_path / "a" / "data") as served:
+        cookie = served.cookie(served.admin)
+        request = (
+            f"POST /api/server/file{path} HTTP/1.1\r\nHost: x\r\nCookie: JSESSIONID={cookie}\r\n"
+            "Content-Type: application/octet-stream\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx"
+        )
+        status, _, _ = await raw(served.port, request.encode())
+        kept = [each.relative_to(tmp_path).parts for each in tmp_path.rglob("*side") if each.is_file()]
+        if path.endswith("inside"):
+            # Encoded twice it is a name like any other.
+            assert (status, kept) == (200, [("a", "data", "override", "%2e%2e", "%2e%2e", "inside")])
+        else:
+            assert status in {400, 404, 405}
+            assert kept == []
+        for escape in ("/../motorpool.toml", "/..%2f..%2f..%2fetc%2fpasswd", "/console/..%2f..%2fapp.py"):
+            status, _, body = await raw(
+                served.port, f"GET {escape} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+            )
+            assert status in {400, 404}
+            assert b"root:" not in body
+
+
+async def test_a_body_past_the_limit_is_413_whether_or_not_its_length_was_said(starting):
+    async with starting(listen=True, http=HttpSettings(body_bytes=1000)) as served:
+        head = (
+            f"POST /api/devices HTTP/1.1\r\nHost: x\r\nCookie: JSESSIONID={served.cookie(served.admin)}\r\n"
+            "Content-Type: application/json\r\nConnection: close\r\n"
+        )
+        said = f"{head}Content-Length: 1001\r\n\r\n".encode() + b" " * 1001
+        status, text, _ = await raw(served.port, said)
+        assert status == 413
+        assert "text/plain" in text
+        chunks = b"".join(b"64\r\n" + b" " * 100 + b"\r\n" for _ in range(11)) + b"0\r\n\r\n"
+        status, _, _ = await raw(served.port, f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunks)
+        assert status == 413
+        assert (await served.admin.get("/devices")).json() == []
+
+
+def nested(depth):
+    return '{"name":"x","uniqueId":"x","attributes":' + '{"a":' * depth + "1" + "}" * depth + "}"
+
+
+async def test_json_has_a_bottom(served):
+    json_type = {"Content-Type": "application/json"}
+    for depth in (33, 1000, 100_000):
+        answer = await served.admin.post("/devices", data=nested(depth), headers=json_type)
+        assert (answer.status, answer.text) == (400, "the JSON body is nested deeper than 32 levels")
+    assert (await served.admin.post("/devices", data=nested(30), headers=json_type)).status == 200
+
+
+HOSTILE = ["\\u0000", "\\ud800", "x\\udfff\\ud800y"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_what_no_database_can_hold_is_400_wherever_it_stands(served, text):
+    json_type = {"Content-Type": "application/json"}
+    for body in (
+        f'{{"name":"{text}","uniqueId":"1"}}',
+        f'{{"name":"x","uniqueId":"{text}"}}',
+        f'{{"name":"x","uniqueId":"1","attributes":{{"a":["{text}"]}}}}',
+        f'{{"name":"x","uniqueId":"1","attributes":{{"{text}":1}}}}',
+    ):
+        answer = await served.admin.post("/devices", data=body, headers=json_type)
+        assert answer.status == 400
+        assert answer.text.startswith(("the body holds characters that cannot", "the body is not JSON: "))
+    assert (await served.admin.get("/devices")).json() == []
+
+
+@pytest.mark.parametrize("text", ["%00", "%ed%a0%80", "%ff%fe", "%f5%80%80%80", "'%3b--"])
+async def test_odd_letters_in_a_query_a_path_or_a_form_never_cost_more_than_the_request(served, text):
+    admin = served.admin
+    lists = [each for each in OPERATIONS if each.method == "GET" and "{" not in each.path and not each.public]
+    for operation in lists:
+        names = ("keyword", "uniqueId", "userId", "from", "to", "deviceId", "id", "token")
+        query = "&".join(f"{name}={text}" for name in names)
+        answer = await admin.get(f"{operation.path}?{query}")
+        assert answer.status < 500 or operation.path == "/server/geocode", operation.path
+        answer = await admin.get(f"{operation.path}?keyword={text}&uniqueId={text}")
+        assert answer.status < 500 or operation.path == "/server/geocode", operation.path
+    for path in (f"/media/{text}/{text}", f"/devices/{text}", f"/notifications/test/{text}"):
+        assert (await admin.get(path)).status in {400, 404, 405}
+    urlencoded = {"Content-Type": "application/x-www-form-urlencoded"}
+    form = f"email={text}&password={text}&code={text}"
+    assert (await served.client().post("/session", data=form, headers=urlencoded)).status in {400, 401}
+    for path in ("/password/reset", "/password/update", "/session/token/revoke", "/session/token"):
+        answer = await admin.post(path, data=f"token={text}&expiration={text}&{form}", headers=urlencoded)
+        assert answer.status in {200, 400}, path
+    word = base64.b64encode(b"a\x00\xff:b\x00").decode()
+    assert (await served.client({"Authorization": f"Basic {word}"}).get("/devices")).status == 401
+    assert (await served.client().get(f"/session?token={text}")).status == 404
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64, 10**40, -1, -(2**70)])
+async def test_ids_that_no_row_has_are_refused_like_any_other(served, number):
+    admin = served.admin
+    for operation in PROTECTED:
+        if operation.method == "GET" and "{" in operation.path:
+            answer = await admin.get(filled(operation, number))
+            assert answer.status in {400, 404}, operation.path
+    for query in ("userId", "deviceId", "groupId", "id"):
+        answer = await admin.get(f"/geofences?{query}={number}")
+        assert answer.status == (200 if query == "id" else 400)
+    assert (await admin.get(f"/positions?id={number}")).status in {400, 404}
+    assert (await admin.get(f"/positions?deviceId={number}&{SPAN}")).status in {400, 404}
+    assert (
+        await admin.post("/devices", json={"name": "x", "uniqueId": "x", "groupId": number})
+    ).status == 400
+    assert (await admin.post("/permissions", json={"userId": number, "deviceId": number})).status == 400
+    assert (await admin.post("/commands/send", json={"deviceId": number, "type": "custom"})).status == 400
+    form = {"deviceId": str(number), "expiration": "2026-05-03T00:00:00Z"}
+    assert (await admin.post("/share/device", form=form)).status == 400

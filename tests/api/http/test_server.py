@@ -1,0 +1,298 @@
+"""The server on real sockets: its stop must be bounded whatever clients do."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+from quart import Request, Response, has_request_context
+
+from motorpool.api.http import server as http_server
+from motorpool.api.http.asgi import Application
+from motorpool.api.http.listening_sockets import BoundStream, bind
+from motorpool.api.http.server import HTTP, HttpServer, MadeApp, http_spec
+from motorpool.api.program.settings import HttpSettings
+from motorpool.runtime import SupervisorSpec, System, open_system
+
+SETTINGS = HttpSettings(stall_seconds=3600)
+BIG = bytes(20_000_000)
+
+
+def make_app(system: System) -> MadeApp:
+    app = Application(__name__)
+    app.config["RESPONSE_TIMEOUT"] = None
+
+    @app.get("/big")
+    async def big() -> Response:
+        return Response(BIG)
+
+    @app.get("/small")
+    async def small() -> str:
+        return "small"
+
+    @app.get("/slow")
+    async def slow() -> str:
+        await trio.sleep(0.2)
+        return "slow"
+
+    @app.get("/never")
+    async def never() -> str:
+        await trio.sleep_forever()
+        return ""
+
+    @app.get("/broken")
+    async def broken() -> str:
+        raise RuntimeError("broken on purpose")
+
+    async def number(**path: int) -> Response:
+        return Response(f"{path['number']} by the usual way")
+
+    async def quick_number(asked: Request, path: dict[str, int | str]) -> Response:
+        assert not has_request_context()
+        return Response(f"{path['number']} quickly for {asked.headers['Host']}")
+
+    app.add_url_rule("/quick/<int:number>", endpoint="number", view_func=number)
+    app.add_quick("number", quick_number)
+    return MadeApp(app=app, closing=trio.Event())
+
+
+@asynccontextmanager
+async def running(settings: HttpSettings = SETTINGS) -> AsyncIterator[tuple[System, int]]:
+    sockets = bind("127.0.0.1", 0)
+    try:
+        tree = SupervisorSpec(name="system", children=(http_spec(make_app, sockets, settings),))
+        async with open_system(tree) as system:
+            yield system, sockets[0].getsockname()[1]
+    finally:
+        for bound in sockets:
+            bound.close()
+
+
+dialed: list[trio.SocketStream] = []
+
+
+@pytest.fixture(autouse=True)
+def hang_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    async def close_all() -> None:
+        while dialed:
+            await trio.aclose_forcefully(dialed.pop())
+
+    monkeypatch.setattr(http_server, "GRACE_SECONDS", 0.4)
+    yield
+    trio.run(close_all)
+
+
+async def dial(port: int) -> trio.SocketStream:
+    dialed.append(await trio.open_tcp_stream("127.0.0.1", port))
+    return dialed[-1]
+
+
+async def ask(port: int, path: str) -> trio.SocketStream:
+    stream = await dial(port)
+    await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return stream
+
+
+async def read_all(stream: trio.SocketStream) -> bytes:
+    received = b""
+    while data := await stream.receive_some():
+        received += data
+    return received
+
+
+async def test_it_serves_and_keeps_connections_alive() -> None:
+    async with running() as (_, port):
+        stream = await ask(port, "/small")
+        await stream.send_all(b"GET /small HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        with trio.fail_after(5):
+            answers = await read_all(stream)
+        assert answers.count(b"HTTP/1.1 200") == 2
+        assert answers.count(b"\r\n\r\nsmall") == 2
+        assert b"hypercorn" not in answers.lower()
+
+
+@pytest.mark.parametrize(
+    ("request_line", "header", "answer"),
+    [
+        ("GET /quick/7", "", b"7 quickly for localhost"),
+        ("GET /quick/7?x=1", "", b"7 quickly for localhost"),
+        ("GET /quick/7", "Content-Length: 0\r\n", b"7 by the usual way"),
+        ("HEAD /quick/7", "", b""),
+        ("GET /quick/x", "", b"Not Found"),
+        ("POST /quick/7", "Content-Length: 0\r\n", b"Method Not Allowed"),
+    ],
+)
+async def test_a_quick_operation_needs_no_context_and_leaves_all_else_to_quart(
+    request_line: str, header: str, answer: bytes
+) -> None:
+    async with running() as (_, port):
+        stream = await dial(port)
+        head = f"{request_line} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n"
+        await stream.send_all(head.encode())
+        with trio.fail_after(5):
+            received = await read_all(stream)
+        assert answer in received.partition(b"\r\n\r\n")[2]
+        if not answer:
+            assert received.startswith(b"HTTP/1.1 200")
+            assert received.endswith(b"\r\n\r\n")
+
+
+async def test_a_client_that_hangs_up_gives_its_place_to_the_next_at_once() -> None:
+    async with running(replace(SETTINGS, connections=1, keep_alive_seconds=60)) as (_, port):
+        for path in ("/small", "/never", "/quick/1"):
+            stream = await ask(port, path)
+            if path != "/never":
+                assert await stream.receive_some()
+            await stream.aclose()
+        with trio.fail_after(5):
+            assert (await (await ask(port, "/small")).receive_some()).endswith(b"small")
+
+
+@pytest.mark.parametrize("clients", [1, 20])
+async def test_clients_that_stop_reading_a_big_body_do_not_delay_the_stop(clients: int) -> None:
+    async with running() as (_, port):
+        streams = [await ask(port, "/big") for _ in range(clients)]
+        for stream in streams:
+            assert await stream.receive_some(1000)
+        began = trio.current_time()
+    assert trio.current_time() - began < 4
+
+
+async def test_a_request_without_end_does_not_delay_the_stop() -> None:
+    async with running() as (_, port):
+        await ask(port, "/never")
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        began = trio.current_time()
+    assert trio.current_time() - began < 4
+
+
+async def test_idle_connections_and_half_requests_end_with_the_stop() -> None:
+    async with running() as (_, port):
+        idle = await dial(port)
+        half = await dial(port)
+        await half.send_all(b"GET /small HTTP/1.1\r\nHos")
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        began = trio.current_time()
+    assert trio.current_time() - began < 4
+    assert await read_all(idle) == b""
+
+
+async def test_a_connection_kept_alive_ends_at_once_with_the_stop() -> None:
+    async with running() as (_, port):
+        stream = await ask(port, "/small")
+        answer = b""
+        while not answer.endswith(b"small"):
+            answer += await stream.receive_some()
+        began = trio.current_time()
+    assert trio.current_time() - began < 0.3
+    assert await read_all(stream) == b""
+
+
+async def test_a_connection_kept_alive_ends_when_it_is_not_used_for_its_time() -> None:
+    async with running(replace(SETTINGS, keep_alive_seconds=0.2)) as (_, port):
+        stream = await ask(port, "/small")
+        with trio.fail_after(5):
+            assert (await read_all(stream)).endswith(b"small")
+
+
+async def test_a_request_under_way_is_answered_before_the_end() -> None:
+    answers: list[bytes] = []
+
+    async def fetch(port: int, sent: trio.Event) -> None:
+        stream = await ask(port, "/slow")
+        sent.set()
+        answers.append(await read_all(stream))
+
+    async with trio.open_nursery() as nursery, running() as (_, port):
+        sent = trio.Event()
+        nursery.start_soon(fetch, port, sent)
+        await sent.wait()
+        await trio.testing.wait_all_tasks_blocked(0.05)
+    assert answers[0].endswith(b"slow")
+
+
+async def test_a_client_that_takes_nothing_is_dropped_after_the_stall_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    abort = BoundStream.abort
+    dropped = trio.Event()
+
+    def drop(self: BoundStream) -> None:
+        dropped.set()
+        abort(self)
+
+    monkeypatch.setattr(BoundStream, "abort", drop)
+    async with running(replace(SETTINGS, stall_seconds=0.1)) as (system, port):
+        stream = await ask(port, "/big")
+        with trio.fail_after(10):
+            await dropped.wait()
+            received = 0
+            with suppress(trio.BrokenResourceError):
+                received = len(await read_all(stream))
+        assert received < len(BIG)
+        assert system.ref(HTTP).alive
+
+
+async def test_headers_that_never_end_cost_only_their_own_connection() -> None:
+    async with running(replace(SETTINGS, keep_alive_seconds=1)) as (_, port):
+        slow = await dial(port)
+        with trio.fail_after(5), suppress(trio.BrokenResourceError):
+            while True:
+                await slow.send_all(b"G")
+                await trio.sleep(0.1)
+        stream = await ask(port, "/small")
+        assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_header_past_the_limit_is_refused() -> None:
+    async with running() as (_, port):
+        stream = await dial(port)
+        await stream.send_all(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 70_000)
+        assert (await read_all(stream)).startswith(b"HTTP/1.1 4")
+
+
+async def test_garbage_is_answered_and_closed() -> None:
+    async with running() as (_, port):
+        stream = await dial(port)
+        await stream.send_all(bytes(range(256)) * 4)
+        assert (await read_all(stream)).startswith(b"HTTP/1.1 400")
+
+
+async def test_after_a_crash_it_serves_on_the_same_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    serve = HttpServer.run
+    crashes = ["once"]
+
+    async def run(self: HttpServer) -> None:
+        if crashes:
+            raise RuntimeError(crashes.pop())
+        await serve(self)
+
+    monkeypatch.setattr(HttpServer, "run", run)
+    async with running() as (_, port):
+        stream = await ask(port, "/small")
+        with trio.fail_after(10):
+            assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+    assert not crashes
+
+
+async def test_a_port_that_listens_already_stops_the_start() -> None:
+    sockets = bind("127.0.0.1", 0)
+    others = bind("127.0.0.1", sockets[0].getsockname()[1])
+    try:
+        others[0].listen(1)
+        tree = SupervisorSpec(name="system", children=(http_spec(make_app, sockets, SETTINGS),))
+        with pytest.raises(BaseException) as caught:
+            async with open_system(tree):
+                pass
+        chain: Any = caught.value
+        texts = []
+        while chain is not None:
+            texts.append(str(chain))
+            chain = chain.exceptions[0] if isinstance(chain, BaseExceptionGroup) else chain.__cause__
+        assert any("the address is in use" in text for text in texts)
+    finally:
+        for bound in (*sockets, *others):
+            bound.close()

@@ -1,0 +1,150 @@
+"""HTTPS by settings: a real certificate, real clients."""
+
+import ssl
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+import trio
+import trio_websocket
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from motorpool.api.http.server import tls_context
+from motorpool.api.program.settings import HttpSettings
+
+
+def make(folder, name, password=None):
+    """A certificate for localhost that vouches for itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(who)
+        .issuer_name(who)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=36500))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    hidden = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    (folder / f"{name}.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / f"{name}.key").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden)
+    )
+    return folder / f"{name}.crt", folder / f"{name}.key"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("tls"), "own")
+
+
+@pytest.fixture
+async def secured(starting, files):
+    certificate, key = files
+    async with starting(listen=True, http=HttpSettings(tls_certificate=certificate, tls_key=key)) as served:
+        yield served
+
+
+@pytest.fixture
+def trust(files):
+    return ssl.create_default_context(cafile=str(files[0]))
+
+
+async def test_the_api_is_served_over_tls_and_the_cookie_stays_there(secured, trust):
+    base = f"https://localhost:{secured.port}"
+    async with httpx.AsyncClient(base_url=base, verify=trust, trust_env=False) as client:
+        login = await client.post("/api/session", data={"email": "admin@example.org", "password": "admin"})
+        assert login.status_code == 200
+        cookie = login.headers["Set-Cookie"]
+        assert "; Secure" in cookie
+        assert "; HttpOnly" in cookie
+        assert login.headers["Strict-Transport-Security"] == "max-age=31536000"
+        assert login.http_version == "HTTP/1.1"
+        assert (await client.get("/api/session")).json()["email"] == "admin@example.org"
+        assert (await client.get("/")).headers["Strict-Transport-Security"]
+
+
+async def test_the_socket_is_served_over_tls(secured, trust):
+    headers = [("Cookie", f"JSESSIONID={secured.cookie(secured.admin)}")]
+    with trio.fail_after(20):
+        async with trio_websocket.open_websocket(
+            "localhost", secured.port, "/api/socket", use_ssl=trust, extra_headers=headers
+        ) as socket:
+            assert '"positions"' in await socket.get_message()
+
+
+async def test_a_client_without_tls_or_with_an_old_one_gets_nothing(secured, trust):
+    async with httpx.AsyncClient(trust_env=False) as client:
+        with pytest.raises(httpx.TransportError):
+            await client.get(f"http://localhost:{secured.port}/api/health")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        trust.maximum_version = ssl.TLSVersion.TLSv1_1
+    async with httpx.AsyncClient(verify=trust, trust_env=False) as client:
+        with pytest.raises(httpx.ConnectError):
+            await client.get(f"https://localhost:{secured.port}/api/health")
+
+
+async def test_without_tls_there_is_no_promise_of_it(served):
+    answer = await served.client().get("/health")
+    assert "Strict-Transport-Security" not in answer.headers
+    login = await served.client().post("/session", form={"email": "admin@example.org", "password": "admin"})
+    assert "; Secure" not in login.headers["Set-Cookie"]
+
+
+def test_without_settings_there_is_no_context():
+    assert tls_context(HttpSettings()) is None
+
+
+def test_what_is_wrong_with_the_files_is_said(files, tmp_path):
+    certificate, key = files
+    other, _ = make(tmp_path, "other")
+    _, encrypted = make(tmp_path, "encrypted", b"password")
+    text = tmp_path / "text"
+    text.write_text("no certificate")
+    for crt, pem, wrong in [
+        (tmp_path / "none.crt", key, r"tls_certificate: .*none\.crt cannot be read: No such file"),
+        (certificate, tmp_path / "none.key", r"tls_key: .*none\.key cannot be read: No such file"),
+        (other, key, r"other\.crt and .*own\.key: the key is not that of the certificate"),
+        (text, key, "no certificate and key in PEM"),
+        (certificate, text, "no certificate and key in PEM"),
+        (
+            tmp_path / "encrypted.crt",
+            encrypted,
+            r"tls_key: .*encrypted\.key is encrypted; the key must be plain",
+        ),
+    ]:
+        with pytest.raises(OSError, match=wrong):
+            tls_context(HttpSettings(tls_certificate=crt, tls_key=pem))
+
+
+def test_the_start_ends_with_one_line(files, tmp_path):
+    other, _ = make(tmp_path, "other")
+    done = subprocess.run(
+        [sys.executable, "-m", "motorpool", "serve"],
+        env={
+            "MOTORPOOL_DATA": str(tmp_path / "data"),
+            "MOTORPOOL_BIND": "127.0.0.1:0",
+            "MOTORPOOL_HTTP_TLS_CERTIFICATE": str(other),
+            "MOTORPOOL_HTTP_TLS_KEY": str(files[1]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"motorpool: [http] tls_certificate and tls_key: {other} and {files[1]}:"
+        " the key is not that of the certificate"
+    )
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data").exists()

@@ -1,0 +1,291 @@
+"""A backup made of a running server and of one at rest, and what comes of it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from motorpool.api.program.archive import DUMP, ArchiveWriter, Manifest, WholeArchive
+from motorpool.api.program.backup import back_up, restore
+from motorpool.api.program.serve import StartFailed
+from motorpool.api.program.settings import Settings
+from motorpool.storage import migrations
+from motorpool.storage.postgres import dumps
+from motorpool.storage.postgres.data_lock import DataLock
+
+BOSS = ("boss@example.org", "secret")
+PATIENCE_SECONDS = 60
+
+
+def environ(data, **more):
+    return {
+        **os.environ,
+        "MOTORPOOL_DATA": str(data),
+        "MOTORPOOL_PROTOCOLS": "",
+        "MOTORPOOL_DEVICE_HOST": "127.0.0.1",
+        "MOTORPOOL_ADMIN_EMAIL": BOSS[0],
+        "MOTORPOOL_ADMIN_PASSWORD": BOSS[1],
+        "MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192",
+        **more,
+    }
+
+
+class Server:
+    """A real `motorpool serve` on its embedded PostgreSQL."""
+
+    def __init__(self, data):
+        self.data = data
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "motorpool", "serve"],
+            env=environ(data, MOTORPOOL_BIND=f"127.0.0.1:{port}", MOTORPOOL_PORT_OFFSET="23600"),
+            cwd=data.parent,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        line = self.process.stdout.readline()
+        assert line.startswith("Motorpool is running"), self.process.communicate()[1]
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}/api", auth=BOSS, timeout=30)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.close()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=PATIENCE_SECONDS)
+
+    def names(self):
+        return [device["name"] for device in self.client.get("/devices").json()]
+
+    def add(self, name):
+        self.client.post("/devices", json={"name": name, "uniqueId": name}).raise_for_status()
+
+
+def run(data, *words, given=None, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "motorpool", *map(str, words)],
+        input=given,
+        env=environ(data, **more),
+        cwd=data.parent,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+
+
+def last(done):
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()[-1]
+
+
+def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path):
+    data, file = tmp_path / "data", tmp_path / "fleet.backup"
+    media = data / "media" / "1" / "device.jpg"
+    with Server(data) as server:
+        server.add("Van")
+        media.parent.mkdir(parents=True)
+        media.write_bytes(b"picture")
+        made = run(data, "backup", file)
+        assert made.returncode == 0, made.stderr
+        assert made.stdout.startswith(f"wrote {file}: schema ")
+        assert ", 1 files, " in made.stdout
+        assert file.stat().st_mode & 0o777 == 0o600
+        ann = run(data, "user", "ann@example.org", "--password", given="ann\n")
+        assert (ann.returncode, ann.stdout) == (0, "user ann@example.org made\n"), ann.stderr
+        assert server.client.get("/session", auth=("ann@example.org", "ann")).status_code == 200
+        server.add("Too late")
+        media.write_bytes(b"another")
+        refused = run(data, "restore", file, "--force")
+        assert refused.returncode == 1
+        assert "another server" in last(refused)
+        assert server.names() == ["Too late", "Van"]
+    refused = run(data, "restore", file)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert last(refused) == "motorpool: the database is not empty; --force replaces all that is in it"
+    restored = run(data, "restore", file, "--force")
+    assert restored.returncode == 0, restored.stderr
+    assert restored.stdout.startswith(f"restored from {file}: schema ")
+    assert media.read_bytes() == b"picture"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "fleet.backup"]
+    # The same of the server at rest, and into a folder that is not there yet.
+    made = run(data, "backup", file)
+    assert made.returncode == 0, made.stderr
+    other = tmp_path / "other"
+    restored = run(other, "restore", file)
+    assert restored.returncode == 0, restored.stderr
+    with Server(other) as server:
+        assert server.names() == ["Van"]
+
+
+@pytest.fixture
+def other_url(postgres):
+    postgres.run("drop database if exists restored")
+    postgres.run("create database restored")
+    yield postgres.server.url("restored")
+    postgres.run("drop database restored with (force)")
+
+
+@pytest.fixture
+def filled(tmp_path, database_url):
+    """Settings of a server with an external database, and something in it."""
+    dumps.ask(database_url, "insert into users (email) values ('ann@example.org')")
+    media = tmp_path / "data" / "media" / "1"
+    media.mkdir(parents=True)
+    (media / "a.jpg").write_bytes(b"picture")
+    (media / ".b.jpg.part").write_bytes(b"half")
+    (media / "link.jpg").symlink_to("/etc/passwd")
+    (tmp_path / "data" / "demo").mkdir()
+    (tmp_path / "data" / "demo" / "login.json").write_text("of another server")
+    return Settings(data=tmp_path / "data", database=database_url)
+
+
+@pytest.fixture
+def empty(tmp_path, other_url):
+    return Settings(data=tmp_path / "other", database=other_url)
+
+
+def emails(settings):
+    return dumps.ask(settings.database, "select email from users")
+
+
+async def test_a_database_of_the_users_own_goes_the_same_way(filled, empty, tmp_path):
+    file = tmp_path / "x.backup"
+    await back_up(filled, file)
+    archive = WholeArchive(file)
+    assert archive.names == ["media/1/a.jpg"]
+    assert archive.manifest.schema == len(migrations.load())
+    told = await restore(empty, file, force=False)
+    assert "kept" not in told
+    assert emails(empty) == "ann@example.org"
+    assert (empty.data / "media" / "1" / "a.jpg").read_bytes() == b"picture"
+    # Now there is something; and what force takes away, it takes from the files too.
+    (empty.data / "media" / "1" / "b.jpg").write_bytes(b"later")
+    with pytest.raises(StartFailed, match="not empty"):
+        await restore(empty, file, force=False)
+    await restore(empty, file, force=True)
+    assert [path.name for path in (empty.data / "media" / "1").iterdir()] == ["a.jpg"]
+    assert sorted(path.name for path in empty.data.iterdir()) == ["media"]
+
+
+async def test_files_without_a_database_are_kept_aside(filled, empty, tmp_path):
+    file = tmp_path / "x.backup"
+    await back_up(filled, file)
+    (empty.data / "media" / "9").mkdir(parents=True)
+    (empty.data / "media" / "9" / "z.jpg").write_bytes(b"old")
+    told = await restore(empty, file, force=False)
+    assert told.endswith(f"kept in {empty.data}/media.before-restore")
+    assert (empty.data / "media.before-restore" / "9" / "z.jpg").read_bytes() == b"old"
+
+
+async def test_a_backup_takes_the_place_of_an_older_one_only_when_it_is_whole(filled, tmp_path):
+    file = tmp_path / "x.backup"
+    file.write_text("the older one")
+    nowhere = Settings(data=filled.data, database=filled.database.replace("/test_", "/none_"))
+    with pytest.raises(StartFailed, match="does not exist"):
+        await back_up(nowhere, file)
+    assert file.read_text() == "the older one"
+    await back_up(filled, file)
+    assert WholeArchive(file).names == ["media/1/a.jpg"]
+    assert not list(tmp_path.glob(".*"))
+
+
+async def test_a_folder_that_is_not_there_is_named(filled, tmp_path):
+    with pytest.raises(StartFailed, match=r"nowhere/\.x\.backup\.part: No such file"):
+        await back_up(filled, tmp_path / "nowhere" / "x.backup")
+    with pytest.raises(StartFailed, match=r"x\.backup: No such file"):
+        await restore(filled, tmp_path / "x.backup", force=True)
+
+
+async def test_where_nothing_is_there_is_nothing_to_back_up(tmp_path, empty):
+    with pytest.raises(StartFailed, match="there is no database in"):
+        await back_up(Settings(data=tmp_path / "data"), tmp_path / "x")
+    assert not (tmp_path / "data").exists()
+    with pytest.raises(StartFailed, match="nothing to back up"):
+        await back_up(empty, tmp_path / "x")
+
+
+async def test_a_database_with_the_tables_of_others_is_left_alone_even_by_force(filled, empty, tmp_path):
+    await back_up(filled, tmp_path / "x")
+    dumps.ask(empty.database, "create table theirs (x int)")
+    with pytest.raises(StartFailed, match="tables that are not ours"):
+        await restore(empty, tmp_path / "x", force=True)
+    assert dumps.ask(empty.database, "select to_regclass('theirs')") == "theirs"
+
+
+async def test_a_database_that_a_server_works_on_is_left_alone(filled, empty, tmp_path, database):
+    await back_up(filled, tmp_path / "x")
+    await database.check()
+    with pytest.raises(
+        StartFailed, match=r"a server works on the database \(\d+ connections\): stop it first"
+    ):
+        await restore(filled, tmp_path / "x", force=True)
+
+
+def made(path, **changes):
+    what = {"program": "9.9", "schema": 1, "postgres": "18.6", "made": ""} | changes
+    with path.open("wb") as file:
+        archive = ArchiveWriter(file)
+        with archive.member(DUMP) as member:
+            member.write(b"PGDMP")
+        archive.finish(Manifest(**what))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"schema": 9999}, r"has schema 9999, this release knows \d+: restore it with release 9\.9"),
+        ({"postgres": "99.1"}, r"comes from PostgreSQL 99\.1, this release brings 18"),
+        ({}, "the dump cannot be read"),
+    ],
+)
+async def test_what_this_release_cannot_take_changes_nothing(filled, tmp_path, changes, why):
+    before = emails(filled)
+    with pytest.raises(StartFailed, match=why):
+        await restore(filled, made(tmp_path / "x", **changes), force=True)
+    assert emails(filled) == before
+    assert (filled.data / "media" / "1" / "a.jpg").read_bytes() == b"picture"
+    assert not (filled.data / ".restoring").exists()
+
+
+async def test_a_damaged_archive_changes_nothing(filled, tmp_path):
+    file = tmp_path / "x"
+    await back_up(filled, file)
+    content = bytearray(file.read_bytes())
+    content[5000] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(StartFailed, match=r"is no backup, or damaged: database\.dump is not what"):
+        await restore(filled, file, force=True)
+    assert emails(filled) == "ann@example.org"
+
+
+async def test_data_of_an_older_postgresql_is_set_aside_for_the_backup_of_it(filled, tmp_path):
+    file, data = tmp_path / "x", tmp_path / "upgraded"
+    await back_up(filled, file)
+    (data / "postgres").mkdir(parents=True)
+    (data / "postgres" / "PG_VERSION").write_text("17\n")
+    told = await restore(Settings(data=data), file, force=False)
+    assert told.endswith(f"kept in {data}/postgres-17")
+    assert (data / "postgres" / "PG_VERSION").read_text() == "18\n"
+    await back_up(Settings(data=data), tmp_path / "again")
+    assert WholeArchive(tmp_path / "again").names == ["media/1/a.jpg"]
+
+
+async def test_a_server_whose_database_is_not_up_is_said_so(tmp_path):
+    (tmp_path / "data" / "postgres").mkdir(parents=True)
+    lock = DataLock(tmp_path / "data")
+    lock.acquire()
+    try:
+        with pytest.raises(StartFailed, match="its database is not up: try again"):
+            await back_up(Settings(data=tmp_path / "data"), tmp_path / "x")
+    finally:
+        lock.release()

@@ -1,0 +1,196 @@
+"""The whole program as a process of its own."""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from motorpool.api.program.serve import StartFailed, fleet_settings, last_line
+from motorpool.api.program.settings import CaptureSettings, PositionSettings, ScheduleSettings, Settings
+
+PATIENCE_SECONDS = 60
+
+
+class Program:
+    """A running `motorpool serve`."""
+
+    def __init__(self, folder: Path, url: str, *words: str, **environ: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "motorpool", "serve", *words],
+            env={
+                **os.environ,
+                "MOTORPOOL_DATA": str(folder),
+                "MOTORPOOL_DATABASE": url,
+                "MOTORPOOL_BIND": f"127.0.0.1:{self.port}",
+                "MOTORPOOL_DEVICE_HOST": "127.0.0.1",
+                "MOTORPOOL_PORT_OFFSET": "23000",
+                "MOTORPOOL_PROTOCOLS": "osmand",
+                "MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192",
+                **environ,
+            },
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_up(self) -> str:
+        """Wait for the line that says where; the line."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(self.process.communicate()[1])
+        return line
+
+    def end(self, sign: signal.Signals = signal.SIGTERM) -> tuple[int, str, float]:
+        began = time.monotonic()
+        self.process.send_signal(sign)
+        _, errors = self.process.communicate(timeout=PATIENCE_SECONDS)
+        return self.process.returncode, errors, time.monotonic() - began
+
+
+@pytest.fixture
+def serve(tmp_path, database_url):
+    running: list[Program] = []
+
+    def start(*words: str, **environ: str) -> Program:
+        running.append(Program(tmp_path, database_url, *words, **environ))
+        return running[-1]
+
+    yield start
+    for program in running:
+        if program.process.poll() is None:
+            program.process.kill()
+            program.process.communicate()
+
+
+def test_it_says_where_it_is_serves_and_stops_in_order(serve):
+    program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret")
+    assert program.wait_up() == f"Motorpool is running at http://127.0.0.1:{program.port}/\n"
+    base = f"http://127.0.0.1:{program.port}"
+    assert httpx.get(f"{base}/api/health").text == "OK"
+    assert "<title>Motorpool</title>" in httpx.get(base).text
+    me = httpx.get(f"{base}/api/session", auth=("boss@example.org", "secret"))
+    assert me.json()["administrator"] is True
+    code, errors, seconds = program.end()
+    assert code == 0, errors
+    assert seconds < 10
+    assert "secret" not in errors
+
+
+def test_a_client_that_stops_reading_does_not_delay_the_stop(serve):
+    program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret")
+    program.wait_up()
+    with socket.create_connection(("127.0.0.1", program.port)) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for _ in range(200):
+            client.sendall(b"GET /console/vendor/hls.min.js HTTP/1.1\r\nHost: x\r\n\r\n")
+        # Answers have begun to come, and nobody takes them.
+        assert select.select([client], [], [], 20)[0]
+        code, errors, seconds = program.end(signal.SIGINT)
+    assert code == 0, errors
+    assert seconds < 10
+
+
+def test_a_port_in_use_is_one_line_and_a_code(serve):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        program = serve(MOTORPOOL_BIND=f"127.0.0.1:{port}")
+        output, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    assert program.process.returncode == 1
+    assert output == ""
+    assert errors.splitlines()[-1] == f"motorpool: cannot listen on 127.0.0.1:{port}: the address is in use"
+    assert "Traceback" not in errors
+
+
+def test_a_device_port_in_use_is_one_line_and_a_code(serve):
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", 28055))
+        other.listen()
+        program = serve()
+        _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    assert program.process.returncode == 1
+    assert "28055" in errors.splitlines()[-1]
+
+
+def test_a_protocol_that_nobody_knows_is_named(serve):
+    program = serve(MOTORPOOL_PROTOCOLS="osmand,carrier-pigeon")
+    _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    assert program.process.returncode in {1, 2}
+    assert "MOTORPOOL_PROTOCOLS" in errors.splitlines()[-1]
+    assert "carrier-pigeon" in errors.splitlines()[-1]
+
+
+def test_a_database_that_is_not_there_is_one_line_and_a_code(serve):
+    program = serve(
+        MOTORPOOL_DATABASE="postgresql://nobody@127.0.0.1:1/none", MOTORPOOL_POSTGRES_START_SECONDS="1"
+    )
+    _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    assert program.process.returncode == 1
+    assert errors.splitlines()[-1].startswith("motorpool: ")
+    assert "Traceback" not in errors
+
+
+def test_a_signal_during_the_start_ends_it(serve):
+    program = serve(MOTORPOOL_DATABASE="postgresql://nobody@127.0.0.1:1/none")
+    assert program.process.stderr is not None
+    assert "starts" in program.process.stderr.readline()
+    code, errors, seconds = program.end()
+    assert seconds < 10
+    assert "Traceback" not in errors
+    assert code == 0
+
+
+def test_an_unknown_variable_is_one_warning_line(serve):
+    program = serve(MOTORPOOL_BNID="x")
+    program.wait_up()
+    code, errors, _ = program.end()
+    assert code == 0
+    assert "motorpool: warning: MOTORPOOL_BNID is no setting of this program" in errors
+
+
+def test_log_lines_can_be_json(serve):
+    program = serve(MOTORPOOL_LOG_FORMAT="json")
+    program.wait_up()
+    _, errors, _ = program.end()
+    assert all(line.startswith("{") for line in errors.splitlines())
+    assert '"message":"stopped"' in errors
+
+
+def test_the_last_line_is_the_cause_that_people_understand():
+    cause = OSError(98, "cannot listen for jt808 on 0.0.0.0:5015: Address already in use")
+    outer = RuntimeError("the start failed")
+    outer.__cause__ = ExceptionGroup("several", [cause])
+    assert (
+        last_line(ExceptionGroup("tree", [outer]))
+        == "cannot listen for jt808 on 0.0.0.0:5015: Address already in use"
+    )
+    assert last_line(StartFailed("one\ntwo")) == "one"
+    assert last_line(OSError(2, "No such file or directory", "x.toml")) == "x.toml: No such file or directory"
+    assert last_line(RuntimeError()) == "RuntimeError"
+
+
+def test_the_actors_are_told_how_long_each_kind_of_history_is_kept():
+    days = {
+        "positions": PositionSettings(retention_days=1),
+        "captures": CaptureSettings(retention_days=2),
+        "schedules": ScheduleSettings(retention_days=3, homecoming_seconds=7),
+    }
+    told = fleet_settings(Settings(**days), None)
+    assert told.position_retention_days == 1
+    assert told.captures_retention_days == 2
+    assert (told.schedule_retention_days, told.homecoming_seconds) == (3, 7)
+    assert fleet_settings(Settings(), None).schedule_retention_days == 90

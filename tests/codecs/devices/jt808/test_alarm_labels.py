@@ -1,0 +1,49 @@
+"""Labels of alarms."""
+
+import pytest
+
+from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
+
+SU = b"TERM001" + bytes.fromhex("260305200000 02 03 00")
+YUE = b"TERM001".ljust(30, b"\0") + bytes.fromhex("260305200000 02 03 0000")
+
+
+@pytest.mark.parametrize("content", [SU, YUE])
+def test_a_label_tells_how_many_files_there_are(content):
+    label = AlarmLabel.of(content)
+    assert label is not None
+    assert label.files == 3
+    assert label.content == content
+
+
+@pytest.mark.parametrize("content", [SU, YUE])
+def test_the_number_is_32_digits_that_do_not_depend_on_the_count_of_files(content):
+    label = AlarmLabel.of(content)
+    end = 2 if content is YUE else 1
+    other_count = AlarmLabel.of(content[: -end - 1] + b"\x09" + content[-end:])
+    assert other_count.files == 9
+    assert other_count.key == label.key
+    assert other_count.number == label.number
+    assert len(label.number) == 32
+    assert int(label.number, 16)
+    next_alarm = AlarmLabel.of(content[: -end - 2] + b"\x03\x03" + content[-end:])
+    assert next_alarm.number != label.number
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        SU[:-1],
+        SU + b"\0",
+        YUE[:-1],
+        bytes(16),
+        bytes(40),
+        b"TERM001" + bytes.fromhex("261305200000 02 03 00"),  # month 13
+        b"TERM001" + bytes.fromhex("260300200000 02 03 00"),  # day 0
+        b"TERM001" + bytes.fromhex("260305990000 02 03 00"),  # hour 99
+        b"TERM001" + bytes.fromhex("2603052000fa 02 03 00"),  # no decimal digits
+    ],
+)
+def test_what_has_no_time_in_its_place_is_no_label(content):
+    assert AlarmLabel.of(content) is None

@@ -1,0 +1,113 @@
+"""Messages about the files of alarms, byte by byte."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
+from motorpool.codecs.devices.jt808.attachments import (
+    OfferedFile,
+    ToldFile,
+    file_answer,
+    files_request,
+    read_file,
+    read_offer,
+)
+from motorpool.codecs.errors import Truncated, UnsupportedCommand
+from motorpool.codecs.reports import FILES_OF_ALARM, MediaAddress, Order
+
+SU = b"TERM001" + bytes.fromhex("260305200000020300")
+YUE = b"TERM001".ljust(30, b"\0") + bytes.fromhex("2603052000000203") + b"\0\0"
+NUMBER = b"0123456789abcdef0123456789ABCDEF"
+FILES = (
+    bytes.fromhex("02 05") + b"a.jpg" + bytes.fromhex("00000400 05") + b"b.mp4" + bytes.fromhex("00200000")
+)
+
+
+@pytest.mark.parametrize("label", [SU, YUE])
+def test_the_request_names_address_ports_label_and_number(label):
+    order = Order(
+        FILES_OF_ALARM, {"label": label.hex()}, media=MediaAddress("192.0.2.1", 5263, 5363, upload_port=5015)
+    )
+    body = files_request(order)
+    assert body[:10] == b"\x09192.0.2.1"
+    assert body[10:14] == bytes.fromhex("13970000")
+    assert body[14 : 14 + len(label)] == label
+    assert body[14 + len(label) : -16] == AlarmLabel(label).number.encode()
+    assert body[-16:] == bytes(16)
+
+
+def test_without_an_address_of_ours_nothing_can_be_asked_for():
+    for media in (None, MediaAddress("", 1, 2)):
+        with pytest.raises(UnsupportedCommand):
+            files_request(Order(FILES_OF_ALARM, {"label": SU.hex()}, media=media))
+
+
+@pytest.mark.parametrize(("terminal", "label"), [(b"TERM001", SU), (b"TERM001".ljust(30, b"\0"), YUE)])
+def test_an_offer_is_read_in_both_forms(terminal, label):
+    offer = read_offer(terminal + label + NUMBER + b"\0" + FILES)
+    assert offer.label.content == label
+    assert offer.number == NUMBER.decode()
+    assert offer.files == (OfferedFile(b"a.jpg", 1024), OfferedFile(b"b.mp4", 2 << 20))
+
+
+@pytest.mark.parametrize("end", [0, 20, 57, 70, -1])
+def test_an_offer_that_ends_early_is_truncated(end):
+    body = b"TERM001" + SU + NUMBER + b"\0" + FILES
+    with pytest.raises(Truncated):
+        read_offer(body[:end])
+
+
+@given(st.binary(max_size=200))
+def test_no_offer_raises_anything_else(body):
+    try:
+        offer = read_offer(body)
+    except Truncated:
+        return
+    assert len(offer.label.content) in (16, 40)
+
+
+def test_a_file_is_told_with_name_kind_and_size():
+    body = b"\x05a.jpg" + bytes.fromhex("0000010203")
+    assert read_file(body) == ToldFile(b"a.jpg", 0, 0x010203)
+    with pytest.raises(Truncated):
+        read_file(body[:-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "attribute", "ending", "channel"),
+    [
+        (b"00_65_6502_0_0123.jpg", 0, "image", "jpg", 65),
+        (b"02_64_6401_1_0123.mp4", 2, "video", "mp4", 64),
+        (b"01_1_6501_1_0123.wav", 1, "audio", "wav", 1),
+        (b"02_64_6401_1_0123.H264", 2, "video", "h264", 64),
+        (b"03_0_6401_1_0123.bin", 3, "file", "bin", 0),
+        (b"04_65_6511_1_0123.jpg", 4, "image", "jpg", 65),  # a face (Guangdong)
+        (b"05_0_x.dat", 5, "file", "bin", 0),
+        (b"photo", 0, "image", "jpg", 0),
+        (b"film.html", 2, "video", "mp4", 0),
+        (b"../../etc/passwd", 0, "image", "jpg", 0),
+        (b"x.jpg/../../y", 0, "image", "jpg", 0),
+        (b"", 9, "file", "bin", 0),
+        (b"\xff\xfe_1234_", 1, "audio", "wav", 0),
+    ],
+)
+def test_what_a_file_is_comes_from_its_kind_and_its_ending_is_a_known_one(
+    name, kind, attribute, ending, channel
+):
+    told = ToldFile(name, kind, 5)
+    assert (told.attribute, told.ending, told.channel) == (attribute, ending, channel)
+
+
+def test_the_answer_says_whole_or_names_what_is_missing():
+    assert file_answer(b"a.jpg", 0) == b"\x05a.jpg" + bytes.fromhex("000000")
+    assert file_answer(b"a.jpg", 2, ((0, 4), (10, 12))) == b"\x05a.jpg" + bytes.fromhex(
+        "02 01 02 00000000 00000004 0000000a 00000002"
+    )
+
+
+def test_an_answer_always_fits_one_packet():
+    scattered = tuple((each, each + 1) for each in range(0, 4000, 2))
+    body = file_answer(b"n" * 50, 0, scattered)
+    assert len(body) <= 1023
+    assert body[51:54] == bytes((0, 1, 112))

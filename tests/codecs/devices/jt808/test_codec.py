@@ -1,0 +1,201 @@
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.platform import Acknowledged, Registered, TimeTold
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+from motorpool.codecs.errors import UnsupportedCommand
+from motorpool.codecs.reports import (
+    Heartbeat,
+    Login,
+    MediaAddress,
+    Order,
+    PositionReport,
+    RecordingList,
+    Rejected,
+)
+
+WHEN = datetime(2026, 5, 1, 10, tzinfo=UTC)
+PLACE = encode_location(22.5, 113.9, WHEN)
+
+
+@pytest.fixture(params=[2013, 2019])
+def terminal(request):
+    return Terminal("13912345678", request.param)
+
+
+def kinds(reports):
+    return [type(report) for report in reports]
+
+
+def test_the_device_is_known_by_any_first_frame(terminal):
+    login, position = Jt808().receive(terminal.location(PLACE))
+    assert login == Login(terminal.identity.unique_ids)
+    assert isinstance(position, PositionReport)
+
+
+def test_a_login_is_told_once_for_each_identity():
+    codec, ours, theirs = Jt808(), Terminal("111"), Terminal("222")
+    data = ours.heartbeat() + ours.heartbeat() + theirs.heartbeat() + ours.heartbeat()
+    reports = codec.receive(data)
+    assert kinds(reports) == [Login, Heartbeat, Heartbeat, Login, Heartbeat, Login, Heartbeat]
+    answers = codec.acknowledge([report.receipt for report in reports if isinstance(report, Heartbeat)])
+    frames = [piece for piece in answers.split(b"~") if piece]
+    assert [frame[4:10].hex() for frame in frames] == ["000000000111"] * 2 + ["000000000222", "000000000111"]
+
+
+def test_the_same_number_in_the_other_form_is_nobody_new_and_answered_in_its_form():
+    codec, old, new = Jt808(), Terminal("111"), Terminal("111", 2019)
+    codec.receive(old.heartbeat())
+    (heartbeat,) = codec.receive(new.heartbeat())
+    assert kinds(new.receive(codec.acknowledge([heartbeat.receipt]))) == [Acknowledged]
+
+
+def test_registration_and_authentication_are_always_answered(terminal):
+    codec = Jt808()
+    codec.receive(terminal.heartbeat())
+    for _ in range(2):
+        for words, kind in ((terminal.register(), Registered), (terminal.authenticate(), Acknowledged)):
+            (login,) = codec.receive(words)
+            assert kinds(terminal.receive(codec.acknowledge([login.receipt]))) == [kind]
+
+
+def test_an_unknown_terminal_is_refused_in_the_words_of_the_standard(terminal):
+    codec = Jt808()
+    (login,) = codec.receive(terminal.register())
+    (registered,) = terminal.receive(codec.refuse(login.receipt))
+    assert (registered.result, registered.code) == (4, "")
+    (position,) = codec.receive(terminal.location(PLACE))
+    (answer,) = terminal.receive(codec.refuse(position.receipt))
+    assert (answer.answered_id, answer.result) == (0x0200, 1)
+    assert codec.refuse(None) == b""
+
+
+def test_one_flush_acknowledges_many(terminal):
+    codec = Jt808()
+    reports = codec.receive(b"".join(terminal.location(PLACE) for _ in range(50)))[1:]
+    answers = terminal.receive(codec.acknowledge([report.receipt for report in reports]))
+    assert [answer.answered_serial for answer in answers] == list(range(50))
+    assert [answer.serial for answer in answers] == list(range(50))
+
+
+def test_a_message_nobody_knows_is_not_supported(terminal):
+    _, reply = Jt808().receive(terminal.message(0x0F55, b"abc"))
+    (answer,) = terminal.receive(reply.data)
+    assert (answer.answered_id, answer.result) == (0x0F55, 3)
+
+
+def test_a_body_that_cannot_be_read_is_answered_as_bad(terminal):
+    _, rejected, reply = Jt808().receive(terminal.location(PLACE[:20]))
+    assert rejected.error == "a location of 20 bytes"
+    (answer,) = terminal.receive(reply.data)
+    assert (answer.answered_id, answer.result) == (0x0200, 2)
+
+
+def test_a_bad_header_is_dropped_without_an_answer(terminal):
+    assert kinds(Jt808().receive(b"~\x00\x00~" + terminal.heartbeat())) == [Rejected, Login, Heartbeat]
+
+
+def test_the_time_is_told_where_there_is_a_clock(terminal):
+    codec = Jt808()
+    codec.utc_now = lambda: WHEN
+    (told,) = terminal.receive(codec.receive(terminal.ask_time())[1].data)
+    assert isinstance(told, TimeTold)
+    assert told.time == WHEN
+    without = Jt808().receive(terminal.ask_time())[1]
+    (answer,) = terminal.receive(without.data)
+    assert answer.result == 3
+
+
+def test_each_packet_is_answered_and_the_last_one_with_its_message(terminal):
+    codec = Jt808()
+    reports = codec.receive(terminal.batch([PLACE] * 20, packet_bytes=200))[1:]
+    packets = 4  # 20 locations of 30 bytes and a head of 3
+    assert kinds(reports) == [Heartbeat] * (packets - 1) + [PositionReport] * 20
+    receipts = [report.receipt for report in reports if report.receipt is not None]
+    answers = terminal.receive(codec.acknowledge(receipts))
+    assert [answer.answered_serial for answer in answers] == list(range(packets))
+
+
+def test_a_packet_of_a_message_that_waits_for_its_storage_is_not_answered_early(terminal):
+    codec = Jt808()
+    sent = terminal.batch([PLACE] * 20, packet_bytes=200)
+    codec.receive(sent)
+    assert codec.receive(sent[sent.rindex(b"~", 0, -1) :]) == []
+
+
+def test_the_file_is_answered_by_its_media_id(terminal):
+    codec = Jt808()
+    *_, photo = codec.receive(terminal.photo(77, b"\xff\xd8" + bytes(2000), PLACE))
+    answers = terminal.receive(codec.acknowledge([photo.receipt]))
+    assert [answer.message_id for answer in answers] == [0x8001, 0x8800]
+    assert answers[1].media_id == 77
+
+
+def test_an_order_goes_out_in_the_terminals_form_and_its_answer_names_it(terminal):
+    codec = Jt808()
+    codec.receive(terminal.heartbeat())
+    outgoing = codec.encode(Order("videoStart", {"channel": 2}, media=MediaAddress("10.0.0.1", 1078, 1079)))
+    (asked,) = terminal.receive(outgoing.data)
+    (result,) = codec.receive(terminal.answer(asked))
+    assert result.reference == outgoing.reference
+    assert result.ok
+
+
+def test_a_list_of_recordings_names_its_query(terminal):
+    codec = Jt808()
+    codec.utc_now = lambda: WHEN
+    codec.receive(terminal.heartbeat())
+    outgoing = codec.encode(Order("videoPlaybackList"))
+    (asked,) = terminal.receive(outgoing.data)
+    assert asked.end_time == WHEN
+    assert asked.start_time == WHEN - timedelta(hours=24)
+    codec.receive(terminal.answer(asked))
+    (found,) = codec.receive(terminal.recordings(asked.serial, []))
+    assert isinstance(found, RecordingList)
+    assert (found.reference, found.recordings) == (outgoing.reference, ())
+
+
+def test_a_custom_message_gets_its_header_here(terminal):
+    codec = Jt808()
+    codec.receive(terminal.heartbeat())
+    (message,) = terminal.receive(codec.encode(Order("custom", {"data": "8105 04"})).data)
+    assert (message.message_id, message.command) == (0x8105, 4)
+
+
+def test_a_custom_frame_goes_out_as_it_stands():
+    outgoing = Jt808().encode(Order("custom", {"data": "7e 00 7e"}, "1"))
+    assert (outgoing.data, outgoing.reference) == (b"~\0~", None)
+
+
+def test_a_body_that_fits_no_frame_is_refused():
+    with pytest.raises(UnsupportedCommand, match="1024 bytes"):
+        Jt808().encode(Order("custom", {"data": "8300" + "00" * 1024}, "1"))
+
+
+def test_before_the_first_frame_the_number_is_that_of_the_order():
+    (message,) = Terminal("111").receive(Jt808().encode(Order("rebootDevice", {}, "111")).data)
+    assert message.command == 4
+    with pytest.raises(UnsupportedCommand, match="does not fit"):
+        Jt808().encode(Order("rebootDevice", {}, "no number"))
+
+
+def test_another_zone_counts_from_the_next_message(terminal):
+    codec = Jt808()
+    codec.receive(terminal.heartbeat())
+    codec.set_timezone(ZoneInfo("UTC"))
+    (position,) = codec.receive(terminal.location(PLACE))
+    assert position.device_time == WHEN + timedelta(hours=8)
+
+
+def test_half_messages_and_half_frames_are_counted_and_bounded(terminal):
+    codec = Jt808()
+    message = bytes(1023 * 400)
+    for _ in range(12):
+        packets = terminal.message(0x0801, message, 1023)
+        codec.receive(packets[: packets.rindex(b"~", 0, -1)])
+        assert 1023 * 399 <= codec.buffered <= (1 << 20) + 4096
+    codec.receive(b"x" * 4000)
+    assert codec.buffered <= (1 << 20) + 4096

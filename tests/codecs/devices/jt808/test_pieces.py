@@ -1,0 +1,134 @@
+"""Frames and pieces of files in one stream."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from motorpool.codecs.devices.jt808.frames import Framer, wrap
+from motorpool.codecs.devices.jt808.pieces import (
+    MARK,
+    PIECE_BYTES,
+    Piece,
+    PieceFramer,
+    file_name,
+    write_piece,
+)
+from motorpool.codecs.reports import Rejected
+
+FRAME = bytes(range(40))
+frames = st.binary(min_size=1, max_size=40).filter(lambda content: not content.startswith(MARK))
+contents = st.one_of(
+    st.binary(max_size=80),
+    st.just(b"~~01cd~"),
+    st.builds(wrap, st.binary(max_size=9)),
+)
+pieces = st.builds(
+    Piece,
+    name=st.binary(min_size=1, max_size=50).map(file_name),
+    offset=st.integers(0, (1 << 32) - 1),
+    content=contents.filter(bool),
+)
+
+
+def sent(each):
+    return write_piece(each.name, each.offset, each.content) if isinstance(each, Piece) else wrap(each)
+
+
+def cut(stream, places):
+    ends = sorted(place % (len(stream) + 1) for place in places)
+    return [stream[start:end] for start, end in zip([0, *ends], [*ends, len(stream)], strict=True)]
+
+
+def test_a_piece_has_its_name_offset_and_bytes_as_they_are():
+    stream = (
+        bytes.fromhex("30316364") + b"a.jpg".ljust(50, b"\0") + bytes.fromhex("0000000400000003") + b"}~\0"
+    )
+    assert list(PieceFramer().receive(stream)) == [Piece(b"a.jpg", 4, b"}~\0")]
+    assert write_piece(b"a.jpg", 4, b"}~\0") == stream
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    items=st.lists(st.one_of(frames, pieces), max_size=6),
+    places=st.lists(st.integers(0, 5000), max_size=12),
+)
+def test_frames_and_pieces_by_turns_arrive_as_they_were_sent_however_the_stream_is_cut(items, places):
+    framer, found = PieceFramer(), []
+    for part in cut(b"".join(map(sent, items)), places):
+        found += framer.receive(part)
+    received = [each[:-1] if isinstance(each, bytes) else each for each in found]
+    assert received == items
+    assert framer.buffered == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    stream=st.lists(
+        st.one_of(st.binary(max_size=30), st.sampled_from([b"~", b"0", b"01", b"01c", b"}", wrap(FRAME)])),
+        max_size=12,
+    ).map(b"".join),
+    places=st.lists(st.integers(0, 400), max_size=8),
+)
+def test_a_stream_without_pieces_is_read_as_a_framer_reads_it(stream, places):
+    if MARK in stream:
+        return
+    plain, mixed = Framer(), PieceFramer()
+    wanted, found = [], []
+    for part in [*cut(stream, places), b"~~"]:
+        wanted += plain.receive(part)
+        found += mixed.receive(part)
+    assert [each for each in found if isinstance(each, bytes)] == [
+        each for each in wanted if isinstance(each, bytes)
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(parts=st.lists(st.one_of(st.binary(max_size=70), st.just(MARK), st.just(b"~")), max_size=20))
+def test_no_bytes_are_an_error_and_little_is_held_back(parts):
+    framer = PieceFramer()
+    for part in parts:
+        framer.receive(part)
+        assert framer.buffered <= 4096 + 62 + PIECE_BYTES
+
+
+@pytest.mark.parametrize("read_bytes", [1000, 16384, 1 << 20])
+def test_long_pieces_are_handed_on_in_parts_of_one_size_whatever_the_reads(read_bytes):
+    content = bytes(range(256)) * 600
+    stream = write_piece(b"film.mp4", 1000, content) + wrap(FRAME)
+    framer, found = PieceFramer(), []
+    for at in range(0, len(stream), read_bytes):
+        found += framer.receive(stream[at : at + read_bytes])
+        assert framer.buffered <= PIECE_BYTES
+    assert [(each.offset, len(each.content)) for each in found[:-1]] == [
+        (1000, 65536),
+        (66536, 65536),
+        (132072, 22528),
+    ]
+    assert b"".join(each.content for each in found[:-1]) == content
+    assert found[-1][:-1] == FRAME
+
+
+def test_what_tells_an_absurd_length_is_noise_up_to_the_next_frame():
+    stream = MARK + bytes(50) + b"\0\0\0\0" + b"\xff\xff\xff\xff" + bytes(300)
+    found = PieceFramer().receive(stream + wrap(FRAME) + write_piece(b"x", 0, b"y"))
+    assert isinstance(found[0], Rejected)
+    assert "4294967295 bytes" in found[0].error
+    assert [each for each in found if not isinstance(each, Rejected)] == [
+        FRAME + bytes((FRAME_CHECK,)),
+        Piece(b"x", 0, b"y"),
+    ]
+
+
+FRAME_CHECK = 0
+for value in FRAME:
+    FRAME_CHECK ^= value
+
+
+def test_an_empty_piece_is_passed_over():
+    (frame,) = PieceFramer().receive(write_piece(b"x", 0, b"") + wrap(FRAME))
+    assert frame[:-1] == FRAME
+
+
+def test_names_compare_without_padding_and_as_long_as_a_piece_can_tell():
+    assert file_name(b"a.jpg\0\0\0") == file_name(b"a.jpg  ") == b"a.jpg"
+    assert file_name(b"n" * 60) == b"n" * 50

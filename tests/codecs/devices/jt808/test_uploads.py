@@ -1,0 +1,232 @@
+"""Uploads of alarms' files through the codec: the terminal's bytes in, reports and answers out."""
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.pieces import write_piece
+from motorpool.codecs.devices.jt808.platform import Acknowledged, FileAnswered, FilesAsked
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.codecs.devices.jt808.uploader import (
+    ADAS,
+    DSM,
+    alarm_item,
+    alarm_label,
+    begin_file,
+    end_file,
+    offer_files,
+    pieces_of,
+)
+from motorpool.codecs.devices.jt808.uploads import MAX_FILES, MAX_RANGES, Ranges
+from motorpool.codecs.reports import (
+    FILES_OF_ALARM,
+    FileBegun,
+    FileEnded,
+    FilePiece,
+    FilesOffered,
+    Login,
+    MediaAddress,
+    Order,
+    PositionReport,
+    Rejected,
+    Reply,
+)
+
+NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
+CONTENT = bytes(range(256)) * 300
+NAME = b"00_65_6502_0_0123.jpg"
+each_form = pytest.mark.parametrize("version", [2013, 2019])
+
+
+def label_of(version, files=2, sequence=1):
+    return alarm_label(b"TERM001", NOON, sequence, files, modern=version == 2019)
+
+
+def asked_by(codec, terminal, label):
+    """What the platform asks the terminal."""
+    order = Order(
+        FILES_OF_ALARM, {"label": label.hex()}, terminal.identity.number, MediaAddress("h", 1, 2, 3)
+    )
+    (asked,) = terminal.receive(codec.encode(order).data)
+    assert isinstance(asked, FilesAsked)
+    return asked
+
+
+class Upload:
+    """A terminal's connection for files, and the codec of the platform's end."""
+
+    def __init__(self, version):
+        self.terminal, self.codec = Terminal("13912345678", version), Jt808()
+        self.label = label_of(version)
+        main = Jt808()
+        main.receive(self.terminal.heartbeat())
+        self.asked = asked_by(main, self.terminal, self.label)
+
+    def send(self, data):
+        return self.codec.receive(data)
+
+    def begin(self, name=NAME, content=CONTENT, kind=0):
+        return self.send(begin_file(self.terminal, name, kind, len(content)))
+
+    def end(self, name=NAME, content=CONTENT, kind=0):
+        return self.send(end_file(self.terminal, name, kind, len(content)))
+
+    def read(self, data):
+        return self.terminal.receive(data)
+
+
+@each_form
+def test_an_alarm_with_files_is_labelled_and_the_terminal_is_asked_under_that_label(version):
+    terminal, codec = Terminal("13912345678", version), Jt808()
+    labels = [label_of(version, sequence=number) for number in (1, 2)]
+    place = encode_location(1, 2, NOON, speed_kmh=50)
+    items = encode_items(
+        others=[(ADAS, alarm_item(1, 1, labels[0], place)), (DSM, alarm_item(2, 1, labels[1], place))]
+    )
+    *_, report = codec.receive(terminal.location(encode_location(1, 2, NOON, items=items)))
+    assert report.attributes["alarmLabel"] == f"{labels[0].hex()},{labels[1].hex()}"
+    assert report.attributes["alarm"] == "general,fatigueDriving"
+    asked = asked_by(codec, terminal, labels[0])
+    assert (asked.host, asked.tcp_port, asked.udp_port, asked.label) == ("h", 3, 0, labels[0])
+    without = encode_items(others=[(ADAS, alarm_item(1, 1, label_of(version, files=0), place))])
+    (report,) = codec.receive(terminal.location(encode_location(1, 2, NOON, items=without)))
+    assert "alarmLabel" not in report.attributes
+
+
+@each_form
+def test_a_whole_upload(version):
+    upload = Upload(version)
+    (offered,) = upload.send(offer_files(upload.terminal, upload.asked, {NAME: len(CONTENT)}))
+    assert isinstance(offered, FilesOffered)
+    assert offered.label == upload.label.hex()
+    assert offered.label.startswith(offered.key)
+    assert (offered.is_ours, offered.files) == (True, 1)
+    assert "13912345678" in offered.unique_ids
+    (begun,) = upload.begin()
+    assert (begun.name, begun.size) == (NAME.decode(), len(CONTENT))
+    (answer,) = upload.read(upload.codec.acknowledge([begun.receipt]))
+    assert isinstance(answer, Acknowledged)
+    assert (answer.answered_id, answer.result) == (0x1211, 0)
+    pieces = upload.send(b"".join(pieces_of(NAME, CONTENT)))
+    assert b"".join(piece.content for piece in pieces) == CONTENT
+    (ended,) = upload.end()
+    assert (ended.name, ended.kind, ended.extension) == (NAME.decode(), "image", "jpg")
+    assert (ended.size, ended.channel) == (len(CONTENT), 65)
+    # Answered once it is stored.
+    (answer,) = upload.read(upload.codec.acknowledge([ended.receipt]))
+    assert isinstance(answer, FileAnswered)
+    assert (answer.name, answer.kind, answer.missing) == (NAME, 0, ())
+    assert upload.codec.refuse(ended.receipt) == b""
+
+
+@each_form
+def test_the_connection_for_files_is_nobody_until_it_says_anything_else(version):
+    upload = Upload(version)
+    reports = upload.send(offer_files(upload.terminal, upload.asked, {NAME: 1}))
+    reports += upload.begin(content=b"x") + upload.send(write_piece(NAME, 0, b"x")) + upload.end(content=b"x")
+    assert [type(report) for report in reports] == [FilesOffered, FileBegun, FilePiece, FileEnded]
+    login, position = upload.send(upload.terminal.location(encode_location(1, 2, NOON)))
+    assert isinstance(login, Login)
+    assert isinstance(position, PositionReport)
+
+
+@each_form
+def test_files_beside_all_else_leave_the_connection_whose_it_is(version):
+    upload = Upload(version)
+    terminal = upload.terminal
+    login, *_ = upload.send(terminal.register())
+    assert isinstance(login, Login)
+    reports = upload.send(
+        offer_files(terminal, upload.asked, {NAME: 1})
+        + terminal.location(encode_location(1, 2, NOON))
+        + terminal.heartbeat()
+    )
+    assert [type(report).__name__ for report in reports] == ["FilesOffered", "PositionReport", "Heartbeat"]
+    other = Terminal("13900000000", version)
+    reports = upload.send(offer_files(other, upload.asked, {NAME: 1}) + terminal.heartbeat())
+    assert [type(report).__name__ for report in reports] == ["FilesOffered", "Heartbeat"]
+    assert "13900000000" in reports[0].unique_ids
+    (answer,) = terminal.receive(upload.codec.acknowledge([reports[1].receipt]))
+    assert answer.answered_id == 0x0002
+
+
+@each_form
+def test_what_is_missing_is_asked_for_until_it_is_there(version):
+    upload = Upload(version)
+    upload.begin()
+    upload.send(write_piece(NAME, 10, CONTENT[10:20]) + write_piece(NAME, 500, CONTENT[500:]))
+    (reply,) = upload.end()
+    assert isinstance(reply, Reply)
+    (answer,) = upload.read(reply.data)
+    assert answer.missing == ((0, 10), (20, 480))
+    again = upload.send(b"".join(pieces_of(NAME, CONTENT, answer)))
+    assert b"".join(piece.content for piece in again) == CONTENT[:10] + CONTENT[20:500]
+    (ended,) = upload.end()
+    assert isinstance(ended, FileEnded)
+
+
+def test_pieces_of_what_was_not_begun_or_outside_of_it_are_rejected():
+    upload = Upload(2013)
+    assert [type(each) for each in upload.send(write_piece(NAME, 0, b"x"))] == [Rejected]
+    upload.begin(content=b"four")
+    found = upload.send(
+        write_piece(b"another", 0, b"x") + write_piece(NAME, 3, b"xy") + write_piece(NAME, 0xFFFF_FFFF, b"x")
+    )
+    assert [type(each) for each in found] == [Rejected] * 3
+    assert [type(each) for each in upload.send(write_piece(NAME, 3, b"x"))] == [FilePiece]
+
+
+def test_an_end_without_a_beginning_is_a_bad_message_and_the_stream_goes_on():
+    upload = Upload(2013)
+    rejected, reply = upload.end()
+    assert isinstance(rejected, Rejected)
+    (answer,) = upload.read(reply.data)
+    assert (answer.answered_id, answer.result) == (0x1212, 2)
+    assert [type(each) for each in upload.begin()] == [FileBegun]
+
+
+def test_no_more_files_than_the_limit_are_open_at_a_time():
+    upload = Upload(2013)
+    for number in range(MAX_FILES):
+        assert isinstance(upload.begin(b"%d" % number)[0], FileBegun)
+    assert isinstance(upload.begin(b"one more")[0], Rejected)
+    upload.send(b"".join(pieces_of(b"0", CONTENT)))
+    assert isinstance(upload.end(b"0")[0], FileEnded)
+    assert isinstance(upload.begin(b"one more")[0], FileBegun)
+
+
+def test_an_empty_file_is_whole_at_once():
+    upload = Upload(2013)
+    upload.begin(content=b"")
+    (ended,) = upload.end(content=b"")
+    assert ended.size == 0
+
+
+spans = st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted)
+
+
+@settings(max_examples=300)
+@given(size=st.integers(0, 50), told=st.lists(spans, max_size=30))
+def test_ranges_know_exactly_which_bytes_are_missing(size, told):
+    ranges, here = Ranges(size), set()
+    for start, end in told:
+        if ranges.add(start, end):
+            assert end <= size
+            here |= set(range(start, end))
+        else:
+            assert end > size
+    missing = ranges.missing()
+    assert {byte for start, end in missing for byte in range(start, end)} == set(range(size)) - here
+    assert all(earlier[1] < later[0] for earlier, later in pairwise(missing))
+
+
+def test_ranges_that_lie_too_scattered_are_not_kept():
+    ranges = Ranges(10_000)
+    taken = [ranges.add(start, start + 1) for start in range(0, 10_000, 2)]
+    assert taken.count(True) == MAX_RANGES
+    assert ranges.add(0, 10_000)
+    assert ranges.missing() == ()

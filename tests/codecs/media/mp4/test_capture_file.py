@@ -1,0 +1,380 @@
+"""What a capture's file holds is compared with what the terminal sent, unit by unit, as a player reads it."""
+
+import errno
+import io
+import re
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import av
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from motorpool.codecs.media import adts
+from motorpool.codecs.media.fragments import Cut, PlacedPicture, Sound
+from motorpool.codecs.media.mp4.capture_file import HEAD_BYTES, CaptureFile, mend
+from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.units import AccessUnit, Coding
+
+Film = Callable[..., tuple[bytes, ...]]
+SECOND = 90_000
+START = 10 * SECOND
+
+
+def cuts_of(units: list[AccessUnit], target: float = 1.0) -> list[Cut]:
+    segmenter = Segmenter(target, live=False)
+    cuts = [segmenter.push(unit, 0.0) for unit in units]
+    return [cut for cut in [*cuts, segmenter.flush()] if cut is not None]
+
+
+def capture(cuts: list[Cut], *, finish: bool = True) -> bytes:
+    file = io.BytesIO()
+    film = CaptureFile(file)
+    for cut in cuts:
+        film.write(cut)
+    if finish:
+        film.finish()
+    assert film.size == len(file.getvalue())
+    return file.getvalue()
+
+
+def nal_units(annex_b: bytes) -> list[bytes]:
+    return re.split(b"\0?\0\0\1", annex_b)[1:]
+
+
+class Crashed(NamedTuple):
+    """An unfinished file, where its fragments end, and what is in all of it."""
+
+    data: bytes
+    ends: list[int]
+    whole: "Read"
+
+    def __repr__(self) -> str:
+        return f"<Crashed: {len(self.data)} bytes>"
+
+
+class Read:
+    """What a demuxer finds in a file, track by track."""
+
+    def __init__(self, data: bytes) -> None:
+        self.pictures: list[list[bytes]] = []
+        self.picture_times: list[int] = []
+        self.keyframes: list[bool] = []
+        self.frames: list[bytes] = []
+        self.frame_times: list[int] = []
+        self.tracks: list[str] = []
+        with av.open(io.BytesIO(data)) as container:
+            self.tracks = [f"{each.codec_context.codec_tag} {each.codec.name}" for each in container.streams]
+            self.duration = container.duration
+            for packet in container.demux():
+                if not packet.size or packet.is_corrupt:
+                    continue
+                if packet.stream.type == "video":
+                    self.pictures.append(split(bytes(packet)))
+                    self.picture_times.append(packet.pts)
+                    self.keyframes.append(packet.is_keyframe)
+                else:
+                    self.frames.append(bytes(packet))
+                    self.frame_times.append(packet.pts)
+
+
+def split(sample: bytes) -> list[bytes]:
+    """A sample's NAL units, which lead with their lengths."""
+    units = []
+    while sample:
+        size = int.from_bytes(sample[:4])
+        units.append(sample[4 : 4 + size])
+        sample = sample[4 + size :]
+    return units
+
+
+def decoded(data: bytes) -> tuple[list[tuple[int, int]], int]:
+    """Sizes of all pictures and the count of samples, as a decoder has them."""
+    sizes, samples = [], 0
+    with av.open(io.BytesIO(data)) as container:
+        for packet in container.demux():
+            for frame in packet.decode():
+                if isinstance(frame, av.VideoFrame):
+                    sizes.append((frame.width, frame.height))
+                else:
+                    samples += frame.samples
+    return sizes, samples
+
+
+def complaints(data: bytes, path: Path) -> str:
+    """What FFmpeg has to say of a file when it plays all of it."""
+    path.write_bytes(data)
+    command = ["ffmpeg", "-v", "warning", "-i", str(path), "-f", "null", "-"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+
+@pytest.fixture(scope="module")
+def reel(film: Film, sound: Film, camera) -> Callable[..., list[AccessUnit]]:
+    """Four seconds of a camera: 100 pictures, 25 to the key frame, and AAC."""
+
+    def made(coding: Coding = Coding.H264) -> list[AccessUnit]:
+        return camera(film(coding, 100, 25), sound("aac", 4), coding=coding)
+
+    return made
+
+
+@pytest.mark.parametrize(("coding", "tag"), [(Coding.H264, "avc1 h264"), (Coding.H265, "hvc1 hevc")])
+def test_pictures_and_aac_frames_are_those_that_were_sent_in_order(
+    coding: Coding, tag: str, film: Film, sound: Film, reel, tmp_path: Path
+) -> None:
+    data = capture(cuts_of(reel(coding)))
+    read = Read(data)
+    assert read.tracks == [tag, "mp4a aac"]
+    assert read.pictures == [nal_units(picture) for picture in film(coding, 100, 25)]
+    assert read.frames == [frame[7:] for frame in sound("aac", 4)]
+    assert read.picture_times == [3600 * number for number in range(100)]
+    assert read.keyframes == [number % 25 == 0 for number in range(100)]
+    assert all(after - before == 11_520 for before, after in pairwise(read.frame_times))
+    assert decoded(data)[0] == [(256, 64)] * 100
+    assert complaints(data, tmp_path / "film.mp4") == ""
+
+
+def test_a_whole_file_tells_its_length_and_can_be_sought(reel) -> None:
+    units = reel()
+    data = capture(cuts_of(units))
+    with av.open(io.BytesIO(data)) as container:
+        assert container.duration == pytest.approx(33 * 0.128 * 1e6, abs=150_000)  # its sound is the longest
+        video = container.streams.video[0]
+        assert (video.width, video.height) == (256, 64)
+        container.seek(3_200_000)
+        assert next(container.demux(video)).pts == 3 * SECOND
+
+
+def test_it_plays_while_it_grows(reel) -> None:
+    file = io.BytesIO()
+    film = CaptureFile(file)
+    for number, cut in enumerate(cuts_of(reel()), 1):
+        film.write(cut)
+        assert len(Read(file.getvalue()).pictures) == 25 * number
+        assert film.duration == pytest.approx(number, abs=0.3)
+
+
+def test_nothing_is_written_before_there_is_something_whole() -> None:
+    file = io.BytesIO()
+    film = CaptureFile(file)
+    film.write(Cut(START, START + 1, None, (), (), False, True, 0.0))
+    film.finish()
+    assert (file.getvalue(), film.size, film.duration) == (b"", 0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def crashed(reel) -> Crashed:
+    file = io.BytesIO()
+    film = CaptureFile(file)
+    ends = []
+    for cut in cuts_of(reel()):
+        film.write(cut)
+        ends.append(film.size)
+    return Crashed(file.getvalue(), ends, Read(file.getvalue()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(share=st.floats(0, 1))
+def test_a_crash_at_any_byte_leaves_all_fragments_before_it_readable(crashed: Crashed, share: float) -> None:
+    data, ends, whole = crashed
+    at = ends[0] + round(share * (len(data) - ends[0]))
+    file = io.BytesIO(data[:at])
+    assert mend(file) == (at not in ends)
+    assert not mend(file)
+    read = Read(file.getvalue())
+    assert len(read.pictures) == 25 * sum(end <= at for end in ends)
+    assert read.pictures == whole.pictures[: len(read.pictures)]
+    assert read.frames == whole.frames[: len(read.frames)]
+
+
+@pytest.mark.parametrize("content", [b"", b"growing!", bytes(HEAD_BYTES), b"x" * 40_000])
+def test_what_is_no_unfinished_capture_is_not_touched(content: bytes, reel) -> None:
+    for data in (content, capture(cuts_of(reel()))[:-5]):
+        file = io.BytesIO(data)
+        assert not mend(file)
+        assert file.getvalue() == data
+
+
+@pytest.mark.parametrize(
+    ("coding", "codec"),
+    [(Coding.G711A, "pcm_alaw"), (Coding.G711U, "pcm_mulaw"), (Coding.G726, "g726le")],
+)
+def test_telephone_sound_becomes_aac_in_full(
+    coding: Coding, codec: str, film: Film, sound: Film, camera, tmp_path: Path
+) -> None:
+    payload = b"".join(sound(codec, 4))
+    size = len(payload) // 100
+    units_of_sound = tuple(payload[start : start + size] for start in range(0, 100 * size, size))
+    units = camera(film(Coding.H264, 100, 25), units_of_sound, sound_coding=coding, sound_ms=40)
+    data = capture(cuts_of(units))
+    sizes, samples = decoded(data)
+    assert len(sizes) == 100
+    assert 32_000 <= samples <= 32_000 + 3 * 1024
+    read = Read(data)
+    # The encoder's first frame lies before the first sample.
+    assert (read.frame_times[0], read.picture_times[0]) == (0, 11_520)
+    assert complaints(data, tmp_path / "film.mp4") == ""
+
+
+def test_sound_that_comes_late_gets_its_track_in_the_file_that_stands(
+    film: Film, sound: Film, camera, tmp_path: Path
+) -> None:
+    later = [
+        AccessUnit(1, Coding.AAC, False, unit.timestamp + 2_000, unit.payload)
+        for unit in camera(sounds=sound("aac", 2))
+    ]
+    units = sorted(camera(film(Coding.H264, 100, 25)) + later, key=lambda unit: unit.timestamp)
+    cuts = cuts_of(units)
+    assert Read(capture(cuts[:2], finish=False)).tracks == ["avc1 h264"]
+    data = capture(cuts)
+    read = Read(data)
+    assert read.tracks == ["avc1 h264", "mp4a aac"]
+    assert len(read.pictures) == 100
+    assert read.frames == [frame[7:] for frame in sound("aac", 2)]
+    assert read.frame_times[0] == 2 * SECOND
+    assert complaints(data, tmp_path / "film.mp4") == ""
+
+
+def test_pictures_that_come_after_sound_alone_get_their_track(film: Film, sound: Film, camera) -> None:
+    units = camera(sounds=sound("aac", 2)) + camera(film(Coding.H264, 50, 25), start=3_200)
+    read = Read(capture(cuts_of(units)))
+    assert read.tracks == ["mp4a aac", "avc1 h264"]
+    assert len(read.pictures) == 50
+    assert read.frames == [frame[7:] for frame in sound("aac", 2)]
+
+
+def test_sound_alone_is_a_file_too(sound: Film, camera) -> None:
+    data = capture(cuts_of(camera(sounds=sound("aac", 4))))
+    read = Read(data)
+    assert (read.tracks, read.pictures) == (["mp4a aac"], [])
+    assert read.frames == [frame[7:] for frame in sound("aac", 4)]
+    assert decoded(data)[1] == 1024 * len(read.frames)
+
+
+@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+def test_pictures_of_another_size_play_on_in_the_same_track(
+    coding: Coding, film: Film, camera, tmp_path: Path
+) -> None:
+    small = film(coding, 50, 25, (128, 64))
+    units = camera(film(coding, 50, 25), coding=coding) + camera(small, coding=coding, start=3_000)
+    data = capture(cuts_of(units))
+    read = Read(data)
+    assert len(read.tracks) == 1
+    assert read.pictures == [nal_units(picture) for picture in film(coding, 50, 25) + small]
+    assert decoded(data)[0] == [(256, 64)] * 50 + [(128, 64)] * 50
+
+
+def test_another_coding_gets_a_track_of_its_own(film: Film, sound: Film, camera) -> None:
+    units = camera(film(Coding.H264, 50, 25), sound("aac", 2))
+    units += camera(
+        film(Coding.H265, 50, 25), sound("aac", 2, 16_000), coding=Coding.H265, sound_ms=64, start=3_300
+    )
+    read = Read(capture(cuts_of(units)))
+    assert sorted(read.tracks) == ["avc1 h264", "hvc1 hevc", "mp4a aac", "mp4a aac"]
+    assert len(read.pictures) == 100
+    frames = [frame[7:] for frame in sound("aac", 2) + sound("aac", 2, 16_000)]
+    assert read.frames == frames
+
+
+def test_a_clock_that_jumps_makes_no_hole(film: Film, camera) -> None:
+    units = camera(film(Coding.H264, 50, 25)) + camera(film(Coding.H264, 50, 25), start=50_000_000)
+    units += camera(film(Coding.H264, 50, 25), start=2_000)
+    read = Read(capture(cuts_of(units)))
+    assert len(read.pictures) == 150
+    assert all(3_600 <= after - before <= SECOND for before, after in pairwise(read.picture_times))
+    assert read.duration <= 8e6
+
+
+@pytest.mark.parametrize("code", [b"\0\0\1", b"\0\0\0\1"])
+def test_a_picture_of_several_slices_keeps_them_all(code: bytes, film: Film) -> None:
+    key = film(Coding.H264, 25, 25)[0]
+    several = code + b"\x41first" + code + b"\x41second\0" + b"\0\0\1\x41third\0\0"
+    pictures = (PlacedPicture(START, key, True), PlacedPicture(START + 3600, several, False))
+    read = Read(capture([Cut(START, START + 7200, Coding.H264, pictures, (), False, True, 0.0)]))
+    assert read.pictures[1] == [b"\x41first", b"\x41second", b"\x41third"]
+
+
+def test_several_frames_in_one_unit_and_checksums_are_taken_apart(sound: Film) -> None:
+    frames = sound("aac", 1)[:4]
+    checked = b"\xff\xf0" + frames[3][2:7] + b"CC" + frames[3][7:]
+    length = len(checked)
+    checked = (
+        checked[:3]
+        + bytes((checked[3] & 0xFC | length >> 11, length >> 3 & 0xFF))
+        + bytes((checked[5] & 0x1F | (length & 7) << 5,))
+        + checked[6:]
+    )
+    sounds = (
+        Sound(START, Coding.AAC, b"".join(frames[:3]), 3072),
+        Sound(START + 3 * 11_520, Coding.AAC, checked, 1024),
+    )
+    read = Read(capture([Cut(START, START + 4 * 11_520, None, (), sounds, False, True, 0.0)]))
+    assert read.frames == [frame[7:] for frame in frames]
+    assert read.frame_times == [0, 11_520, 23_040, 34_560]
+
+
+def test_pictures_that_no_decoder_takes_are_written_all_the_same() -> None:
+    broken = b"\0\0\0\1\x67\x42" + b"\0\0\0\1\x68x" + b"\0\0\0\1\x65nothing"
+    pictures = (PlacedPicture(START, broken, True),)
+    data = capture([Cut(START, START + 3600, Coding.H264, pictures, (), False, True, 0.0)])
+    assert b"nothing" in data[HEAD_BYTES:]
+
+
+def test_more_tracks_than_a_camera_has_are_left_out_and_counted(film: Film) -> None:
+    file = io.BytesIO()
+    capture_file = CaptureFile(file)
+    for number, rate in enumerate(adts.SAMPLE_RATES):
+        sounds = (Sound(START + number * SECOND, Coding.AAC, adts.head(100, rate) + bytes(100), 1024),)
+        start = START + number * SECOND
+        capture_file.write(Cut(start, start + 1, None, (), sounds, False, True, 0.0))
+    capture_file.finish()
+    assert capture_file.left_out == len(adts.SAMPLE_RATES) - 8
+    assert file.getvalue()[HEAD_BYTES + 4 : HEAD_BYTES + 8] == b"moof"
+
+
+def test_the_index_of_a_long_film_stays_within_its_room(film: Film) -> None:
+    key = film(Coding.H264, 25, 25)[0]
+    cuts = []
+    for number in range(2_500):
+        start = START + number * 2 * SECOND
+        pictures = (PlacedPicture(start, key, True),)
+        cuts.append(Cut(start, start + 2 * SECOND, Coding.H264, pictures, (), False, True, 0.0))
+    data = capture(cuts)
+    assert data[HEAD_BYTES + 4 : HEAD_BYTES + 8] == b"moof"
+    with av.open(io.BytesIO(data)) as container:
+        assert container.duration == 5_000_000_000
+        assert sum(packet.size > 0 for packet in container.demux()) == 2_500
+        container.seek(4_000_000_000)
+        found = next(container.demux())
+        assert 3_980 * SECOND <= found.pts <= 4_000 * SECOND
+
+
+class SmallDisk(io.BytesIO):
+    """Takes a few bytes at a time, and no more than it has room for."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
+
+    def write(self, content) -> int:  # type: ignore[no-untyped-def]  # anything that has bytes
+        place = min(len(content), self.room - self.tell(), 10_000)
+        if place <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(content[:place])
+
+
+def test_a_full_disk_leaves_what_is_whole(reel) -> None:
+    cuts = cuts_of(reel())
+    size = len(capture(cuts[:3], finish=False))
+    disk = SmallDisk(size + 500)
+    film = CaptureFile(disk)
+    for cut in cuts[:3]:
+        film.write(cut)
+    with pytest.raises(OSError, match="No space left"):
+        film.write(cuts[3])
+    assert len(disk.getvalue()) == film.size == size
+    assert len(Read(disk.getvalue()).pictures) == 75

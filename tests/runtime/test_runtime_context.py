@@ -1,0 +1,25 @@
+import contextvars
+
+import trio
+
+from motorpool.runtime.runtime_context import Machine
+from motorpool.runtime.system import System
+from motorpool.runtime.testing import TestClock, open_tree
+
+who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
+
+
+async def test_tasks_run_under_the_systems_nursery_with_its_context_and_a_name() -> None:
+    seen: list[tuple[str, str, int]] = []
+
+    async def work(number: int) -> None:
+        seen.append((who.get(), trio.lowlevel.current_task().name, number))
+
+    async with open_tree() as system, trio.open_nursery() as nursery:
+        assert isinstance(system, System)
+        who.set("the opener")
+        machine = Machine(system, TestClock(), nursery)
+        who.set("somebody else")
+        machine.spawn(work, 1, name="devices/1")
+        machine.spawn(work, 2, name="devices/2")
+    assert sorted(seen) == [("the opener", "devices/1", 1), ("the opener", "devices/2", 2)]
