@@ -13,14 +13,14 @@ from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.position_writer import position_writer_spec
 from motorpool.actors.files.uploads import UploadRoom
-from motorpool.actors.gateway.connection import Connection, ConnectionLimits
+from motorpool.actors.gateway.connection import ConnectionLimits, DeviceConnection
 from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
 from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
-from motorpool.actors.outgoing import Outgoing
+from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.scheduled_command import scheduled_command_spec
@@ -52,14 +52,14 @@ from motorpool.storage.database import Database
 __all__ = ["MEDIA_PORTS", "FleetSettings", "fleet_tree", "schedule_spec"]
 
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
-"""JT/T 1078, one port for each kind: the packets do not tell (jt808-jt1078.md 9, option A)."""
+"""JT/T 1078, one port for each kind: the packets do not tell (docs/protocols/jt1078.md)."""
 MEDIA_READ_BYTES = 64 * 1024
 LIVE_PAUSE_SECONDS = 0.4
 """Between two reads of a camera: a segment has five of them, a part of a segment two."""
 PLAYBACK_PAUSE_SECONDS = 0.02
 """A recording comes as fast as a terminal can send it."""
 MEDIA_LOGIN_SECONDS = 10.0
-"""For the first valid packet of a media connection, at most (jt808-jt1078.md 9)."""
+"""For the first valid packet of a media connection, at most (docs/protocols/jt1078.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class FleetSettings:
     """Plain arguments of the tree; the settings of the same names say what they mean."""
 
     data: Path = Path("data")
-    device_host: str = "0.0.0.0"  # noqa: S104 - devices come from everywhere (contract.md)
+    device_host: str = "0.0.0.0"  # noqa: S104 - devices come from everywhere
     public_host: str | None = None
     port_offset: int = 0
     protocols: tuple[str, ...] | None = None
@@ -96,7 +96,7 @@ class FleetSettings:
     captures_retention_days: int = 0
     position_retention_days: int = 0
     schedule_retention_days: int = 0
-    homecoming_seconds: float = 60.0
+    reconnect_grace_seconds: float = 60.0
     outbox_days: float = 3.0
     record: Path | None = None
 
@@ -105,7 +105,7 @@ def fleet_tree(
     database: Database,
     settings: FleetSettings,
     *,
-    outgoing: Outgoing | None = None,
+    outgoing: OutgoingServices | None = None,
     services: tuple[ChildSpec[Any], ...] = (),
 ) -> SupervisorSpec:
     """The whole tree; `services` (HTTP) come last in and go first out. Without `outgoing` nothing leaves.
@@ -163,20 +163,20 @@ def fleet_tree(
                 idle_seconds=None,
             ),
             SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub))),
-            outbox_spec(database, outgoing or Outgoing(), settings.outbox_days),
-            schedule_spec(database, homecoming_seconds=settings.homecoming_seconds),
+            outbox_spec(database, outgoing or OutgoingServices(), settings.outbox_days),
+            schedule_spec(database, reconnect_grace_seconds=settings.reconnect_grace_seconds),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
         ),
     )
 
 
-def schedule_spec(database: Database, *, homecoming_seconds: float = 0.0) -> SupervisorSpec:
+def schedule_spec(database: Database, *, reconnect_grace_seconds: float = 0.0) -> SupervisorSpec:
     """Scheduled commands; a crash of what stands higher makes what stands lower read its rows again."""
     return SupervisorSpec(
         name="schedule",
         strategy=Strategy.REST_FOR_ONE,
         children=(
-            dispatcher_spec(database, homecoming_seconds=homecoming_seconds),
+            dispatcher_spec(database, reconnect_grace_seconds=reconnect_grace_seconds),
             scheduled_command_spec(database),
             timetable_spec(database),
         ),
@@ -220,7 +220,7 @@ def _device_connection(
     wire: Wire,
     tap: Tap | None,
 ) -> Actor[ConnectionMessage]:
-    return Connection(wire, codec(), database=database, limits=limits, uploads=uploads, tap=tap)
+    return DeviceConnection(wire, codec(), database=database, limits=limits, uploads=uploads, tap=tap)
 
 
 def _media_connection(

@@ -25,9 +25,9 @@ from motorpool.api.http.responses import as_json, as_text
 from motorpool.api.program.version import program_version
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.files import OVERRIDE
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
-from motorpool.storage.errors import Conflict, NotFound, Rejected, StorageError, StorageUnavailable
+from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageError, StorageUnavailable
 
 __all__ = ["create_app"]
 
@@ -42,27 +42,27 @@ SECURITY_HEADERS = {
 }
 
 
-def create_app(house: House) -> Application:
+def create_app(context: ServerContext) -> Application:
     """Make the application for one running server."""
     app = Application("motorpool.api", quick_prefix="/api/stream/")
     app.url_map.merge_slashes = False
-    app.config["MAX_CONTENT_LENGTH"] = house.settings.http.body_bytes
-    app.config["BODY_TIMEOUT"] = house.settings.http.body_seconds
+    app.config["MAX_CONTENT_LENGTH"] = context.settings.http.body_bytes
+    app.config["BODY_TIMEOUT"] = context.settings.http.body_seconds
     # Long answers may take long; a client that stops reading is dropped by listening.py.
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
-    figures = metrics.Figures(house)
+    figures = metrics.Figures(context)
     operations = [*OPERATIONS, _document_operation()]
     for operation in operations:
-        answer = _answering(house, operation, figures)
+        answer = _answering(context, operation, figures)
         app.add_url_rule(
             operation.rule, endpoint=operation.name, view_func=_view(answer), methods=[operation.method]
         )
         if operation.quick:
-            app.add_quick(operation.name, partial(_answer_quickly, house, answer))
-    websocket.install(app, house)
-    console_files.install(app, house.settings.data / OVERRIDE)
-    metrics.install(app, house, figures)
+            app.add_quick(operation.name, partial(_answer_quickly, context, answer))
+    websocket.install(app, context)
+    console_files.install(app, context.settings.data / OVERRIDE)
+    metrics.install(app, context, figures)
 
     @app.errorhandler(Exception)
     async def refuse(error: Exception) -> Response:
@@ -70,29 +70,29 @@ def create_app(house: House) -> Application:
 
     @app.after_request
     async def finish(response: Response) -> Response:
-        await _finish(house, request_ctx.request, response)
+        await _finish(context, request_ctx.request, response)
         return response
 
     return app
 
 
-async def _finish(house: House, asked: Request, response: Response) -> None:
+async def _finish(context: ServerContext, asked: Request, response: Response) -> None:
     """Add what every answer has."""
     for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)
-    if house.settings.http.tls_certificate is not None:
+    if context.settings.http.tls_certificate is not None:
         response.headers["Strict-Transport-Security"] = "max-age=31536000"
     if asked.path.startswith("/api/"):
         response.headers.setdefault("Cache-Control", "no-store")
-        _allow_origin(asked, response, house.settings.http.cors_origin)
+        _allow_origin(asked, response, context.settings.http.cors_origin)
         await compress(asked, response)
 
 
 async def _answer_quickly(
-    house: House, answer: QuickAnswer, asked: Request, path: dict[str, int | str]
+    context: ServerContext, answer: QuickAnswer, asked: Request, path: dict[str, int | str]
 ) -> Response:
     response = await answer(asked, path)
-    await _finish(house, asked, response)
+    await _finish(context, asked, response)
     return response
 
 
@@ -117,20 +117,20 @@ def _view(answer: QuickAnswer) -> Callable[..., Awaitable[Response]]:
     return view
 
 
-def _answering(house: House, operation: Operation, figures: metrics.Figures) -> QuickAnswer:
+def _answering(context: ServerContext, operation: Operation, figures: metrics.Figures) -> QuickAnswer:
     async def answer(asked: Request, path: dict[str, int | str]) -> Response:
-        began = house.clock.monotonic()
+        began = context.clock.monotonic()
         try:
             response = await serve(asked, path)
         except Exception as error:
             response = answer_error(error, asked)
-        figures.answered(operation.name, response.status_code, house.clock.monotonic() - began)
+        figures.answered(operation.name, response.status_code, context.clock.monotonic() - began)
         return response
 
     async def serve(asked: Request, path: dict[str, int | str]) -> Response:
-        call = Call(house, asked, path)
+        call = Call(context, asked, path)
         try:
-            call.visitor = await identify(house, call.request)
+            call.visitor = await identify(context, call.request)
         except (Refusal, StorageUnavailable):
             # On a public operation a credential that is bad, or cannot be looked at now, is none.
             if not operation.public:
@@ -138,7 +138,7 @@ def _answering(house: House, operation: Operation, figures: metrics.Figures) -> 
         if call.visitor is None and not operation.public:
             raise Unauthorized("log in first")
         if call.visitor is not None:
-            house.system.ref(STATISTICS).offer(RequestServed(call.visitor.id))
+            context.system.ref(STATISTICS).offer(RequestServed(call.visitor.id))
         if operation.method == "GET" or operation.raw:
             return await operation.serve(call)
         return await _change(call, operation)
@@ -159,7 +159,7 @@ async def _change(call: Call, operation: Operation) -> Response:
         try:
             response = await operation.serve(call)
         except StorageUnavailable:
-            await tell_changed(call.house)
+            await tell_changed(call.context)
             raise
     assert response is not None
     return response
@@ -174,7 +174,7 @@ def answer_error(error: Exception, asked: Request | Websocket) -> Response:
             refusal = Unavailable("the database cannot be reached now")
         case NotFound():
             return as_text("not found", 404)
-        case Conflict() | Rejected():
+        case Conflict() | StatementRejected():
             return as_text(str(error), 400)
         case StorageError():
             _log.error("storage failed at %s %s: %s", asked.method, asked.path, error)

@@ -1,4 +1,6 @@
-"""Records to JSON and back: names, times and leniency in one place (open-details 1, decisions 8)."""
+"""Records to JSON and back: names, times and leniency in one place (docs/http-api.md#json-conventions,
+docs/decisions/0008).
+"""
 
 import re
 import types
@@ -46,7 +48,8 @@ _DATE_TIME = re.compile(
 def parse_time(text: str) -> datetime:
     """Read an ISO 8601 date-time that carries `Z` or an offset; ValueError for anything else.
 
-    `+00:00Z`, which a client library makes of an aware datetime, is read as `+00:00` (open-details 28.2).
+    `+00:00Z`, which a client library makes of an aware datetime, is read as `+00:00`
+    (docs/http-api.md#client-quirks).
     """
     found = _DATE_TIME.fullmatch(text.strip())
     if found is None:

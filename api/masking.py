@@ -1,4 +1,4 @@
-"""Secrets inside of `attributes`: they are taken in, used, and never shown again (decisions 10).
+"""Secrets inside of `attributes`: they are taken in, used, and never shown again (docs/decisions/0010).
 
 Whoever may edit a record gets it with a mask in place of each secret, and may send that back: the mask means
 what is stored, and so does leaving the secret out. Null or an empty text removes it. So does a new host that
@@ -17,9 +17,9 @@ R = TypeVar("R", bound=msgspec.Struct)
 MASK = "********"
 
 SECRETS: tuple[tuple[str, ...], ...] = (
-    # A user's own mail server (open-details 13.3).
+    # A user's own mail server (docs/events.md#notificators).
     ("mail.smtp.password",),
-    # What ticket events are signed with (helpdesk.md 3.1).
+    # What ticket events are signed with (docs/http-api.md#secrets).
     ("ticketWebhook", "secret"),
 )
 """Where they are: keys from the outermost to the innermost object."""

@@ -1,4 +1,4 @@
-"""`/metrics`: Prometheus figures, for this machine only unless configured (decisions 15)."""
+"""`/metrics`: Prometheus figures, for this machine only unless configured (docs/decisions/0015)."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,7 +12,7 @@ from motorpool.actors.messages.counters import COUNTERS
 from motorpool.api.engine.call import is_trusted, peer_address
 from motorpool.api.http.errors import Forbidden
 from motorpool.api.http.responses import as_bytes
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 from motorpool.runtime.metrics import SystemCollector
 
 __all__ = ["Figures", "install"]
@@ -25,12 +25,12 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 class Figures:
     """The registry of one server, and what the HTTP side counts itself."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, context: ServerContext) -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(SystemCollector(house.system, "motorpool_actors"))
+        self.registry.register(SystemCollector(context.system, "motorpool_actors"))
         for counter in COUNTERS:
             self.registry.register(counter)
-        self.registry.register(DatabaseCollector(lambda: house.database.available))
+        self.registry.register(DatabaseCollector(lambda: context.database.available))
         self.requests = Counter(
             "motorpool_http_requests",
             "Answered requests by operation and status class.",
@@ -64,12 +64,12 @@ class DatabaseCollector(Collector):
         )
 
 
-def install(app: QuartTrio, house: House, figures: Figures) -> None:
+def install(app: QuartTrio, context: ServerContext, figures: Figures) -> None:
     """Serve the figures."""
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        if not permitted(request, house.settings.http.metrics_allow):
+        if not permitted(request, context.settings.http.metrics_allow):
             raise Forbidden("metrics are for this machine only; [http] metrics_allow names others")
         return as_bytes(generate_latest(figures.registry), TEXT, {"Cache-Control": "no-store"})
 

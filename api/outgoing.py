@@ -1,6 +1,6 @@
-"""From the settings to the ways out of the house: what is not configured is not there."""
+"""From the settings to the services that reach out of the server: what is not configured is not there."""
 
-from motorpool.actors.outgoing import GeocoderService, Outgoing, SmsGateway, SmtpAccount
+from motorpool.actors.outgoing import GeocoderService, OutgoingServices, SmsGateway, SmtpAccount
 from motorpool.actors.outgoing.smtp import Security
 from motorpool.api.program.settings import GeocoderSettings, MailSettings, Settings, SmsSettings
 from motorpool.runtime import Clock
@@ -8,9 +8,9 @@ from motorpool.runtime import Clock
 __all__ = ["make_outgoing"]
 
 
-def make_outgoing(settings: Settings, clock: Clock) -> Outgoing:
-    """The one Outgoing of a server."""
-    return Outgoing(
+def make_outgoing(settings: Settings, clock: Clock) -> OutgoingServices:
+    """The one OutgoingServices of a server."""
+    return OutgoingServices(
         allow=settings.webhook.allow,
         mail=_mail(settings.mail),
         sms=_sms(settings.sms),

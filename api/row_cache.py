@@ -4,13 +4,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-__all__ = ["Memory"]
+__all__ = ["RowCache"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Memory(Generic[K, V]):
+class RowCache(Generic[K, V]):
     """The last `most` rows that were asked for, each for `seconds` at most.
 
     Who changes a row forgets it here after the commit. A row that was read before and arrives after that is

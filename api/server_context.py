@@ -5,7 +5,7 @@ from datetime import datetime
 
 import trio
 
-from motorpool.actors.outgoing import Outgoing
+from motorpool.actors.outgoing import OutgoingServices
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.one_time_codes import OneTimeCodes
 from motorpool.api.auth.openid import Provider
@@ -13,13 +13,13 @@ from motorpool.api.auth.passwords import Attempts, Passwords
 from motorpool.api.auth.rate_limits import Rate
 from motorpool.api.calendar_texts import Texts
 from motorpool.api.program.settings import Settings
-from motorpool.api.row_cache import Memory
+from motorpool.api.row_cache import RowCache
 from motorpool.runtime import Clock, System
 from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.records import Device, ServerSettings
 
-__all__ = ["House"]
+__all__ = ["ServerContext"]
 
 DEVICES = 50_000
 """Rows of devices that are remembered: some 50 MB."""
@@ -27,7 +27,7 @@ DEVICE_SECONDS = 3600.0
 
 
 @dataclass(kw_only=True)
-class House:
+class ServerContext:
     """One running server, seen from a request."""
 
     system: System
@@ -39,7 +39,7 @@ class House:
     """Signs tokens; lives in the database."""
     server: ServerSettings
     """The row as last read or written; `PUT /server` replaces it."""
-    outgoing: Outgoing = field(default_factory=Outgoing)
+    outgoing: OutgoingServices = field(default_factory=OutgoingServices)
     """The ways out: mail, text messages, the geocoder, HTTP."""
     closing: trio.Event = field(default_factory=trio.Event)
     """Set when the server begins to stop: what never ends by itself ends now."""
@@ -53,7 +53,7 @@ class House:
     """Password resets that each address asked for."""
     openid: Provider | None = field(init=False)
     """The OpenID Connect provider, where one is configured."""
-    devices: Memory[int, Device] = field(init=False)
+    devices: RowCache[int, Device] = field(init=False)
     """Rows of devices by id."""
 
     texts: Texts = field(default_factory=Texts)
@@ -73,7 +73,7 @@ class House:
         self.openid = None
         if self.settings.openid.enabled:
             self.openid = Provider(self.settings.openid, self.outgoing.http, monotonic)
-        self.devices = Memory(rows, most=DEVICES, seconds=DEVICE_SECONDS, monotonic=monotonic)
+        self.devices = RowCache(rows, most=DEVICES, seconds=DEVICE_SECONDS, monotonic=monotonic)
 
     @property
     def clock(self) -> Clock:

@@ -9,23 +9,23 @@ from motorpool.actors.messages.scheduling import (
     ScheduleEdited,
     SchedulesChanged,
 )
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ActorError
 
 __all__ = ["tell_calendars_changed", "tell_schedule_changed"]
 
 
-async def tell_schedule_changed(house: House, schedule_id: int, *, is_new: bool) -> None:
+async def tell_schedule_changed(context: ServerContext, schedule_id: int, *, is_new: bool) -> None:
     """After the commit of a schedule's making, edit or removal: it is watched as it is now."""
     # Where they have crashed or the server stops: new ones read everything.
     with suppress(ActorError):
-        await house.system.ref(TIMETABLE).ask(SchedulesChanged((schedule_id,)))
+        await context.system.ref(TIMETABLE).ask(SchedulesChanged((schedule_id,)))
     if not is_new:
         with suppress(ActorError):
-            await house.system.ref(SCHEDULED_COMMAND, schedule_id).tell(ScheduleEdited())
+            await context.system.ref(SCHEDULED_COMMAND, schedule_id).tell(ScheduleEdited())
 
 
-async def tell_calendars_changed(house: House, *calendar_ids: int) -> None:
+async def tell_calendars_changed(context: ServerContext, *calendar_ids: int) -> None:
     """After the commit: the edges of these calendars, or without any of all, are found anew."""
     with suppress(ActorError):
-        await house.system.ref(TIMETABLE).ask(CalendarsChanged(calendar_ids))
+        await context.system.ref(TIMETABLE).ask(CalendarsChanged(calendar_ids))

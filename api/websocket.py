@@ -1,4 +1,5 @@
-"""`/api/socket`: devices, positions and events as they come, to those who may see them (open-details 21).
+"""`/api/socket`: devices, positions and events as they come, to those who may see them
+(docs/http-api.md#websocket).
 
 A socket holds the newest state of each device that it has not sent yet, and a bounded number of events: a
 slow client gets fewer and newer messages, and its memory here is bounded by its devices. One that falls so
@@ -30,7 +31,7 @@ from motorpool.api.auth.authentication import by_token, identify
 from motorpool.api.auth.caller import Caller
 from motorpool.api.http.errors import Unauthorized
 from motorpool.api.json import encode
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 from motorpool.runtime import Lagged, TopicName
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
@@ -52,16 +53,16 @@ PAUSE_SECONDS = 0.1
 """Between two messages to one socket: what changes meanwhile goes out together."""
 
 
-def install(app: QuartTrio, house: House) -> None:
+def install(app: QuartTrio, context: ServerContext) -> None:
     """Serve the socket."""
 
     @app.websocket("/api/socket")
     async def live() -> None:
         token = websocket.args.get("token")
-        caller = await who(house, token)
+        caller = await who(context, token)
         if caller is None:
             raise Unauthorized("log in first")
-        feed = Feed(house, caller, token)
+        feed = Feed(context, caller, token)
         async with trio.open_nursery() as nursery:
             for follow in (
                 feed.follow_positions,
@@ -81,11 +82,11 @@ def install(app: QuartTrio, house: House) -> None:
         await websocket.close(code)
 
 
-async def who(house: House, token: str | None) -> Caller | None:
+async def who(context: ServerContext, token: str | None) -> Caller | None:
     """The user of `?token=`, else of the request's own credential."""
     if token:
-        return await by_token(house, token)
-    return await identify(house, websocket_ctx.websocket)
+        return await by_token(context, token)
+    return await identify(context, websocket_ctx.websocket)
 
 
 async def _read_all() -> None:
@@ -97,8 +98,8 @@ async def _read_all() -> None:
 class Feed:
     """What one socket has yet to send."""
 
-    def __init__(self, house: House, caller: Caller, token: str | None) -> None:
-        self._house = house
+    def __init__(self, context: ServerContext, caller: Caller, token: str | None) -> None:
+        self._context = context
         self._caller = caller
         self._token = token
         self._ids: frozenset[int] = frozenset()
@@ -112,7 +113,7 @@ class Feed:
 
     async def load(self) -> None:
         """Find the devices to be seen, and where each was last."""
-        self._ids = await visible_device_ids(self._house, self._caller)
+        self._ids = await visible_device_ids(self._context, self._caller)
         await self._resync(devices_too=False)
 
     async def follow_positions(
@@ -142,7 +143,7 @@ class Feed:
 
     async def follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Note what this user is told, in the order it comes."""
-        async with self._house.system.topic(WEB_EVENTS).subscribe(EVENTS_KEPT) as subscription:
+        async with self._context.system.topic(WEB_EVENTS).subscribe(EVENTS_KEPT) as subscription:
             task_status.started()
             while not self._behind:
                 try:
@@ -157,7 +158,7 @@ class Feed:
 
     async def follow_access(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Look again at what may be seen whenever that may have changed."""
-        async with self._house.system.topic(ACCESS_CHANGES).subscribe(ACCESS_QUEUE) as subscription:
+        async with self._context.system.topic(ACCESS_CHANGES).subscribe(ACCESS_QUEUE) as subscription:
             task_status.started()
             while True:
                 with suppress(Lagged):
@@ -166,11 +167,11 @@ class Feed:
 
     async def send_all(self) -> int:
         """Send what there is, and an empty object now and then; the code to close with."""
-        every = self._house.settings.http.socket_keepalive_seconds
+        every = self._context.settings.http.socket_keepalive_seconds
         while self._valid:
             with trio.move_on_after(every) as quiet:
                 await self._wake.wait()
-            if self._house.closing.is_set():
+            if self._context.closing.is_set():
                 return GOING_AWAY
             if self._behind:
                 return TRY_AGAIN
@@ -192,14 +193,14 @@ class Feed:
     async def end_at_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Wake the sender when the server stops."""
         task_status.started()
-        await self._house.closing.wait()
+        await self._context.closing.wait()
         self._wake.set()
 
     async def _message(
         self, positions: dict[int, Position], changed: dict[int, LiveDevice], events: list[Event]
     ) -> dict[str, object]:
         message: dict[str, object] = {}
-        rows = await self._house.devices.get_many(changed)
+        rows = await self._context.devices.get_many(changed)
         shown = [
             msgspec.structs.replace(
                 rows[live.device_id],
@@ -216,7 +217,7 @@ class Feed:
         visible = [position for position in positions.values() if position.device_id in self._ids]
         if visible or not self._greeted:
             self._greeted = True
-            message["positions"] = self._house.texts.of(visible)
+            message["positions"] = self._context.texts.of(visible)
         told = [event for event in events if not event.device_id or event.device_id in self._ids]
         if told:
             message["events"] = told
@@ -225,8 +226,8 @@ class Feed:
     async def _follow(
         self, topic: TopicName[T], keep: Callable[[T], None], task_status: trio.TaskStatus[None]
     ) -> None:
-        size = self._house.settings.http.socket_queue
-        async with self._house.system.topic(topic).subscribe(size) as subscription:
+        size = self._context.settings.http.socket_queue
+        async with self._context.system.topic(topic).subscribe(size) as subscription:
             task_status.started()
             while True:
                 try:
@@ -241,13 +242,13 @@ class Feed:
     async def _look_again(self) -> None:
         """Reload who this is and what he may see; a credential that is no longer good ends the socket."""
         try:
-            caller = await who(self._house, self._token)
+            caller = await who(self._context, self._token)
             if caller is None or caller.id != self._caller.id:
                 self._valid = False
                 self._wake.set()
                 return
             self._caller = caller
-            ids = await visible_device_ids(self._house, caller)
+            ids = await visible_device_ids(self._context, caller)
         except StorageError:
             # Asked again at the next keep-alive; what was allowed stays so meanwhile.
             return
@@ -259,7 +260,7 @@ class Feed:
     async def _resync(self, *, devices_too: bool, device_ids: frozenset[int] | None = None) -> None:
         """Take the present state of devices in place of what was missed."""
         ids = tuple(sorted(self._ids if device_ids is None else device_ids))
-        directory = self._house.system.ref(DIRECTORY)
+        directory = self._context.system.ref(DIRECTORY)
         for position in await directory.ask(GetLatest(ids)):
             self._positions[position.device_id] = position
         if devices_too:

@@ -84,7 +84,7 @@ class Report:
         self.notes.append(sentence)
 
     def write(self, path: Path) -> None:
-        """Write the JSON of `contract.md`."""
+        """Write the JSON described in docs/performance.md#json."""
         content = {"machine": dict(self._machine), "results": [msgspec.to_builtins(f) for f in self.figures]}
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -1,4 +1,6 @@
-"""A simulated phone with an OsmAnd client: rides a bicycle, and tells where by HTTP (protocols.md 1)."""
+"""A simulated phone with an OsmAnd client: rides a bicycle, and tells where by HTTP
+(docs/protocols/osmand.md).
+"""
 
 import logging
 from datetime import datetime

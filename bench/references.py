@@ -1,4 +1,4 @@
-"""What the server is measured beside: bare servers, and the ffmpeg program (decisions 34)."""
+"""What the server is measured beside: bare servers, and the ffmpeg program (docs/decisions/0034)."""
 
 import contextlib
 import os

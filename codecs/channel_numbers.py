@@ -1,7 +1,7 @@
 """A device's own numbers of its channels, where they are not ours.
 
-Some terminals count from 0, some send the sub-stream of channel 1 as channel 33 (`jt808-jt1078.md` 7,
-quirk 9; decisions 23). Ours go from 1 to 31.
+Some terminals count from 0, some send the sub-stream of channel 1 as channel 33 (docs/protocols/jt1078.md,
+quirk 9; docs/decisions/0023). Ours go from 1 to 31.
 """
 
 from collections.abc import Mapping

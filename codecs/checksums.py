@@ -4,7 +4,8 @@
 def xor8(data: bytes) -> int:
     """All bytes combined by exclusive or, 0 to 255; 0 over a frame that ends with its own check byte.
 
-    Folds the bytes as one big integer, which costs a tenth of a loop in Python (`measured.md`).
+    Folds the bytes as one big integer, which costs a tenth of a loop in Python
+    (docs/performance.md#checksums).
     """
     folded = int.from_bytes(data, "big")
     size = len(data)

@@ -50,7 +50,7 @@ class PositionReport(msgspec.Struct, frozen=True, gc=False):
     """One position as the device tells it; the device actor makes a Position of it."""
 
     attributes: dict[str, Any]
-    """Canonical keys of `protocols.md` section 0."""
+    """Canonical keys of docs/protocols/common.md."""
     device_time: datetime | None = None
     """The device's clock; None where it sent none: server time then."""
     fix_time: datetime | None = None
@@ -203,7 +203,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     data: bytes
 
 
-class Rejected(msgspec.Struct, frozen=True, gc=False):
+class FrameRejected(msgspec.Struct, frozen=True, gc=False):
     """Bytes that were dropped, and why; the stream goes on behind them."""
 
     error: str
@@ -225,7 +225,7 @@ Report = (
     | Information
     | Goodbye
     | Reply
-    | Rejected
+    | FrameRejected
 )
 
 
@@ -240,7 +240,7 @@ class MediaAddress(msgspec.Struct, frozen=True, gc=False):
     """Of files that belong to alarms: the protocol's own port."""
 
 
-class Order(msgspec.Struct, frozen=True, gc=False):
+class DeviceCommand(msgspec.Struct, frozen=True, gc=False):
     """A command to be encoded for one device."""
 
     type: str

@@ -67,7 +67,7 @@ class Context(Generic[M]):
     @property
     def ref(self) -> "Ref[M]":
         """The actor's own ref, to give away."""
-        return self._cell.family.ref(self._cell.key)
+        return self._cell.group.ref(self._cell.key)
 
     @property
     def path(self) -> str:
@@ -82,17 +82,17 @@ class Context(Generic[M]):
     @property
     def system(self) -> "System":
         """The way to other actors and topics."""
-        return self._cell.family.machine.system
+        return self._cell.group.runtime.system
 
     @property
     def clock(self) -> "Clock":
         """The system's clock."""
-        return self._cell.family.machine.clock
+        return self._cell.group.runtime.clock
 
     @property
     def timers(self) -> "Timers":
         """The system's timers, for callbacks that are to outlive this actor; else see `after` and `every`."""
-        return self._cell.family.machine.timers
+        return self._cell.group.runtime.timers
 
     @property
     def log(self) -> "ActorLog":

@@ -8,12 +8,12 @@ from motorpool.runtime.cell import Cell
 from motorpool.runtime.kind import K, Kind, M
 from motorpool.runtime.life import End
 from motorpool.runtime.ref import Ref
-from motorpool.runtime.runtime_context import Machine
+from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState, KindTotals
 from motorpool.runtime.specs import ActorSpec
 
 
-class Family(ABC, Generic[K, M]):
+class ActorGroup(ABC, Generic[K, M]):
     """The runtime's side of a `Kind`: a child of a supervisor, and what a cell asks about its kind."""
 
     resident = False
@@ -23,10 +23,10 @@ class Family(ABC, Generic[K, M]):
     reopens = False
     """Whether an actor that was stopped is started again by the next message."""
 
-    def __init__(self, kind: Kind[K, M], path: str, spec: ActorSpec, machine: Machine) -> None:
+    def __init__(self, kind: Kind[K, M], path: str, spec: ActorSpec, runtime: RuntimeContext) -> None:
         self.kind = kind
         self.path = path
-        self.machine = machine
+        self.runtime = runtime
         self.restart = spec.restart
         self.mailbox_size = spec.mailbox_size
         self.start_seconds = spec.start_seconds
@@ -85,7 +85,7 @@ class Family(ABC, Generic[K, M]):
         """Accept no more for the actor that is about to end; who waits for room waits only if it reopens."""
         cell.mailbox.seal()
         if not self.reopens:
-            cell.turn_away()
+            cell.reject_waiters()
 
     def forget(self, cell: Cell[M]) -> None:
         """Drop a retired cell, keeping its counts."""

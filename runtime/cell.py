@@ -11,7 +11,7 @@ With no worker the actor is idle, and a message to it is handled at once in the 
 (`turns.handle_now`), one at a time: what arrives from inside that handler queues behind it.
 
 A life ends in two steps. `ending` is set, once; from then on no message is begun. When the last task has
-left, or the inline turn where there was none, the life is closed and the family decides what comes next:
+left, or the inline turn where there was none, the life is closed and the group decides what comes next:
 `launch` again, now or after a while, or `retire`.
 """
 
@@ -24,18 +24,18 @@ import trio
 from motorpool.runtime.actor import Actor, Context
 from motorpool.runtime.envelope import Envelope
 from motorpool.runtime.errors import ActorFailed, ActorStopped
-from motorpool.runtime.guard import Guard
+from motorpool.runtime.guard import CrashGuard
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.kind import M
 from motorpool.runtime.life import End, State
-from motorpool.runtime.life_scope import Ties
+from motorpool.runtime.life_scope import LifeScope
 from motorpool.runtime.mailbox import Mailbox
 from motorpool.runtime.message_timer import MessageTimer
 from motorpool.runtime.timer_heap import Timer
 from motorpool.runtime.turns import work
 
 if TYPE_CHECKING:
-    from motorpool.runtime.actor_group import Family
+    from motorpool.runtime.actor_group import ActorGroup
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Cell(Generic[M]):
         "ending",
         "error",
         "factory",
-        "family",
+        "group",
         "handled",
         "history",
         "idle",
@@ -72,12 +72,12 @@ class Cell(Generic[M]):
         "worker",
     )
 
-    def __init__(self, family: "Family[Any, M]", key: object) -> None:
-        self.family = family
+    def __init__(self, group: "ActorGroup[Any, M]", key: object) -> None:
+        self.group = group
         self.key = key
-        self.mailbox = Mailbox(family.mailbox_size)
+        self.mailbox = Mailbox(group.mailbox_size)
         self.actor: Actor[M] | None = None
-        self.factory: Callable[[], Actor[M]] | None = None  # its own, where the family's is not used
+        self.factory: Callable[[], Actor[M]] | None = None  # its own, where the group's is not used
         self.state = State.DOWN
         self.idle = False  # running, no worker, no handler up the stack: messages are handled at once
         self.worker: trio.CancelScope | None = None
@@ -90,9 +90,9 @@ class Cell(Generic[M]):
         self.restarts = 0
         self.history: RestartHistory | None = None
         self.watched = False  # until it has started: somebody awaits that, and is told of a failure
-        self.ties: Ties | None = None
+        self.ties: LifeScope | None = None
         self.born = 0  # `handled` when this life began
-        self.seen = 0  # `handled` at the family's last look for idle actors
+        self.seen = 0  # `handled` at the group's last look for idle actors
         self.quiet = 0  # looks since it changed
         self._body: trio.CancelScope | None = None
         self._tasks = 0
@@ -103,7 +103,7 @@ class Cell(Generic[M]):
     @property
     def path(self) -> str:
         """Where it stands in the tree."""
-        return self.family.path_of(self.key)
+        return self.group.path_of(self.key)
 
     @property
     def at_rest(self) -> bool:
@@ -117,15 +117,15 @@ class Cell(Generic[M]):
         self.born = self.handled
         if self.mailbox.sealed:
             self.mailbox.unseal()
-        with Guard(self):
-            actor = self.actor = self.family.build(self)
+        with CrashGuard(self):
+            actor = self.actor = self.group.build(self)
             actor.context = Context(self)
-            if type(actor).start is not Actor.start or self.family.resident:
-                self.employ()
+            if type(actor).start is not Actor.start or self.group.resident:
+                self.start_worker()
                 return
             self.started()
             if self.mailbox.depth:
-                self.employ()
+                self.start_worker()
             else:
                 self.idle = True
 
@@ -135,18 +135,20 @@ class Cell(Generic[M]):
         self.state = State.RUNNING
         self.watched = False
         self._settle()
-        log.log(self.family.life_level, "%s started", self.path)
+        log.log(self.group.life_level, "%s started", self.path)
         if type(self.actor).run is not Actor.run:
             self._body = trio.CancelScope()
             self._tasks += 1
-            self.family.machine.spawn(self._live, self.actor, self._body, name=f"{self.path} run")
+            self.group.runtime.spawn(self._live, self.actor, self._body, name=f"{self.path} run")
 
-    def employ(self, coroutine: "Coroutine[Any, Any, object] | None" = None, item: object = None) -> None:
+    def start_worker(
+        self, coroutine: "Coroutine[Any, Any, object] | None" = None, item: object = None
+    ) -> None:
         """Take on a worker; it first awaits `coroutine`, which came of handling `item`."""
         self.idle = False
         self.worker = trio.CancelScope()
         self._tasks += 1
-        self.family.machine.spawn(work, self, self.worker, coroutine, item, name=self.path)
+        self.group.runtime.spawn(work, self, self.worker, coroutine, item, name=self.path)
 
     def wake(self) -> None:
         """Unpark the worker. Only while it is parked."""
@@ -162,10 +164,10 @@ class Cell(Generic[M]):
         self.tie().bind(timer)
         return timer
 
-    def tie(self) -> Ties:
+    def tie(self) -> LifeScope:
         """Where this life keeps what ends with it."""
         if self.ties is None:
-            self.ties = Ties()
+            self.ties = LifeScope()
         return self.ties
 
     def end_error(self) -> ActorFailed | ActorStopped:
@@ -188,7 +190,7 @@ class Cell(Generic[M]):
             return
         self.requested = wanted
         if wanted is End.STOP:
-            self.family.refuse(self)
+            self.group.refuse(self)
         if self.state is State.DOWN:
             self._close()
             return
@@ -209,8 +211,8 @@ class Cell(Generic[M]):
         self.ending = reason
         if self.ties is not None:
             self.ties.cancel_timers()  # or the next tick would call for a fresh actor
-        if reason in (End.LEAVE, End.IDLE) and not self.family.comes_back:
-            self.family.refuse(self)
+        if reason in (End.LEAVE, End.IDLE) and not self.group.comes_back:
+            self.group.refuse(self)
         if self.idle:
             self.wind_up()
             return
@@ -224,7 +226,7 @@ class Cell(Generic[M]):
         self.idle = False
         self.state = State.STOPPING
         if type(self.actor).stop is not Actor.stop:
-            self.employ()
+            self.start_worker()
         elif self._body is not None:
             self._body.cancel()
         elif self._tasks == 0:
@@ -236,7 +238,7 @@ class Cell(Generic[M]):
         """Run `stop`, then cut off `run`; the worker's last act."""
         assert self.actor is not None
         self.state = State.STOPPING
-        with Guard(self):
+        with CrashGuard(self):
             await self.actor.stop()
         if self._body is not None:
             self._body.cancel()
@@ -297,7 +299,7 @@ class Cell(Generic[M]):
         """Begin another life after a while; messages wait."""
         self.restarts += 1
         self.state = State.DOWN
-        self._timer = self.family.machine.timers.after(seconds, self.launch)
+        self._timer = self.group.runtime.timers.after(seconds, self.launch)
         log.info("%s restarts in %.2f s", self.path, seconds)
 
     def rest(self) -> None:
@@ -305,34 +307,34 @@ class Cell(Generic[M]):
         self.state = State.DOWN
         self.requested = None
 
-    def bury(self) -> None:
+    def dead_letter_all(self) -> None:
         """Give up what was accepted and not handled."""
         for item in self.mailbox.clear():
-            self._bury(item)
+            self._dead_letter(item)
 
-    def turn_away(self) -> None:
+    def reject_waiters(self) -> None:
         """Raise ActorStopped in those who wait for room."""
-        for item in self.mailbox.turn_away(lambda: ActorStopped(self.path)):
-            self._bury(item)
+        for item in self.mailbox.reject_waiters(lambda: ActorStopped(self.path)):
+            self._dead_letter(item)
 
     def retire(self) -> None:
         """End for good. Nobody waits for anything here afterwards."""
         self.state = State.STOPPED
         self.mailbox.seal()
-        self.bury()
-        self.turn_away()
-        self.family.forget(self)
+        self.dead_letter_all()
+        self.reject_waiters()
+        self.group.forget(self)
         self._pass_on()
 
-    def _bury(self, item: object) -> None:
+    def _dead_letter(self, item: object) -> None:
         if isinstance(item, Envelope):
             item.fail(ActorStopped(self.path))
         else:
-            self.family.machine.dead_letters.add(self.path, item)
+            self.group.runtime.dead_letters.add(self.path, item)
 
     async def _live(self, actor: Actor[M], scope: trio.CancelScope) -> None:
         try:
-            with scope, Guard(self):
+            with scope, CrashGuard(self):
                 await actor.run()
         finally:
             self._body = None
@@ -354,10 +356,10 @@ class Cell(Generic[M]):
 
     def _limit_end(self) -> None:
         if self._timer is None:
-            self._timer = self.family.machine.timers.after(self.family.shutdown_seconds, self._overrun)
+            self._timer = self.group.runtime.timers.after(self.group.shutdown_seconds, self._overrun)
 
     def _overrun(self) -> None:
-        self.last_error = f"did not stop within {self.family.shutdown_seconds:g} s"
+        self.last_error = f"did not stop within {self.group.shutdown_seconds:g} s"
         log.warning("%s %s and was cancelled", self.path, self.last_error)
         self.cut_off()
 
@@ -370,9 +372,9 @@ class Cell(Generic[M]):
         if self.ties is not None:
             self.ties.cut(self.end_error)
         if self.state is not State.DOWN and reason is not End.CRASH:
-            log.log(self.family.life_level, "%s %s", self.path, reason.value)
+            log.log(self.group.life_level, "%s %s", self.path, reason.value)
         self.ties = self.actor = self.ending = None
-        self.family.closed(self, reason)
+        self.group.closed(self, reason)
         self._settle()
 
     def _settle(self) -> None:

@@ -9,15 +9,15 @@ from typing import Final, cast
 import trio
 
 from motorpool.runtime.actor import Actor
-from motorpool.runtime.actor_group import Family
+from motorpool.runtime.actor_group import ActorGroup
 from motorpool.runtime.cell import Cell
 from motorpool.runtime.errors import ActorFailed, ActorStopped, AlreadyStarted
-from motorpool.runtime.guard import Guard
+from motorpool.runtime.guard import CrashGuard
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.kind import K, M
 from motorpool.runtime.life import End, State
 from motorpool.runtime.ref import Ref
-from motorpool.runtime.runtime_context import Machine
+from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import DynamicSpec, Restart
 from motorpool.runtime.timer_heap import Timer
@@ -31,13 +31,13 @@ SLICE: Final = 1000
 log = logging.getLogger(__name__)
 
 
-class Dynamic(Family[K, M]):
+class Dynamic(ActorGroup[K, M]):
     """The actors of a `DynamicSpec`. Each is restarted by itself, after a back-off by a shared timer."""
 
     life_level = logging.DEBUG
 
-    def __init__(self, spec: DynamicSpec[K, M], path: str, machine: Machine) -> None:
-        super().__init__(spec.kind, path, spec, machine)
+    def __init__(self, spec: DynamicSpec[K, M], path: str, runtime: RuntimeContext) -> None:
+        super().__init__(spec.kind, path, spec, runtime)
         self.reopens = spec.start_on_message and spec.factory is not None
         self.down = True
         self._spec = spec
@@ -104,7 +104,7 @@ class Dynamic(Family[K, M]):
         for cell in list(self.cells.values()):
             cell.launch()
         if self._spec.idle_seconds is not None:
-            self._looks = self.machine.timers.every(self._spec.idle_seconds / LOOKS, self._look)
+            self._looks = self.runtime.timers.every(self._spec.idle_seconds / LOOKS, self._look)
 
     async def suspend(self) -> None:
         """End all actors; messages to those that reopen wait."""
@@ -119,7 +119,7 @@ class Dynamic(Family[K, M]):
         with trio.move_on_after(self.shutdown_seconds):
             await self._end_all(End.STOP)
         while self.cells:
-            self.machine.timers.after(0, self.cut_off)
+            self.runtime.timers.after(0, self.cut_off)
             await self._end(list(self.cells.values()), End.STOP)
 
     def cut_off(self) -> None:
@@ -140,7 +140,7 @@ class Dynamic(Family[K, M]):
             # One that left without having handled anything would be called for ever by the same messages.
             cell.relaunch()
         elif reason is End.STOP and self.reopens and cell.mailbox.waiting:
-            cell.bury()
+            cell.dead_letter_all()
             cell.relaunch()
         else:
             cell.retire()
@@ -175,7 +175,7 @@ class Dynamic(Family[K, M]):
         spec = self._spec
         if cell.history is None:
             cell.history = RestartHistory(spec.intensity, spec.period_seconds, spec.back_off)
-        delay = cell.history.next_delay(self.machine.clock.monotonic())
+        delay = cell.history.next_delay(self.runtime.clock.monotonic())
         if delay is not None:
             cell.restart_after(delay)
             return
@@ -221,9 +221,9 @@ class Dynamic(Family[K, M]):
             cell.quiet += 1
             if cell.quiet >= LOOKS:
                 cell.quiet = 0
-                with Guard(cell):
+                with CrashGuard(cell):
                     assert cell.actor is not None
                     if cell.actor.may_leave():
                         cell.end(End.IDLE)
         if looked == SLICE:
-            self.machine.timers.after(0, partial(self._look_at, cells))
+            self.runtime.timers.after(0, partial(self._look_at, cells))

@@ -1,4 +1,4 @@
-"""The border between an actor's code and the machine: failures stop here, cancellation does not."""
+"""The border between an actor's code and the runtime: failures stop here, cancellation does not."""
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from motorpool.runtime.cell import Cell
 
 
-class Guard:
-    """`with Guard(cell, item):` around an actor's own code makes its exceptions a crash of the actor.
+class CrashGuard:
+    """`with CrashGuard(cell, item):` around an actor's own code makes its exceptions a crash of the actor.
 
     Cancelled, KeyboardInterrupt and the like pass. Of a group with both, the failures become the crash and
     the rest passes; a group is split, never judged by its first member.

@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 class Kind(Generic[K, M]):
-    """A family of actors: keys of type K, messages of type M.
+    """A group of actors: keys of type K, messages of type M.
 
-    `DEVICE: Kind[int, DeviceMessage] = Kind("device")`. Kinds compare by identity: make one per family, at
+    `DEVICE: Kind[int, DeviceMessage] = Kind("device")`. Kinds compare by identity: make one per group, at
     module level. Actors of which there is only one have a `Kind[None, M]`.
     """
 

@@ -6,7 +6,7 @@ from motorpool.runtime.envelope import Envelope
 from motorpool.runtime.timer_heap import Timer
 
 
-class Ties:
+class LifeScope:
     """Made by the first timer or deferred answer; cut when the life ends. Most idle actors have none."""
 
     __slots__ = ("_owed", "_sweep_at", "_timers")
@@ -17,7 +17,7 @@ class Ties:
         self._sweep_at = 16
 
     def __repr__(self) -> str:
-        return f"<Ties: {len(self._timers)} timers, {len(self._owed)} answers owed>"
+        return f"<LifeScope: {len(self._timers)} timers, {len(self._owed)} answers owed>"
 
     def bind(self, timer: Timer) -> None:
         """Let `timer` end with this life."""

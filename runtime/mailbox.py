@@ -162,7 +162,7 @@ class Mailbox:
         self._limit = self.size
         self.admit()
 
-    def turn_away(self, error: Callable[[], Exception]) -> list[object]:
+    def reject_waiters(self, error: Callable[[], Exception]) -> list[object]:
         """Raise an `error()` in every waiting teller; returns what waits without a task (requests)."""
         waiting, self.waiting = self.waiting or OrderedDict(), None
         for key, item in waiting.items():

@@ -40,7 +40,7 @@ from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.turns import handle_now
 
 if TYPE_CHECKING:
-    from motorpool.runtime.actor_group import Family
+    from motorpool.runtime.actor_group import ActorGroup
     from motorpool.runtime.cell import Cell
 
 M_contra = TypeVar("M_contra", contravariant=True)
@@ -52,10 +52,10 @@ class Ref(Generic[M_contra]):
     Refs compare and hash by kind and key. A ref survives crashes and restarts, as the mailbox does.
     """
 
-    __slots__ = ("_cell", "_family", "key")
+    __slots__ = ("_cell", "_group", "key")
 
-    def __init__(self, family: "Family[Any, Any]", key: object) -> None:
-        self._family = family
+    def __init__(self, group: "ActorGroup[Any, Any]", key: object) -> None:
+        self._group = group
         self._cell: Cell[Any] | None = None
         self.key = key
         """Tells actors of one kind apart; None where there is only one."""
@@ -71,18 +71,18 @@ class Ref(Generic[M_contra]):
 
     @property
     def kind(self) -> Kind[Any, Any]:
-        """Its family."""
-        return self._family.kind
+        """Its group."""
+        return self._group.kind
 
     @property
     def path(self) -> str:
         """Where it stands in the tree: `devices/42`."""
-        return self._family.path_of(self.key)
+        return self._group.path_of(self.key)
 
     @property
     def alive(self) -> bool:
         """Whether an actor is there and takes messages now. Asking starts nobody."""
-        cell = self._family.cells.get(self.key)
+        cell = self._group.cells.get(self.key)
         return cell is not None and cell.state in (State.STARTING, State.RUNNING) and not cell.mailbox.sealed
 
     async def tell(self, message: M_contra) -> None:
@@ -99,7 +99,7 @@ class Ref(Generic[M_contra]):
         elif cell.state is State.STOPPED:
             self._find()
             await self.tell(message)
-        elif cell.mailbox.sealed and not cell.family.reopens:
+        elif cell.mailbox.sealed and not cell.group.reopens:
             raise ActorStopped(self.path)
         else:
             await cell.mailbox.put_waiting(message)
@@ -115,7 +115,7 @@ class Ref(Generic[M_contra]):
         elif cell.state is State.STOPPED:
             self._find()
             self.tell_nowait(message)
-        elif cell.mailbox.sealed and not cell.family.reopens:
+        elif cell.mailbox.sealed and not cell.group.reopens:
             raise ActorStopped(self.path)
         else:
             raise MailboxFull(self.path, cell.mailbox.size)
@@ -154,7 +154,7 @@ class Ref(Generic[M_contra]):
         elif cell.state is State.STOPPED:
             self._find()
             return self.ask_now(request, seconds)
-        elif cell.mailbox.sealed and not cell.family.reopens:
+        elif cell.mailbox.sealed and not cell.group.reopens:
             raise ActorStopped(self.path)
         else:
             cell.mailbox.queue(envelope, envelope)
@@ -169,7 +169,7 @@ class Ref(Generic[M_contra]):
             envelope.fail(AskTimedOut(cell.path, type(envelope.message).__name__, seconds))
 
         # The shared heap: a cancel scope of its own would cost each ask more than all the rest of it.
-        timer = cell.family.machine.timers.after(seconds, expire)
+        timer = cell.group.runtime.timers.after(seconds, expire)
         try:
             if envelope.pending:
                 await envelope.wait()
@@ -187,7 +187,7 @@ class Ref(Generic[M_contra]):
         actor, `tell` and `ask` wait for the fresh one; else they raise ActorStopped. Messages that were not
         handled in time are dead letters. Cancelled: the end goes on by itself.
         """
-        cell = self._family.cells.get(self.key)
+        cell = self._group.cells.get(self.key)
         if cell is not None and cell.state is not State.STOPPED:
             gone = cell.gone()
             cell.request(End.STOP)
@@ -195,15 +195,15 @@ class Ref(Generic[M_contra]):
 
     async def wait_stopped(self) -> None:
         """Wait until the actor has ended and will not be restarted; at once when there is none."""
-        cell = self._family.cells.get(self.key)
+        cell = self._group.cells.get(self.key)
         if cell is not None:
             await cell.wait_gone()
 
     def statistics(self) -> MailboxStatistics:
         """The mailbox at this moment; empty when there is no actor."""
-        cell = self._family.cells.get(self.key)
-        return cell.mailbox.statistics() if cell else MailboxStatistics(0, self._family.mailbox_size, 0)
+        cell = self._group.cells.get(self.key)
+        return cell.mailbox.statistics() if cell else MailboxStatistics(0, self._group.mailbox_size, 0)
 
     def _find(self) -> "Cell[Any]":
-        self._cell = self._family.find(self.key)
+        self._cell = self._group.find(self.key)
         return self._cell

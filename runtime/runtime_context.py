@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Ts = TypeVarTuple("Ts")
 
 
-class Machine:
+class RuntimeContext:
     """The common ground of one system."""
 
     __slots__ = ("_context", "_nursery", "clock", "dead_letters", "depth", "system", "timers")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import trio
 
 from motorpool.runtime.actor import Actor
-from motorpool.runtime.actor_group import Family
+from motorpool.runtime.actor_group import ActorGroup
 from motorpool.runtime.cell import Cell
 from motorpool.runtime.errors import ActorFailed, ActorStopped
 from motorpool.runtime.kind import M
 from motorpool.runtime.life import End, State
-from motorpool.runtime.runtime_context import Machine
+from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import ChildSpec, Restart
 
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from motorpool.runtime.supervisor import Supervisor
 
 
-class Singleton(Family[None, M]):
+class Singleton(ActorGroup[None, M]):
     """The one actor of a `ChildSpec`. Its mailbox is there before and after it, while the system lives."""
 
     life_level = logging.INFO
 
-    def __init__(self, spec: ChildSpec[M], path: str, machine: Machine, supervisor: "Supervisor") -> None:
-        super().__init__(spec.kind, path, spec, machine)
+    def __init__(
+        self, spec: ChildSpec[M], path: str, runtime: RuntimeContext, supervisor: "Supervisor"
+    ) -> None:
+        super().__init__(spec.kind, path, spec, runtime)
         self.resident = spec.resident
         self._factory = spec.factory
         self._supervisor = supervisor

@@ -9,7 +9,7 @@ import trio
 from motorpool.runtime.errors import ActorFailed, RestartIntensityExceeded
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.life import State
-from motorpool.runtime.runtime_context import Machine
+from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import Strategy, SupervisorSpec
 
@@ -58,12 +58,12 @@ class Parent(Protocol):
 class Supervisor:
     """One inner node of the tree. Its task sleeps until a child fails."""
 
-    def __init__(self, spec: SupervisorSpec, path: str, machine: Machine, parent: Parent) -> None:
+    def __init__(self, spec: SupervisorSpec, path: str, runtime: RuntimeContext, parent: Parent) -> None:
         self.path = path
         self.children: list[Node] = []
         """In start order; filled by whoever plants the tree."""
         self._spec: Final = spec
-        self._machine = machine
+        self._runtime = runtime
         self._parent = parent
         self._state = State.DOWN
         self._history = RestartHistory(spec.intensity, spec.period_seconds, spec.back_off)
@@ -101,7 +101,7 @@ class Supervisor:
         self._state = State.RUNNING
         self._watching = trio.CancelScope()
         self._watched = trio.Event()
-        self._machine.spawn(self._watch, self._watching, self._watched, name=f"{self.path} supervisor")
+        self._runtime.spawn(self._watch, self._watching, self._watched, name=f"{self.path} supervisor")
 
     async def suspend(self) -> None:
         """End the children, last first; what they are to be told stays."""
@@ -171,7 +171,7 @@ class Supervisor:
                     await self._alarm.wait()
                 child = next(iter(self._failed))
                 error = self._failed.pop(child)
-                delay = self._history.next_delay(self._machine.clock.monotonic())
+                delay = self._history.next_delay(self._runtime.clock.monotonic())
                 if delay is None:
                     break
                 self._restarts += 1

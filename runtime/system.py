@@ -7,14 +7,14 @@ from typing import Any, Final, TypeVar, cast, overload
 import trio
 
 from motorpool.runtime.actor import Actor
-from motorpool.runtime.actor_group import Family
+from motorpool.runtime.actor_group import ActorGroup
 from motorpool.runtime.clock import Clock, SystemClock
 from motorpool.runtime.dead_letters import DeadLetters
 from motorpool.runtime.dynamic import Dynamic
 from motorpool.runtime.errors import UnknownKind
 from motorpool.runtime.kind import K, Kind, M, T
 from motorpool.runtime.ref import Ref
-from motorpool.runtime.runtime_context import Machine
+from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.singleton import Singleton
 from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
 from motorpool.runtime.specs import ChildSpec, SupervisorSpec
@@ -25,7 +25,7 @@ from motorpool.runtime.topic import Topic, TopicName
 PICTURED: Final = 1000
 """Actors of one kind that a picture of the tree shows one by one, unless asked for more."""
 
-F = TypeVar("F", bound=Family[Any, Any])
+F = TypeVar("F", bound=ActorGroup[Any, Any])
 
 
 class System:
@@ -36,8 +36,8 @@ class System:
     ) -> None:
         self.began: Final = clock.now()
         """When it was made, by the wall."""
-        self._machine = Machine(self, clock, nursery)
-        self._families: dict[Kind[Any, Any], Family[Any, Any]] = {}
+        self._runtime = RuntimeContext(self, clock, nursery)
+        self._families: dict[Kind[Any, Any], ActorGroup[Any, Any]] = {}
         self._topics: dict[TopicName[Any], Topic[Any]] = {}
         self._body = trio.CancelScope()
         self._stopping = stopping
@@ -50,17 +50,17 @@ class System:
     @property
     def clock(self) -> Clock:
         """The one clock of this system."""
-        return self._machine.clock
+        return self._runtime.clock
 
     @property
     def timers(self) -> Timers:
         """Timers that call plain functions and belong to nobody; an actor uses its context's."""
-        return self._machine.timers
+        return self._runtime.timers
 
     @property
     def dead_letters(self) -> DeadLetters:
         """Messages that were accepted and never handled: `count`, and the last few."""
-        return self._machine.dead_letters
+        return self._runtime.dead_letters
 
     @overload
     def ref(self, kind: Kind[None, M]) -> Ref[M]: ...
@@ -70,7 +70,7 @@ class System:
 
     def ref(self, kind: Kind[Any, M], key: Any = None) -> Ref[M]:
         """A handle on an actor, there or not; cheap, and starts nobody. Raises UnknownKind."""
-        return Ref(self._family(kind), key)
+        return Ref(self._group(kind), key)
 
     async def start(self, kind: Kind[K, M], key: K, factory: Callable[[], Actor[M]]) -> Ref[M]:
         """Start an actor on demand that `factory` makes, also for restarts if its spec has any.
@@ -79,18 +79,18 @@ class System:
         crash, and then there is no such actor; ActorStopped while the system stops. Cancelled: there is none
         either.
         """
-        family = self._family(kind)
-        if not isinstance(family, Dynamic):
-            raise TypeError(f"{family.path} is a child of its supervisor and started by it")
-        return await family.start_child(key, factory)
+        group = self._group(kind)
+        if not isinstance(group, Dynamic):
+            raise TypeError(f"{group.path} is a child of its supervisor and started by it")
+        return await group.start_child(key, factory)
 
     def keys(self, kind: Kind[K, Any]) -> list[K]:
         """The keys of all actors of this kind that are there, starting, or waiting for their restart."""
-        return cast("list[K]", list(self._family(kind).cells))
+        return cast("list[K]", list(self._group(kind).cells))
 
     def count(self, kind: Kind[Any, Any]) -> int:
         """How many of them."""
-        return len(self._family(kind).cells)
+        return len(self._group(kind).cells)
 
     def topic(self, name: TopicName[T]) -> Topic[T]:
         """The topic of this name; the first who asks makes it."""
@@ -105,7 +105,7 @@ class System:
 
     def totals(self) -> list[KindTotals]:
         """Sums for each kind, in the order of the tree."""
-        return [family.totals() for family in self._families.values()]
+        return [group.totals() for group in self._families.values()]
 
     def topics(self) -> list[TopicStatistics]:
         """Counts for each topic that somebody asked for."""
@@ -116,7 +116,7 @@ class System:
         self._failure = error
         self._body.cancel()
 
-    def _family(self, kind: Kind[K, M]) -> Family[K, M]:
+    def _group(self, kind: Kind[K, M]) -> ActorGroup[K, M]:
         try:
             return self._families[kind]
         except KeyError:
@@ -124,27 +124,27 @@ class System:
 
     def _plant(self, spec: SupervisorSpec, path: str, prefix: str, parent: Parent) -> Supervisor:
         """Make the node of `spec` and all below it."""
-        node = Supervisor(spec, path, self._machine, parent)
+        node = Supervisor(spec, path, self._runtime, parent)
         for child in spec.children:
             if isinstance(child, SupervisorSpec):
                 inner = prefix + child.name
                 node.children.append(self._plant(child, inner, f"{inner}/", node))
             elif isinstance(child, ChildSpec):
                 node.children.append(
-                    self._register(Singleton(child, prefix + child.kind.name, self._machine, node))
+                    self._register(Singleton(child, prefix + child.kind.name, self._runtime, node))
                 )
             else:
-                node.children.append(self._register(Dynamic(child, prefix + child.name, self._machine)))
+                node.children.append(self._register(Dynamic(child, prefix + child.name, self._runtime)))
         paths = [child.path for child in node.children]
         if len(set(paths)) < len(paths):
             raise ValueError(f"two children of {path} have the same name")
         return node
 
-    def _register(self, family: F) -> F:
-        if family.kind in self._families:
-            raise ValueError(f"two children are of kind {family.kind.name}")
-        self._families[family.kind] = family
-        return family
+    def _register(self, group: F) -> F:
+        if group.kind in self._families:
+            raise ValueError(f"two children are of kind {group.kind.name}")
+        self._families[group.kind] = group
+        return group
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:

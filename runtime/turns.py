@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from motorpool.runtime.envelope import Envelope
-from motorpool.runtime.guard import Guard
+from motorpool.runtime.guard import CrashGuard
 from motorpool.runtime.life import End, State
 
 if TYPE_CHECKING:
@@ -32,21 +32,21 @@ LOOK_EVERY: Final = 16
 
 def handle_now(cell: "Cell[Any]", item: object) -> None:
     """Handle `item` in the caller's task, and what queues behind it; only while the cell is idle."""
-    machine = cell.family.machine
-    if machine.depth >= INLINE_DEPTH:
+    runtime = cell.group.runtime
+    if runtime.depth >= INLINE_DEPTH:
         cell.mailbox.put(item)
-        cell.employ()
+        cell.start_worker()
         return
     actor = cell.actor
     assert actor is not None
-    machine.depth += 1
+    runtime.depth += 1
     cell.idle = False
     turns = 0
     try:
         while True:
             result = actor.handle(item.message if type(item) is Envelope else item)
             if type(result) is CoroutineType:
-                cell.employ(result, item)
+                cell.start_worker(result, item)
                 return
             cell.handled += 1
             if type(item) is Envelope:
@@ -63,16 +63,16 @@ def handle_now(cell: "Cell[Any]", item: object) -> None:
                 return
             turns += 1
             if turns == INLINE_TURNS:
-                cell.employ()
+                cell.start_worker()
                 return
             item = cell.mailbox.pop()
     except Exception as error:
         cell.crash(error, item)
     except BaseException:
-        cell.employ()  # for what queued; the exception is the sender's
+        cell.start_worker()  # for what queued; the exception is the sender's
         raise
     finally:
-        machine.depth -= 1
+        runtime.depth -= 1
 
 
 async def work(
@@ -95,8 +95,8 @@ async def work(
 
 async def _start(cell: "Cell[Any]") -> None:
     assert cell.actor is not None
-    with Guard(cell):
-        with trio.fail_after(cell.family.start_seconds):
+    with CrashGuard(cell):
+        with trio.fail_after(cell.group.start_seconds):
             await cell.actor.start()
         if cell.ending is None:
             cell.started()
@@ -105,7 +105,7 @@ async def _start(cell: "Cell[Any]") -> None:
 async def _finish(cell: "Cell[Any]", coroutine: Coroutine[Any, Any, object], item: object) -> None:
     """Await what handling `item` returned."""
     try:
-        with Guard(cell, item):
+        with CrashGuard(cell, item):
             value = await coroutine
             cell.handled += 1
             if type(item) is Envelope:
@@ -120,7 +120,7 @@ async def _finish(cell: "Cell[Any]", coroutine: Coroutine[Any, Any, object], ite
 
 async def _drain(cell: "Cell[Any]") -> None:
     """Handle messages until there are none, or for ever if the actor is resident; or until it ends."""
-    actor, mailbox, resident = cell.actor, cell.mailbox, cell.family.resident
+    actor, mailbox, resident = cell.actor, cell.mailbox, cell.group.resident
     assert actor is not None
     handle = actor.handle
     while True:

@@ -1,4 +1,5 @@
-"""Which groups and devices a user sees: his links, and what lies in his groups (open-details 4.3).
+"""Which groups and devices a user sees: his links, and what lies in his groups
+(docs/permissions.md#access-to-devices).
 
 A group counts to three levels: the linked one, its children, its grandchildren.
 """

@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from motorpool.storage import links
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Command, QueuedCommand
 from motorpool.storage.tables import Table
@@ -85,7 +85,7 @@ async def put(
     `run_id` is the step of a scheduled command that it is.
 
     Raises:
-        Rejected: there is no such device, or too many commands wait for it.
+        StatementRejected: there is no such device, or too many commands wait for it.
     """
     row = await q.fetch_row(
         _PUT,
@@ -98,7 +98,7 @@ async def put(
         run_id or None,
     )
     if row is None:
-        raise Rejected(f"{QUEUE_LENGTH} commands wait for the device already")
+        raise StatementRejected(f"{QUEUE_LENGTH} commands wait for the device already")
     return _QUEUED.made(row)
 
 

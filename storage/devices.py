@@ -17,7 +17,7 @@ TABLE = Table(
 
 
 async def by_unique_ids(q: Queries, candidates: tuple[str, ...]) -> Device | None:
-    """Return the device that one of the names is of; the first name counts most (decisions 21)."""
+    """Return the device that one of the names is of; the first name counts most (docs/decisions/0021)."""
     row = await q.fetch_row(
         f"select {TABLE.selected()} from devices where unique_id = any($1::text[])"  # noqa: S608 - names of our own
         " order by array_position($1::text[], unique_id) limit 1",

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from motorpool.storage.errors import Conflict, Rejected, StorageError, StorageUnavailable
+from motorpool.storage.errors import Conflict, StatementRejected, StorageError, StorageUnavailable
 
 __all__ = ["Refusal", "translated"]
 
@@ -52,13 +52,13 @@ def translated(refusal: Refusal) -> StorageError:
     if state == "23503":
         found = _KEY.search(refusal.detail)
         value = f" {found[2][:_DETAIL_LETTERS]}" if found else ""
-        return Rejected(f"{_field(refusal)}{value} refers to nothing that exists")
+        return StatementRejected(f"{_field(refusal)}{value} refers to nothing that exists")
     if state == "23502":
-        return Rejected(f"{_camel(refusal.column)} is missing")
+        return StatementRejected(f"{_camel(refusal.column)} is missing")
     if state == "23514":
-        return Rejected(f"a value is not allowed ({refusal.constraint})")
+        return StatementRejected(f"a value is not allowed ({refusal.constraint})")
     if state.startswith(_REJECTED):
-        return Rejected(refusal.text)
+        return StatementRejected(refusal.text)
     if state.startswith(_PASSING):
         return StorageUnavailable(refusal.text)
     return StorageError(refusal.text)

@@ -1,6 +1,7 @@
 """What a window's edge, or a person, sets off: run records for every device and step, and the steps' turn.
 
-An edge that is fired is a row, and so is a step before its bytes go out (decisions 2). All here is done for
+An edge that is fired is a row, and so is a step before its bytes go out (docs/decisions/0002). All here is
+done for
 many at once: ten thousand schedules may share an edge.
 """
 
@@ -14,7 +15,7 @@ from motorpool.storage import commands
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import ScheduledCommandRun
 
-__all__ = ["LATE", "LONGEST_QUEUE", "Begun", "Firing", "Phase", "begin", "fire"]
+__all__ = ["LATE", "LONGEST_QUEUE", "EdgeOccurrence", "Phase", "StartedStep", "begin", "fire"]
 
 LATE = timedelta(minutes=5)
 """A step that is later than this is missed (specification, Limits)."""
@@ -22,7 +23,7 @@ LATE = timedelta(minutes=5)
 Phase = Literal["start", "end", "manual"]
 
 
-class Firing(msgspec.Struct, frozen=True, gc=False):
+class EdgeOccurrence(msgspec.Struct, frozen=True, gc=False):
     """A scheduled command's turn."""
 
     schedule_id: int
@@ -35,7 +36,7 @@ class Firing(msgspec.Struct, frozen=True, gc=False):
     """Which list."""
 
 
-class Begun(msgspec.Struct, frozen=True, gc=False):
+class StartedStep(msgspec.Struct, frozen=True, gc=False):
     """A step whose turn it was: it may be sent now, once, or has been skipped."""
 
     run_id: int
@@ -120,7 +121,8 @@ _SUPERSEDE = """
 _HAS_RUN = """
     update scheduled_commands set last_run = greatest($2::timestamptz, last_run) where id = any($1::bigint[])
 """
-# The owner's rights are those of sending by hand (open-details 3.6, 4.3), looked up now.
+# The owner's rights are those of sending by hand (docs/users.md#restrictions,
+# docs/permissions.md#access-to-devices), looked up now.
 _BEGIN = """
     with judged as (
         select r.id, r.time as due,
@@ -161,7 +163,9 @@ LONGEST_QUEUE = 30 * 24 * 60
 """Minutes that anything waits at most for its device."""
 
 
-async def fire(q: Queries, firings: Sequence[Firing], now: datetime) -> list[tuple[ScheduledCommandRun, int]]:
+async def fire(
+    q: Queries, firings: Sequence[EdgeOccurrence], now: datetime
+) -> list[tuple[ScheduledCommandRun, int]]:
     """Make the run records of these turns, each with the number of its step; a schedule has one turn only.
 
     An edge that its schedule has behind it makes none, nor one of an inactive schedule. What the opposite
@@ -192,7 +196,7 @@ async def fire(q: Queries, firings: Sequence[Firing], now: datetime) -> list[tup
     ]
 
 
-async def begin(q: Queries, run_ids: Sequence[int], now: datetime) -> list[Begun]:
+async def begin(q: Queries, run_ids: Sequence[int], now: datetime) -> list[StartedStep]:
     """Let these steps have their turn, in one statement; those that are not pending are left out.
 
     What is to be sent is `sending` with the commit, and must be handed to the device once, after it.
@@ -201,11 +205,11 @@ async def begin(q: Queries, run_ids: Sequence[int], now: datetime) -> list[Begun
     return [_begun(row) for row in rows]
 
 
-def _begun(row: Row) -> Begun:
+def _begun(row: Row) -> StartedStep:
     judged = row[0], row[1], row[2], row[3], row[4], row[5], row[6]
     if row[6] is not None:
-        return Begun(*judged)
-    return Begun(*judged, row[7], row[8], row[9], _minutes(row[10]))
+        return StartedStep(*judged)
+    return StartedStep(*judged, row[7], row[8], row[9], _minutes(row[10]))
 
 
 def _minutes(written: Any) -> int:  # noqa: ANN401 - a number of whatever kind

@@ -4,8 +4,8 @@ __all__ = [
     "AlreadyRunning",
     "Conflict",
     "NotFound",
-    "Rejected",
     "SetupFailed",
+    "StatementRejected",
     "StorageError",
     "StorageUnavailable",
 ]
@@ -37,7 +37,7 @@ class Conflict(StorageError):
         """The name of the constraint or unique index."""
 
 
-class Rejected(StorageError):
+class StatementRejected(StorageError):
     """A value that the tables cannot hold: a reference to nothing, a number out of range."""
 
 

@@ -1,4 +1,6 @@
-"""Links between rows: who may see what, and what belongs to which device or group (open-details 5)."""
+"""Links between rows: who may see what, and what belongs to which device or group
+(docs/permissions.md#links).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,7 +108,7 @@ PAIRS = {pair.keys: pair for pair in tuple(globals().values()) if isinstance(pai
 
 
 async def add(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
-    """Make a link; whether it is new. Raises Rejected where either side does not exist."""
+    """Make a link; whether it is new. Raises StatementRejected where either side does not exist."""
     sql = f"insert into {pair.table} values ($1, $2) on conflict do nothing returning true"  # noqa: S608 - names of our own
     return await q.fetch_value(sql, owner_id, property_id) is True
 

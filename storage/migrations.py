@@ -1,4 +1,4 @@
-"""Brings the tables to what this release expects: numbered SQL files, forwards only (decisions 4)."""
+"""Brings the tables to what this release expects: numbered SQL files, forwards only (docs/decisions/0004)."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What is to leave the house by mail or text message, kept until it has gone out (decisions 2).
+"""What is to leave the house by mail or text message, kept until it has gone out (docs/decisions/0002).
 
     async with database.transaction() as transaction:
         await outbox.put(transaction, OutgoingMessage(channel="mail", to=…, text=…), now=call.now)
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.queries import Queries
 
 __all__ = [
@@ -45,7 +45,7 @@ LENGTH = 100_000
 ERROR_LENGTH = 500
 """Characters that are kept of the last error."""
 OWN_HOST = "mail.smtp.host"
-"""The attribute of a user who has a mail account of his own (open-details 20)."""
+"""The attribute of a user who has a mail account of his own (docs/users.md#preferences)."""
 
 
 class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ async def put(q: Queries, message: OutgoingMessage, *, now: datetime, expires: d
     `expires` is when nobody wants it any more, where that is sooner than the outbox gives up.
 
     Raises:
-        Rejected: too many wait already, or there is no such user.
+        StatementRejected: too many wait already, or there is no such user.
     """
     return (await put_all(q, (message,), now=now, expires=expires))[0]
 
@@ -125,7 +125,7 @@ async def put_all(
         expires,
     )
     if len(rows) < len(messages):
-        raise Rejected("too many messages wait to be sent already, or there is no such user")
+        raise StatementRejected("too many messages wait to be sent already, or there is no such user")
     return [row[0] for row in rows]
 
 

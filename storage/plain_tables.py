@@ -22,7 +22,7 @@ __all__ = [
     "ORDERS",
 ]
 
-# Sort and keyword columns are those of open-details 6.
+# Sort and keyword columns are those of docs/http-api.md#lists.
 DRIVERS = Table("drivers", Driver, keywords=("name", "unique_id"), access=links.of_user(links.USER_DRIVER))
 ORDERS = Table(
     "orders",

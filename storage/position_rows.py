@@ -1,5 +1,5 @@
 """Positions as finished rows of a binary COPY, so that the hot path pays one `struct.pack` and one JSON each
-(measured.md, "The hot path, tried whole", 3).
+(docs/performance.md#device-sockets).
 """
 
 import struct

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _FUTURE = "fix_time <= server_time + interval '1 day'"
-"""A fix further ahead is kept but never the latest (decisions 22)."""
+"""A fix further ahead is kept but never the latest (docs/decisions/0022)."""
 _SELECT = f"select {', '.join(COLUMNS)} from positions"  # noqa: S608 - constants
 _NEWEST = f"{_FUTURE} order by fix_time desc, id desc limit 1"
 _LATEST = (

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class User(msgspec.Struct, frozen=True, rename="camel"):
-    """Somebody who may log in; the fields of the specification and open-details 3.1."""
+    """Somebody who may log in; the fields of the specification and docs/users.md#fields."""
 
     id: int = 0
     name: str = ""
@@ -82,7 +82,7 @@ class Group(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Device(msgspec.Struct, frozen=True, rename="camel"):
-    """A vehicle's terminal (open-details 7.1)."""
+    """A vehicle's terminal (docs/devices.md)."""
 
     id: int = 0
     name: str = ""
@@ -137,7 +137,7 @@ class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Something that happened to a device (open-details 12)."""
+    """Something that happened to a device (docs/events.md)."""
 
     id: int = 0
     type: str = ""
@@ -173,7 +173,7 @@ class QueuedCommand(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Driver(msgspec.Struct, frozen=True, rename="camel"):
-    """Somebody who drives (open-details 17)."""
+    """Somebody who drives (docs/http-api.md#drivers-orders-and-maintenance)."""
 
     id: int = 0
     name: str = ""
@@ -195,7 +195,7 @@ class Order(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Calendar(msgspec.Struct, frozen=True, rename="camel"):
-    """Times that something else asks about (open-details 15)."""
+    """Times that something else asks about (docs/calendars.md)."""
 
     id: int = 0
     name: str = ""
@@ -205,7 +205,7 @@ class Calendar(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Geofence(msgspec.Struct, frozen=True, rename="camel"):
-    """A place with a border (open-details 14)."""
+    """A place with a border (docs/geofences.md)."""
 
     id: int = 0
     name: str = ""
@@ -217,7 +217,9 @@ class Geofence(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Maintenance(msgspec.Struct, frozen=True, rename="camel"):
-    """Something due each time a position attribute has grown so much (open-details 17)."""
+    """Something due each time a position attribute has grown so much
+    (docs/http-api.md#drivers-orders-and-maintenance).
+    """
 
     id: int = 0
     name: str = ""
@@ -231,7 +233,7 @@ class Maintenance(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ComputedAttribute(msgspec.Struct, frozen=True, rename="camel"):
-    """An attribute of positions that an expression computes (open-details 16)."""
+    """An attribute of positions that an expression computes (docs/computed-attributes.md)."""
 
     id: int = 0
     description: str = ""
@@ -244,7 +246,7 @@ class ComputedAttribute(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Notification(msgspec.Struct, frozen=True, rename="camel"):
-    """Who is told of which events, and by what (open-details 13)."""
+    """Who is told of which events, and by what (docs/events.md#notifications)."""
 
     id: int = 0
     type: str = ""
@@ -311,7 +313,7 @@ class Session(msgspec.Struct, frozen=True):
     last_used: datetime
     expires: datetime
     origin: str | None = None
-    """The Origin header at login (open-details 2.3)."""
+    """The Origin header at login (docs/authentication.md#cookies)."""
     token_expires: datetime | None = None
     """Where a token began the session: it ends with the token."""
 
@@ -344,7 +346,7 @@ class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AuditAction(msgspec.Struct, frozen=True, rename="camel"):
-    """Who did what (open-details 19.3)."""
+    """Who did what (docs/server.md#audit)."""
 
     id: int = 0
     action_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
@@ -360,7 +362,7 @@ class AuditAction(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Statistics(msgspec.Struct, frozen=True, rename="camel"):
-    """What the server did in one day of its own time zone (open-details 19.2)."""
+    """What the server did in one day of its own time zone (docs/server.md#statistics)."""
 
     id: int = 0
     capture_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

@@ -155,7 +155,7 @@ async def queue(
     """Let a step that is being sent wait for its offline device; None where it has been cancelled meanwhile.
 
     Raises:
-        Rejected: there is no such device, or too many commands wait for it.
+        StatementRejected: there is no such device, or too many commands wait for it.
     """
     async with database.transaction() as transaction:
         held = await transaction.fetch_value(

@@ -1,4 +1,4 @@
-"""Logins by cookie; they survive restarts (decisions 12)."""
+"""Logins by cookie; they survive restarts (docs/decisions/0012)."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +10,7 @@ __all__ = ["delete", "delete_begun_by", "delete_of_user", "fetch", "forget_expir
 
 
 async def put(q: Queries, session: Session) -> None:
-    """Store a new session. Raises Rejected where its user is gone."""
+    """Store a new session. Raises StatementRejected where its user is gone."""
     await q.execute(
         "insert into sessions (id, user_id, created, last_used, expires, origin, token_expires)"
         " values ($1, $2, $3, $4, $5, $6, $7)",

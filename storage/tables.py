@@ -36,7 +36,7 @@ class ListQuery:
     limit: int = 0
     """0 is no limit."""
     offset: int = 0
-    """Counts only together with a limit (open-details 6)."""
+    """Counts only together with a limit (docs/http-api.md#lists)."""
     exclude_attributes: bool = False
     """Leaves `attributes` empty."""
 
@@ -67,7 +67,7 @@ class Table(Generic[R]):
 
         Raises:
             Conflict: a unique value is taken.
-            Rejected: a reference to nothing, or a value out of range.
+            StatementRejected: a reference to nothing, or a value out of range.
         """
         row = await q.fetch_row(self._insert_sql, *(self._stored(record, column) for column in self._written))
         assert row is not None
@@ -96,7 +96,7 @@ class Table(Generic[R]):
 
         Raises:
             Conflict: a unique value is taken.
-            Rejected: a reference to nothing, or a value out of range.
+            StatementRejected: a reference to nothing, or a value out of range.
         """
         changed = [column for column in self._written if column not in self.fixed]
         values = [self._stored(record, column) for column in changed]

@@ -1,4 +1,5 @@
-"""Who may see which device, in memory: the links of users, devices and groups (open-details 4.3).
+"""Who may see which device, in memory: the links of users, devices and groups
+(docs/permissions.md#access-to-devices).
 
 What changes is told after its commit, by name; the rows it names are read again before the teller goes on.
 So an answer is never older than the last change that was told, whatever the order of two commits. Where the

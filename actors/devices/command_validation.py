@@ -26,7 +26,7 @@ def refusal(
 
 
 def _wrong_channel(kind: str, attributes: Mapping[str, Any]) -> str:
-    """Cameras have numbers (decisions 23)."""
+    """Cameras have numbers (docs/decisions/0023)."""
     channel = attributes.get("channel", attributes.get("index"))
     if channel is None or (kind not in CHANNELED and kind != LISTING):
         return ""

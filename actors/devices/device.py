@@ -12,8 +12,8 @@ from typing import Any, assert_never
 import msgspec
 
 from motorpool.actors.devices.alarm_file_requests import AskedAlarms
-from motorpool.actors.devices.device_commands import DeviceCommands, Line
-from motorpool.actors.devices.directory import DIRECTORY, DeviceSeen
+from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
+from motorpool.actors.devices.directory import DIRECTORY, DeviceStatusChanged
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.files.media_files import save_media
 from motorpool.actors.messages.downlink import (
@@ -21,7 +21,7 @@ from motorpool.actors.messages.downlink import (
     Configure,
     ConnectionMessage,
     Deliver,
-    Introduce,
+    Reannounce,
     Stored,
 )
 from motorpool.actors.messages.topics import LiveDevice
@@ -31,11 +31,11 @@ from motorpool.actors.messages.uplink import (
     Connected,
     DeviceEdited,
     DeviceMessage,
+    DeviceSeen,
     Disconnected,
     FileKept,
     FilesClaimed,
     GetCommandTypes,
-    Heard,
     LatestForgotten,
     MediaUploaded,
     PositionReported,
@@ -57,7 +57,7 @@ from motorpool.storage.records import Event, Position
 __all__ = ["DeviceActor", "device_spec"]
 
 NO_FIX = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
-"""Fix time of a message without a location from a device that never had one (protocols 0)."""
+"""Fix time of a message without a location from a device that never had one (docs/protocols/common.md)."""
 NOWHERE = PositionReport({}, located=False)
 """Its place, with no fix."""
 STATUS_LOOKS = 10
@@ -113,7 +113,7 @@ class DeviceActor(Actor[DeviceMessage]):
         self._media = media
         self._media_folder = media_folder
         self._status_timeout = status_timeout_seconds
-        self._line = Line()
+        self._line = DeviceSession()
         self._last: Position | None = None
         self._status = "offline"
         self._last_update: datetime | None = None
@@ -156,7 +156,7 @@ class DeviceActor(Actor[DeviceMessage]):
         match message:
             case PositionReported():
                 return self._position_reported(message)
-            case Heard():
+            case DeviceSeen():
                 return self._heard(message)
             case Connected():
                 return self._connected(message)
@@ -221,8 +221,8 @@ class DeviceActor(Actor[DeviceMessage]):
     ) -> Awaitable[None] | None:
         now = self._now()
         self._line.protocol = protocol
-        position = self._believe(report, protocol, now)
-        self._come_alive(now, announce=False)
+        position = self._build_position(report, protocol, now)
+        self._mark_online(now, announce=False)
         append = Append(position, happened, connection, report.receipt)
         writer = self._writer
         try:
@@ -231,7 +231,7 @@ class DeviceActor(Actor[DeviceMessage]):
             return writer.tell(append)
         return None
 
-    def _believe(self, report: PositionReport, protocol: str, now: datetime) -> Position:
+    def _build_position(self, report: PositionReport, protocol: str, now: datetime) -> Position:
         """The position that we make of a report, and remember if it is the latest."""
         last = self._last
         attributes = dict(report.attributes)
@@ -297,13 +297,13 @@ class DeviceActor(Actor[DeviceMessage]):
 
     # Status
 
-    def _heard(self, message: Heard) -> None:
+    def _heard(self, message: DeviceSeen) -> None:
         if self._line.row is not None:
             if self._line.connection is None and not CODECS[message.protocol].request_response:
                 self._ask_who(message.connection)
-            self._come_alive(self.context.clock.now(), announce=True)
+            self._mark_online(self.context.clock.now(), announce=True)
 
-    def _come_alive(self, now: datetime, *, announce: bool) -> None:
+    def _mark_online(self, now: datetime, *, announce: bool) -> None:
         """Online, and heard of just now; a stored position announces the new last update by itself."""
         self._was_heard = True
         self._last_update = now
@@ -335,7 +335,7 @@ class DeviceActor(Actor[DeviceMessage]):
         self._status = status
         self._told_at = self.context.clock.monotonic()
         self.context.system.ref(DIRECTORY).offer(
-            DeviceSeen(LiveDevice(self._device_id, status, self._last_update, 0))
+            DeviceStatusChanged(LiveDevice(self._device_id, status, self._last_update, 0))
         )
 
     # Connection
@@ -356,12 +356,12 @@ class DeviceActor(Actor[DeviceMessage]):
             self.context.log.warning("connected again from %s: the older connection is closed", message.peer)
             older.offer(Close("replaced by a newer connection of the same device"))
         self._configure()
-        self._come_alive(self.context.clock.now(), announce=True)
+        self._mark_online(self.context.clock.now(), announce=True)
         return self._commands.drain() if self._commands.waiting else None
 
     def _ask_who(self, connection: Ref[ConnectionMessage]) -> None:
         """After a crash: whoever brings a position is connected, and tells us anew."""
-        connection.offer(Introduce())
+        connection.offer(Reannounce())
 
     def _configure(self) -> None:
         """Tell the connection what the operator set; a zone taken away is the protocol's again."""
@@ -476,7 +476,7 @@ class DeviceActor(Actor[DeviceMessage]):
         """The latest complete list takes the place of the one before; acknowledged once it is stored."""
         if self._line.row is None:
             return
-        self._come_alive(self._now(), announce=True)
+        self._mark_online(self._now(), announce=True)
         ours = self._commands.channel_numbers().channel_of
         found = [
             recordings.Recording(ours(each.channel), *msgspec.structs.astuple(each)[1:])

@@ -11,7 +11,7 @@ import msgspec
 import trio
 
 from motorpool.actors.devices.command_validation import refusal
-from motorpool.actors.messages.downlink import ConnectionMessage, Refused, Transmit, TransmitOutcome
+from motorpool.actors.messages.downlink import ConnectionMessage, EncodingRefused, Transmit, TransmitOutcome
 from motorpool.actors.messages.uplink import (
     CommandOutcome,
     CommandQueued,
@@ -28,13 +28,13 @@ from motorpool.actors.video.playback import (
     PlaybackSettled,
     PlaybackSteered,
 )
-from motorpool.actors.video.playback_control import order_of
+from motorpool.actors.video.playback_control import parse_control
 from motorpool.actors.video.stream import STREAM, Held, Released, channel_of
 from motorpool.codecs.channel_numbers import PLAIN, ChannelNumbers
 from motorpool.codecs.channel_numbers import channel_numbers as read_numbers
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.reports import MediaAddress, Order
+from motorpool.codecs.reports import DeviceCommand, MediaAddress
 from motorpool.runtime import ActorError, ActorStopped, Context, Failure, Ref
 from motorpool.storage import commands, runs
 from motorpool.storage.commands import Taken
@@ -43,7 +43,7 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, QueuedCommand
 from motorpool.storage.runs import Outcome
 
-__all__ = ["DeviceCommands", "Line"]
+__all__ = ["DeviceCommands", "DeviceSession"]
 
 PLAYBACK_SECONDS = 3.0
 """For a playback to take word of a command; the caller's patience is 5 s."""
@@ -53,7 +53,7 @@ TOLD_ON = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
 ENDED = "the device's connection has just ended ({})"
 
 
-class Line:
+class DeviceSession:
     """Who the device is, and how it is reached at the moment."""
 
     __slots__ = ("connection", "local_host", "peer", "protocol", "row")
@@ -78,7 +78,7 @@ class DeviceCommands:
     def __init__(
         self,
         device_id: int,
-        line: Line,
+        line: DeviceSession,
         database: Database,
         *,
         media: MediaAddress,
@@ -201,12 +201,12 @@ class DeviceCommands:
         if kind == "videoPlayback":
             await self._tell_playback(attributes, PlaybackAsked())
         elif kind == "videoPlaybackControl" and not by_reader:
-            wanted = order_of(attributes)
+            wanted = parse_control(attributes)
             if wanted is not None:
                 await self._tell_playback(attributes, PlaybackSteered(*wanted))
         try:
             outcome = await connection.ask(Transmit(order))
-            refused = outcome.reason if isinstance(outcome, Refused) else ""
+            refused = outcome.reason if isinstance(outcome, EncodingRefused) else ""
         except ActorError as error:
             refused = ENDED.format(error)
         if kind == "videoPlayback":
@@ -215,9 +215,9 @@ class DeviceCommands:
             self._tell_stream(kind, attributes)
         return refused
 
-    def _order(self, kind: str, attributes: Mapping[str, Any]) -> Order:
+    def _order(self, kind: str, attributes: Mapping[str, Any]) -> DeviceCommand:
         assert self._line.row is not None
-        return Order(
+        return DeviceCommand(
             type=kind,
             attributes=attributes,
             unique_id=self._line.row.unique_id,
@@ -243,7 +243,7 @@ class DeviceCommands:
             self._context.log.warning("the playback of channel %d is too busy to be told", channel)
 
     def _tell_stream(self, kind: str, attributes: Mapping[str, Any]) -> None:
-        """What `videoStart` began is held until `videoStop` (decisions 24), from the queue as well."""
+        """What `videoStart` began is held until `videoStop` (docs/decisions/0024), from the queue as well."""
         if kind not in {"videoStart", "videoStop"}:
             return
         channel = channel_of(attributes)
@@ -293,4 +293,4 @@ class DeviceCommands:
 
 
 def _sent(outcome: TransmitOutcome) -> CommandOutcome:
-    return CommandRefused(outcome.reason) if isinstance(outcome, Refused) else CommandSent()
+    return CommandRefused(outcome.reason) if isinstance(outcome, EncodingRefused) else CommandSent()

@@ -22,7 +22,7 @@ from motorpool.storage.records import Position
 
 __all__ = [
     "DIRECTORY",
-    "DeviceSeen",
+    "DeviceStatusChanged",
     "DevicesEdited",
     "Directory",
     "DirectoryMessage",
@@ -35,7 +35,7 @@ __all__ = [
 SAVE_SECONDS = 30.0
 
 
-class DeviceSeen(msgspec.Struct, frozen=True, gc=False):
+class DeviceStatusChanged(msgspec.Struct, frozen=True, gc=False):
     """A device's status or last update changed; its position id is not looked at."""
 
     live: LiveDevice
@@ -80,7 +80,7 @@ class _SaveDue(msgspec.Struct, frozen=True, gc=False):
 
 
 DirectoryMessage = (
-    DeviceSeen
+    DeviceStatusChanged
     | DevicesEdited
     | PositionsForgotten
     | GetLive
@@ -120,7 +120,7 @@ class Directory(Actor[DirectoryMessage]):
         match message:
             case _PositionsStored():
                 return self._positions_stored(message.positions)
-            case DeviceSeen():
+            case DeviceStatusChanged():
                 return self._device_seen(message.live)
             case GetLive():
                 return self._get_live(message.device_ids)

@@ -1,8 +1,8 @@
 """The group-commit writer: every position passes here, and nothing is acknowledged before its commit.
 
 Rows queue while a flush is under way; a flush takes at most 250 of them in one transaction (COPY), and
-at most one begins every 10 ms, counted from the start of the last (measured.md, "The hot path, tried
-whole", 2). While the database is away the batch is kept and tried again with back-off; the queue is
+at most one begins every 10 ms, counted from the start of the last (docs/performance.md#device-sockets).
+While the database is away the batch is kept and tried again with back-off; the queue is
 bounded, so its tellers wait, then the device actors, then the sockets: back-pressure reaches the devices
 by itself.
 """
@@ -22,7 +22,7 @@ from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Kind, Ref
 from motorpool.storage import positions
 from motorpool.storage.database import Database
-from motorpool.storage.errors import Conflict, Rejected, StorageError
+from motorpool.storage.errors import Conflict, StatementRejected, StorageError
 from motorpool.storage.records import Event, Position
 
 __all__ = [
@@ -137,7 +137,7 @@ class PositionWriter(Actor[WriterMessage]):
         while True:
             try:
                 await self._store(batch)
-            except (Conflict, Rejected) as error:
+            except (Conflict, StatementRejected) as error:
                 return await self._split(batch, error)
             except StorageError as error:
                 self.context.log.warning("not stored yet (%s), %d rows wait", error, len(self._queue))

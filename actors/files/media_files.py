@@ -1,4 +1,4 @@
-"""Files of devices: `media/{folder of the device}/{name}` under the data folder (decisions 14)."""
+"""Files of devices: `media/{folder of the device}/{name}` under the data folder (docs/decisions/0014)."""
 
 import hashlib
 import os

@@ -25,8 +25,8 @@ from motorpool.actors.messages.downlink import (
     Configure,
     ConnectionMessage,
     Deliver,
-    Introduce,
-    Refused,
+    EncodingRefused,
+    Reannounce,
     Stored,
     Transmit,
     TransmitOutcome,
@@ -37,8 +37,8 @@ from motorpool.actors.messages.uplink import (
     CommandAnswered,
     Connected,
     DeviceMessage,
+    DeviceSeen,
     Disconnected,
-    Heard,
     MediaUploaded,
     PositionReported,
     RecordingsListed,
@@ -51,6 +51,7 @@ from motorpool.codecs.reports import (
     FileEnded,
     FilePiece,
     FilesOffered,
+    FrameRejected,
     Goodbye,
     Heartbeat,
     Information,
@@ -59,7 +60,6 @@ from motorpool.codecs.reports import (
     PositionReport,
     Receipt,
     RecordingList,
-    Rejected,
     Reply,
     Report,
 )
@@ -68,7 +68,7 @@ from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
 
-__all__ = ["Connection", "ConnectionLimits"]
+__all__ = ["ConnectionLimits", "DeviceConnection"]
 
 REFUSALS = 3
 """Answers to an unknown device before its connection is closed."""
@@ -93,7 +93,7 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
     """Register an unknown device at its first valid message."""
 
 
-class Connection(Peer[Report]):
+class DeviceConnection(Peer[Report]):
     """One peer of a device port."""
 
     __slots__ = (
@@ -174,18 +174,18 @@ class Connection(Peer[Report]):
                     device.tell_nowait(message)
                 except MailboxFull:
                     await device.tell(message)
-            elif report.__class__ is Rejected:
+            elif report.__class__ is FrameRejected:
                 self._count_rejected(report)
                 continue
             else:
-                await self._pass_on_rare(report)
+                await self._dispatch_report(report)
             self._rejected = 0
             self._heard = True
             if not isinstance(report, Login | Reply | Information | FilePiece):
                 # Those come beside a message, or were counted as the position they are made.
                 MESSAGES_RECEIVED.value += 1
 
-    async def _pass_on_rare(self, report: Report) -> None:
+    async def _dispatch_report(self, report: Report) -> None:
         match report:
             case Login():
                 await self._identify(report)
@@ -213,7 +213,7 @@ class Connection(Peer[Report]):
                     await self._device.tell(MediaUploaded(report, self._codec.name, self._ref))
             case FilesOffered() | FileBegun() | FilePiece() | FileEnded():
                 await self._take_files(report)
-            case PositionReport() | Rejected():
+            case PositionReport() | FrameRejected():
                 raise AssertionError(report)  # handled by the loop above
             case _:
                 assert_never(report)
@@ -250,7 +250,7 @@ class Connection(Peer[Report]):
         if self._device is None:
             self._refuse(receipt)
             return
-        await self._device.tell(Heard(self._codec.name, self._ref))
+        await self._device.tell(DeviceSeen(self._codec.name, self._ref))
         if receipt is not None:
             self._acknowledge((receipt,))
 
@@ -329,7 +329,7 @@ class Connection(Peer[Report]):
             case Deliver():
                 self._codec.deliver(message.text)
                 return None
-            case Introduce():
+            case Reannounce():
                 return self._introduce()
             case Configure():
                 return self._configure(message.timezone)
@@ -358,7 +358,7 @@ class Connection(Peer[Report]):
         try:
             outgoing = self._codec.encode(message.order)
         except UnsupportedCommand as error:
-            return Refused(str(error))
+            return EncodingRefused(str(error))
         self._wire.send(outgoing.data)
         return Transmitted(outgoing.reference)
 
@@ -388,7 +388,7 @@ class Connection(Peer[Report]):
         if now - self._heard_at >= UPLOAD_IDLE_SECONDS or now - self._opened_at >= UPLOAD_SECONDS:
             self._close("brings no more files")
 
-    def _count_rejected(self, rejected: Rejected) -> None:
+    def _count_rejected(self, rejected: FrameRejected) -> None:
         self._rejected += 1
         FRAMES_REJECTED.labels(self._codec.name).inc()
         if self._rejected == 1:

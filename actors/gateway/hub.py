@@ -1,8 +1,8 @@
 """One epoll for the sockets of all devices: one task waits for it and calls what stands for each.
 
 Trio's own way costs a system call and a task switch for each message; with one short message outstanding
-on each of a thousand connections that is much of what a message costs (measured.md, "The hot path, tried
-whole"). Linux only; elsewhere, and where `Wire` is given no hub, each connection's task waits for itself.
+on each of a thousand connections that is much of what a message costs (docs/performance.md#device-sockets).
+Linux only; elsewhere, and where `Wire` is given no hub, each connection's task waits for itself.
 """
 
 import select

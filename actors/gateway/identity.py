@@ -1,4 +1,4 @@
-"""Which device a peer is: looked up as decisions 21 says, registered at first sight where that is
+"""Which device a peer is: looked up as docs/decisions/0021 says, registered at first sight where that is
 switched on.
 """
 

@@ -1,7 +1,7 @@
 """One media connection: JT/T 1078 packets up to the stream, or the playback, of the channel they name.
 
 It belongs to the device of its first valid packet and to no other ever after; a connection without a request
-behind it is told to stop and closed (jt808-jt1078.md 7.13 and 9).
+behind it is told to stop and closed (docs/protocols/jt1078.md).
 """
 
 import contextlib
@@ -20,8 +20,8 @@ from motorpool.actors.messages.downlink import (
     Configure,
     ConnectionMessage,
     Deliver,
-    Introduce,
-    Refused,
+    EncodingRefused,
+    Reannounce,
     Stored,
     Transmit,
 )
@@ -32,14 +32,14 @@ from motorpool.actors.video.playback import PLAYBACK, PlaybackMessage
 from motorpool.actors.video.stream import STREAM, StreamMessage
 from motorpool.codecs.media.jt1078.parser import Jt1078
 from motorpool.codecs.media.units import AccessUnit
-from motorpool.codecs.reports import Rejected
+from motorpool.codecs.reports import FrameRejected
 from motorpool.runtime import ActorError, ActorStopped, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
 
 __all__ = ["MediaConnection"]
 
 IDLE_SECONDS = 30.0
-"""Without a packet: lost power sends no FIN (jt808-jt1078.md 7.12)."""
+"""Without a packet: lost power sends no FIN (docs/protocols/jt1078.md)."""
 PLAYBACK_IDLE_SECONDS = 3_700.0
 """The playback itself knows what silence means; this is longer than any pause it allows."""
 MAX_CHANNELS = 32
@@ -51,7 +51,7 @@ JOIN_SECONDS = 30.0
 """For a stream or playback to take us: it may have to finish the one before."""
 
 
-class MediaConnection(Peer[AccessUnit | Rejected]):
+class MediaConnection(Peer[AccessUnit | FrameRejected]):
     """Reads one media peer; may carry several channels."""
 
     def __init__(self, wire: Wire, *, kind: str, login_seconds: float, tap: Tap | None = None) -> None:
@@ -80,7 +80,7 @@ class MediaConnection(Peer[AccessUnit | Rejected]):
         for stream in list(self._streams.values()):
             stream.offer(PublisherLeft(self._ref))
 
-    async def _pass_on(self, found: Sequence[AccessUnit | Rejected]) -> None:
+    async def _pass_on(self, found: Sequence[AccessUnit | FrameRejected]) -> None:
         units = [unit for unit in found if isinstance(unit, AccessUnit)]
         if units:
             self._heard = True
@@ -209,8 +209,8 @@ class MediaConnection(Peer[AccessUnit | Rejected]):
             case Close():
                 return self._close(message)
             case Transmit():
-                return Refused("a media connection takes no commands")
-            case Stored() | Deliver() | Introduce() | Configure():
+                return EncodingRefused("a media connection takes no commands")
+            case Stored() | Deliver() | Reannounce() | Configure():
                 return None
             case _:
                 assert_never(message)

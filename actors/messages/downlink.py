@@ -2,7 +2,7 @@
 
 import msgspec
 
-from motorpool.codecs.reports import Order, Receipt
+from motorpool.codecs.reports import DeviceCommand, Receipt
 from motorpool.runtime import Kind, Request
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "Configure",
     "ConnectionMessage",
     "Deliver",
-    "Introduce",
-    "Refused",
+    "EncodingRefused",
+    "Reannounce",
     "Stored",
     "Transmit",
     "TransmitOutcome",
@@ -32,7 +32,7 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class Introduce(msgspec.Struct, frozen=True, gc=False):
+class Reannounce(msgspec.Struct, frozen=True, gc=False):
     """Tell the device once more that you are its connection."""
 
 
@@ -57,24 +57,24 @@ class Transmitted(msgspec.Struct, frozen=True, gc=False):
     reference: int | None
 
 
-class Refused(msgspec.Struct, frozen=True, gc=False):
+class EncodingRefused(msgspec.Struct, frozen=True, gc=False):
     """The codec cannot say this."""
 
     reason: str
 
 
-TransmitOutcome = Transmitted | Refused
+TransmitOutcome = Transmitted | EncodingRefused
 
 
 class Transmit(msgspec.Struct, Request[TransmitOutcome], frozen=True, gc=False):
     """Encode a command and send it."""
 
-    order: Order
+    order: DeviceCommand
 
 
 class CheckTime(msgspec.Struct, frozen=True, gc=False):
     """Time to look at deadlines; told by the connection to itself."""
 
 
-ConnectionMessage = Stored | Deliver | Introduce | Configure | Close | Transmit | CheckTime
+ConnectionMessage = Stored | Deliver | Reannounce | Configure | Close | Transmit | CheckTime
 CONNECTION: Kind[int, ConnectionMessage] = Kind("connection")

@@ -8,19 +8,19 @@ from typing import Any
 
 import msgspec
 
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Ref, Request
 
 __all__ = [
-    "CutsTaken",
-    "LeaveCuts",
+    "FragmentsReady",
     "Publish",
     "PublisherLeft",
     "PublisherMessage",
     "StreamEnded",
-    "TakeCuts",
+    "Subscribe",
     "UnitsPublished",
+    "Unsubscribe",
 ]
 
 
@@ -52,8 +52,8 @@ PublisherMessage = UnitsPublished | Publish | PublisherLeft
 """What a media connection tells the stream or playback of a channel."""
 
 
-class TakeCuts(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """Hand `taker` all cuts from now on: `CutsTaken`, and one `StreamEnded` at the end.
+class Subscribe(msgspec.Struct, Request[None], frozen=True, gc=False):
+    """Hand `taker` all cuts from now on: `FragmentsReady`, and one `StreamEnded` at the end.
 
     Answered once the taker is on the list. A live stream is held by its takers as by `videoStart`, and
     started if nobody has; a playback never is: a command starts it.
@@ -62,7 +62,7 @@ class TakeCuts(msgspec.Struct, Request[None], frozen=True, gc=False):
     taker: Ref[Any]
 
 
-class LeaveCuts(msgspec.Struct, frozen=True, gc=False):
+class Unsubscribe(msgspec.Struct, frozen=True, gc=False):
     """`taker` wants no more; it is told the end, with what is still open."""
 
     taker: Ref[Any]
@@ -70,18 +70,18 @@ class LeaveCuts(msgspec.Struct, frozen=True, gc=False):
     """Comes back in `StreamEnded`."""
 
 
-class CutsTaken(msgspec.Struct, frozen=True, gc=False):
+class FragmentsReady(msgspec.Struct, frozen=True, gc=False):
     """What came, in order, with sound that MP4 carries.
 
     A live stream waits for no taker: whose mailbox is full misses it. A playback waits, up to a limit.
     """
 
-    cuts: tuple[Cut, ...]
+    cuts: tuple[MediaFragment, ...]
 
 
 class StreamEnded(msgspec.Struct, frozen=True, gc=False):
     """No more comes; the taker is off the list. Offered again until there is room."""
 
     reason: str
-    rest: Cut | None = None
+    rest: MediaFragment | None = None
     """What had not become a cut yet; its sound as it came."""

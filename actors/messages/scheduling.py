@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from motorpool.runtime import Kind, Request
-from motorpool.storage.edge_occurrences import Firing
+from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.records import ScheduledCommandRun
 from motorpool.storage.runs import Planned
 
@@ -87,7 +87,7 @@ SCHEDULED_COMMAND: Kind[int, ScheduledCommandMessage] = Kind("scheduled_command"
 class Fire(msgspec.Struct, frozen=True, gc=False):
     """It is a scheduled command's turn."""
 
-    firing: Firing
+    firing: EdgeOccurrence
 
 
 class Begin(msgspec.Struct, frozen=True, gc=False):

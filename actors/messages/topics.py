@@ -36,7 +36,7 @@ class LiveDevice(msgspec.Struct, frozen=True, gc=False):
 
     device_id: int
     status: str
-    """"online", "offline" or "unknown" (open-details 22)."""
+    """"online", "offline" or "unknown" (docs/devices.md#status)."""
     last_update: datetime | None
     """Server time of the last message, whether or not it carried a position."""
     position_id: int
@@ -44,7 +44,7 @@ class LiveDevice(msgspec.Struct, frozen=True, gc=False):
 
 
 class WebEvent(msgspec.Struct, frozen=True, gc=False):
-    """What certain users are told on their open sockets (open-details 13.3)."""
+    """What certain users are told on their open sockets (docs/events.md#notificators)."""
 
     user_ids: tuple[int, ...]
     event: Event

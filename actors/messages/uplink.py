@@ -27,11 +27,11 @@ __all__ = [
     "Connected",
     "DeviceEdited",
     "DeviceMessage",
+    "DeviceSeen",
     "Disconnected",
     "FileKept",
     "FilesClaimed",
     "GetCommandTypes",
-    "Heard",
     "LatestForgotten",
     "MediaUploaded",
     "PositionReported",
@@ -59,7 +59,7 @@ class Disconnected(msgspec.Struct, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
 
 
-class Heard(msgspec.Struct, frozen=True, gc=False):
+class DeviceSeen(msgspec.Struct, frozen=True, gc=False):
     """The device said something that carries no position."""
 
     protocol: str
@@ -145,7 +145,7 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
     no_queue: bool = False
     """Refuse rather than keep it for an offline device."""
     by_reader: bool = False
-    """Asked by a stream for its readers: starting it so does not hold it (decisions 24)."""
+    """Asked by a stream for its readers: starting it so does not hold it (docs/decisions/0024)."""
     text_channel: bool = False
     """By text message."""
     run_id: int = 0
@@ -184,7 +184,7 @@ class StatusDue(msgspec.Struct, frozen=True, gc=False):
 
 DeviceMessage = (
     PositionReported
-    | Heard
+    | DeviceSeen
     | Connected
     | Disconnected
     | CommandAnswered

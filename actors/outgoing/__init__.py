@@ -1,24 +1,24 @@
 """The ways out of the house: mail, text messages, the geocoder, and HTTP that goes only where it may."""
 
-from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
-from motorpool.actors.outgoing.guard import Guard
+from motorpool.actors.outgoing.guard import AddressGuard
 from motorpool.actors.outgoing.http import HttpAnswer, OutgoingHttp
 from motorpool.actors.outgoing.mail import Mail
-from motorpool.actors.outgoing.services import Outgoing
+from motorpool.actors.outgoing.services import OutgoingServices
 from motorpool.actors.outgoing.sms import Sms, SmsGateway
 from motorpool.actors.outgoing.smtp import SmtpAccount
 
 __all__ = [
+    "AddressGuard",
+    "DeliveryRefused",
     "Geocoder",
     "GeocoderService",
-    "Guard",
     "HttpAnswer",
     "Mail",
-    "Outgoing",
     "OutgoingError",
     "OutgoingHttp",
-    "Refused",
+    "OutgoingServices",
     "Sms",
     "SmsGateway",
     "SmtpAccount",

@@ -1,4 +1,6 @@
-"""What a place is called, and how the parts of an address become one line (open-details 19.4)."""
+"""What a place is called, and how the parts of an address become one line
+(docs/server.md#health-and-diagnostics).
+"""
 
 import re
 

@@ -3,7 +3,7 @@
 import os
 import ssl
 
-__all__ = ["OutgoingError", "Refused", "Unreachable", "innermost", "one_line"]
+__all__ = ["DeliveryRefused", "OutgoingError", "Unreachable", "innermost", "one_line"]
 
 LONGEST = 200
 
@@ -16,7 +16,7 @@ class Unreachable(OutgoingError):
     """Nobody was there to take it, or he takes nothing now: the next message will fare no better."""
 
 
-class Refused(OutgoingError):
+class DeliveryRefused(OutgoingError):
     """This one was not taken; others may be."""
 
     def __init__(self, text: str, *, permanent: bool = False) -> None:

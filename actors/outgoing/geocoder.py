@@ -8,7 +8,7 @@ import trio
 
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS
 from motorpool.actors.outgoing.addresses import DEFAULT_FORMAT, Address, write_address
-from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.outgoing.geocoders import PROVIDERS
 from motorpool.actors.outgoing.http import HttpAnswer, OutgoingHttp
 
@@ -57,7 +57,7 @@ class Geocoder:
 
         Raises:
             Unreachable: the geocoder gives no answer now.
-            Refused: its answer cannot be read.
+            DeliveryRefused: its answer cannot be read.
         """
         # + 0.0 makes one zero of the two.
         place = (round(latitude, PLACES) + 0.0, round(longitude, PLACES) + 0.0)
@@ -131,7 +131,7 @@ class Geocoder:
                 raise Unreachable(f"the geocoder answers {content['status']}")
             return self._provider.read(content)
         except (KeyError, TypeError, IndexError, AttributeError, ValueError):
-            raise Refused("the geocoder's answer cannot be read") from None
+            raise DeliveryRefused("the geocoder's answer cannot be read") from None
 
 
 def _placed(text: str, latitude: str, longitude: str) -> str:

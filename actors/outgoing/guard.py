@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import trio
 
-from motorpool.actors.outgoing.errors import Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 
-__all__ = ["Guard", "is_public"]
+__all__ = ["AddressGuard", "is_public"]
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
@@ -49,7 +49,7 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
     return None
 
 
-class Guard:
+class AddressGuard:
     """The rule, with the private networks that the operator allows (`webhook.allow`)."""
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
@@ -69,7 +69,7 @@ class Guard:
 
         Raises:
             Unreachable: the name has no address.
-            Refused: it has none that may be reached.
+            DeliveryRefused: it has none that may be reached.
         """
         try:
             found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -79,7 +79,7 @@ class Guard:
         if not trusted:
             texts = tuple(text for text in texts if self.permits(ip_address(text)))
         if not texts:
-            raise Refused(
+            raise DeliveryRefused(
                 f"{host} lies in a private network, which webhook.allow does not name", permanent=True
             )
         return texts[:MOST_ADDRESSES]

@@ -9,8 +9,8 @@ import httpx
 import msgspec
 import trio
 
-from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable, innermost
-from motorpool.actors.outgoing.guard import Guard
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, innermost
+from motorpool.actors.outgoing.guard import AddressGuard
 
 __all__ = ["HttpAnswer", "OutgoingHttp"]
 
@@ -32,11 +32,11 @@ class HttpAnswer:
         return 200 <= self.status < 300
 
     def json(self) -> object:
-        """The content as JSON; Refused where it is none."""
+        """The content as JSON; DeliveryRefused where it is none."""
         try:
             return msgspec.json.decode(self.content)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            raise Refused("the answer is no JSON") from None
+            raise DeliveryRefused("the answer is no JSON") from None
 
 
 class OutgoingHttp:
@@ -52,7 +52,7 @@ class OutgoingHttp:
     def __init__(
         self, allow: tuple[str, ...] = (), *, at_once: int = 20, tls: ssl.SSLContext | None = None
     ) -> None:
-        self.guard = Guard(allow)
+        self.guard = AddressGuard(allow)
         # Apart: users may name servers that answer nobody.
         self._slots = {trusted: trio.Semaphore(at_once) for trusted in (False, True)}
         self._given_tls = tls
@@ -82,7 +82,7 @@ class OutgoingHttp:
 
         Raises:
             Unreachable: no address, no connection, no answer in time, or none that is HTTP.
-            Refused: the URL is none, leads where it may not, or the answer is too large.
+            DeliveryRefused: the URL is none, leads where it may not, or the answer is too large.
         """
         made = _request(method, url, params, headers, form, content)
         host = made.url.host
@@ -121,7 +121,7 @@ async def _exchange(
     try:
         # Not asked for, and small packets can unfold to any size.
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise Refused(f"{host} answered compressed, which was not asked for")
+            raise DeliveryRefused(f"{host} answered compressed, which was not asked for")
         content = bytearray()
         with trio.CancelScope() as reading:
             async for piece in response.aiter_raw():
@@ -130,7 +130,7 @@ async def _exchange(
                     # To leave the loop would leave its generators behind; this ends them from inside.
                     reading.cancel()
         if len(content) > most_bytes:
-            raise Refused(f"{host} answered more than {most_bytes} bytes")
+            raise DeliveryRefused(f"{host} answered more than {most_bytes} bytes")
     finally:
         await response.aclose()
     return HttpAnswer(response.status_code, response.headers, bytes(content))
@@ -152,9 +152,9 @@ def _request(
         made = httpx.Request(method, parsed, headers=sent, data=dict(form) if form else None, content=content)
     except (httpx.InvalidURL, ValueError, UnicodeError):
         # The URL itself may hold a key.
-        raise Refused("this is no URL, or a header cannot be sent", permanent=True) from None
+        raise DeliveryRefused("this is no URL, or a header cannot be sent", permanent=True) from None
     if made.url.scheme not in DEFAULT_PORTS or not made.url.host:
-        raise Refused("the URL is not http:// or https:// with a host", permanent=True)
+        raise DeliveryRefused("the URL is not http:// or https:// with a host", permanent=True)
     if made.url.userinfo:
-        raise Refused("the URL holds a user name or password", permanent=True)
+        raise DeliveryRefused("the URL holds a user name or password", permanent=True)
     return made

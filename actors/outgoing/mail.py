@@ -6,7 +6,7 @@ from datetime import datetime
 import trio
 
 from motorpool.actors.messages.counters import MAIL_SENT
-from motorpool.actors.outgoing.errors import Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.mime import compose, mail_address
 from motorpool.actors.outgoing.smtp import Security, SmtpAccount, submit
@@ -93,7 +93,7 @@ class Mail:
 
         Raises:
             Unreachable: the mail server takes no mail now, or there is none.
-            Refused: it does not take this one.
+            DeliveryRefused: it does not take this one.
         """
         own = None if message.system else own_account(attributes or {}, message.to)
         account = own or self._account
@@ -117,6 +117,6 @@ class Mail:
         """Whether mail can be sent to an address at all."""
         try:
             mail_address(address)
-        except Refused:
+        except DeliveryRefused:
             return False
         return True

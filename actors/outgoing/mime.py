@@ -7,8 +7,8 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 
-from motorpool.actors.outgoing.errors import Refused
-from motorpool.actors.outgoing.smtp import Envelope
+from motorpool.actors.outgoing.errors import DeliveryRefused
+from motorpool.actors.outgoing.smtp import SmtpEnvelope
 from motorpool.storage.outbox import OutgoingMessage
 
 __all__ = ["compose", "mail_address"]
@@ -20,23 +20,23 @@ _SEVEN_BIT = SMTP.clone(cte_type="7bit")
 
 
 def mail_address(text: str) -> str:
-    """Return an address with its domain in ASCII; Refused where it is none."""
+    """Return an address with its domain in ASCII; DeliveryRefused where it is none."""
     found = _ADDRESS.fullmatch(text.strip())
     if found is None or len(text) > LONGEST_ADDRESS:
-        raise Refused("there is no such mail address", permanent=True)
+        raise DeliveryRefused("there is no such mail address", permanent=True)
     try:
         return f"{found[1]}@{found[2].encode('idna').decode()}"
     except UnicodeError:
-        raise Refused("there is no such mail address", permanent=True) from None
+        raise DeliveryRefused("there is no such mail address", permanent=True) from None
 
 
 def compose(
     message: OutgoingMessage, *, sender: str, sender_name: str, message_id: str, date: datetime
-) -> Envelope:
+) -> SmtpEnvelope:
     """Make the mail; the same arguments give the same Message-ID, and line breaks make no headers.
 
     Raises:
-        Refused: sender or recipient is no mail address.
+        DeliveryRefused: sender or recipient is no mail address.
     """
     sender, recipient = mail_address(sender), mail_address(message.to)
     local, _, domain = sender.rpartition("@")
@@ -56,7 +56,7 @@ def compose(
         letter.add_alternative(message.html, subtype="html")
     international = not (sender + recipient).isascii()
     policy = _SEVEN_BIT.clone(utf8=True) if international else _SEVEN_BIT
-    return Envelope(sender, recipient, letter.as_bytes(policy=policy), international)
+    return SmtpEnvelope(sender, recipient, letter.as_bytes(policy=policy), international)
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Sends what waits in the outbox: at least once each, until it is given up (decisions 2)."""
+"""Sends what waits in the outbox: at least once each, until it is given up (docs/decisions/0002)."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
@@ -7,7 +7,7 @@ import msgspec
 import trio
 
 from motorpool.actors.messages.counters import OUTBOX_GIVEN_UP
-from motorpool.actors.outgoing import Outgoing, OutgoingError, Refused, Unreachable
+from motorpool.actors.outgoing import DeliveryRefused, OutgoingError, OutgoingServices, Unreachable
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage import outbox
 from motorpool.storage.database import Database
@@ -64,7 +64,7 @@ class _Batch:
 class Outbox(Actor[OutboxFilled]):
     """A task for each lane: the server's mail account, users' own ones, and the SMS gateway."""
 
-    def __init__(self, database: Database, outgoing: Outgoing, give_up_days: float) -> None:
+    def __init__(self, database: Database, outgoing: OutgoingServices, give_up_days: float) -> None:
         self._database = database
         self._outgoing = outgoing
         self._keep = timedelta(days=give_up_days)
@@ -142,7 +142,7 @@ class Outbox(Actor[OutboxFilled]):
                 await outbox.postpone_user(self._database, row.message.user_id, until=until)
             else:
                 self._rest(lane, error)
-        except Refused as error:
+        except DeliveryRefused as error:
             if error.permanent:
                 await outbox.remove(self._database, row.id)
                 self._given_up(row.id, lane.name, row.attempts + 1, str(error))
@@ -201,7 +201,7 @@ def _back_off(failures: int, first: float, most: float) -> float:
 
 
 def outbox_spec(
-    database: Database, outgoing: Outgoing, give_up_days: float = GIVE_UP_DAYS
+    database: Database, outgoing: OutgoingServices, give_up_days: float = GIVE_UP_DAYS
 ) -> ChildSpec[OutboxFilled]:
     """Its place in the tree."""
     return ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, give_up_days), resident=False)

@@ -10,10 +10,10 @@ from motorpool.actors.outgoing.mail import Mail
 from motorpool.actors.outgoing.sms import Sms, SmsGateway
 from motorpool.actors.outgoing.smtp import SmtpAccount
 
-__all__ = ["Outgoing"]
+__all__ = ["OutgoingServices"]
 
 
-class Outgoing:
+class OutgoingServices:
     """What actors and requests send by; nothing in it has to be closed."""
 
     def __init__(

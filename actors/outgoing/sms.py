@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from motorpool.actors.messages.counters import SMS_SENT
-from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.storage.outbox import OutgoingMessage
 
@@ -41,10 +41,10 @@ class SmsGateway:
 
 
 def telephone_number(text: str) -> str:
-    """Return a number without the signs people put between digits; Refused where it is none."""
+    """Return a number without the signs people put between digits; DeliveryRefused where it is none."""
     number = text.strip().translate(_FILLING)
     if _NUMBER.fullmatch(number) is None:
-        raise Refused("there is no such telephone number", permanent=True)
+        raise DeliveryRefused("there is no such telephone number", permanent=True)
     return number
 
 
@@ -65,13 +65,13 @@ class Sms:
 
         Raises:
             Unreachable: it takes none now, or there is none.
-            Refused: it does not take this one.
+            DeliveryRefused: it does not take this one.
         """
         gateway = self._gateway
         if gateway is None:
             raise Unreachable("no SMS gateway is configured")
         if len(message.text) > LONGEST_TEXT:
-            raise Refused(f"a text message has at most {LONGEST_TEXT} characters", permanent=True)
+            raise DeliveryRefused(f"a text message has at most {LONGEST_TEXT} characters", permanent=True)
         values = {"phone": telephone_number(message.to), "message": message.text, "id": message_id}
         json = gateway.template.lstrip()[:1] in {"{", "["} and not _PLACES.match(gateway.template.lstrip())
         body = ""
@@ -100,7 +100,7 @@ class Sms:
             # Not its text, which may repeat the request with its keys.
             complaint = f"the SMS gateway answers {answer.status}"
             if answer.status in {400, 404, 413, 422}:
-                raise Refused(complaint)
+                raise DeliveryRefused(complaint)
             raise Unreachable(complaint)
         SMS_SENT.value += 1
 
@@ -109,7 +109,7 @@ class Sms:
         """Whether a text message can be sent to a number at all."""
         try:
             telephone_number(phone or "")
-        except Refused:
+        except DeliveryRefused:
             return False
         return True
 

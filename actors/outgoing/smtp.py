@@ -12,9 +12,9 @@ from typing import Literal
 
 import trio
 
-from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable, innermost, one_line
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, innermost, one_line
 
-__all__ = ["Envelope", "SmtpAccount", "submit"]
+__all__ = ["SmtpAccount", "SmtpEnvelope", "submit"]
 
 Security = Literal["none", "starttls", "tls"]
 PORTS: dict[Security, int] = {"none": 25, "starttls": 587, "tls": 465}
@@ -51,7 +51,7 @@ class SmtpAccount:
 
 
 @dataclass(frozen=True)
-class Envelope:
+class SmtpEnvelope:
     """Who a mail is from and for, and its bytes."""
 
     sender: str
@@ -65,7 +65,7 @@ class Envelope:
 async def submit(
     account: SmtpAccount,
     addresses: Sequence[str],
-    envelope: Envelope,
+    envelope: SmtpEnvelope,
     tls: ssl.SSLContext,
     threads: trio.CapacityLimiter,
 ) -> None:
@@ -76,11 +76,11 @@ async def submit(
 
     Raises:
         Unreachable: no connection, no TLS, no login, or the server has no time: nobody's mail would go.
-        Refused: this mail was not taken.
+        DeliveryRefused: this mail was not taken.
     """
     if any(smtplib.quoteaddr(each) != f"<{each}>" for each in (envelope.sender, envelope.recipient)):
         # Smtplib would send the mail to whoever it finds in there.
-        raise Refused("there is no such mail address", permanent=True)
+        raise DeliveryRefused("there is no such mail address", permanent=True)
     connection = await _connect(account, addresses)
     copying = threading.Lock()
     try:
@@ -114,7 +114,7 @@ async def _connect(account: SmtpAccount, addresses: Sequence[str]) -> socket.soc
 
 def _hand_in(
     account: SmtpAccount,
-    envelope: Envelope,
+    envelope: SmtpEnvelope,
     connection: socket.socket,
     copying: threading.Lock,
     tls: ssl.SSLContext,
@@ -130,7 +130,7 @@ def _hand_in(
             if account.username:
                 smtp.login(_Utf8(account.username), _Utf8(account.password))
             if envelope.international and not smtp.has_extn("smtputf8"):
-                raise Refused(f"{account.host} takes only ASCII mail addresses", permanent=True)
+                raise DeliveryRefused(f"{account.host} takes only ASCII mail addresses", permanent=True)
             options = ["SMTPUTF8"] if envelope.international else []
             smtp.sendmail(envelope.sender, [envelope.recipient], envelope.content, options)
             with suppress(OSError):
@@ -208,5 +208,5 @@ def _explain(host: str, error: Exception) -> OutgoingError:
     text = one_line(f"{code} {said.decode('utf-8', 'replace') if isinstance(said, bytes) else said}")
     this_one = isinstance(error, smtplib.SMTPRecipientsRefused | smtplib.SMTPDataError) or code == TOO_LARGE
     if this_one and code != BUSY:
-        return Refused(f"{host} does not take the mail: {text}", permanent=code >= 500)
+        return DeliveryRefused(f"{host} does not take the mail: {text}", permanent=code >= 500)
     return Unreachable(f"{host} takes no mail: {text}")

@@ -17,4 +17,4 @@ __all__ = ["POSITION_RULES", "PositionRule"]
 PositionRule = Callable[[PositionReport, Position | None, dict[str, Any]], None]
 
 POSITION_RULES: tuple[PositionRule, ...] = (add_distance, add_motion)
-"""In the order of the pipeline (open-details 11)."""
+"""In the order of the pipeline (docs/positions.md#pipeline)."""

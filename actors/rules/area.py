@@ -1,4 +1,4 @@
-"""The area of a geofence: what its text means, and whether a point lies in it (open-details 14).
+"""The area of a geofence: what its text means, and whether a point lies in it (docs/geofences.md).
 
     CIRCLE (52.5 13.4, 250)                      radius in metres
     POLYGON ((52.5 13.4, 52.6 13.4, 52.6 13.5))  the outer ring, closed or not

@@ -1,4 +1,6 @@
-"""Computed attributes: what expressions know of a position, what becomes of their value (open-details 16)."""
+"""Computed attributes: what expressions know of a position, what becomes of their value
+(docs/computed-attributes.md).
+"""
 
 import math
 from typing import Any, Final

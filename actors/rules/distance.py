@@ -1,4 +1,4 @@
-"""How far the device came since its last position (open-details 11, step 7)."""
+"""How far the device came since its last position (docs/positions.md#pipeline)."""
 
 from math import asin, cos, radians, sin, sqrt
 from typing import Any

@@ -1,4 +1,4 @@
-"""What can happen to a device: the types of events (open-details 12)."""
+"""What can happen to a device: the types of events (docs/events.md)."""
 
 __all__ = ["EVENT_TYPES"]
 

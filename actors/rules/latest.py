@@ -8,7 +8,7 @@ from motorpool.storage.records import Position
 __all__ = ["is_latest"]
 
 FUTURE: Final = timedelta(days=1)
-"""A fix that far ahead of its arrival is kept but never the latest (decisions 22)."""
+"""A fix that far ahead of its arrival is kept but never the latest (docs/decisions/0022)."""
 
 
 def is_latest(position: Position, last: Position | None) -> bool:

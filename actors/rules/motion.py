@@ -1,4 +1,4 @@
-"""Whether the device moves (open-details 11, step 12)."""
+"""Whether the device moves (docs/positions.md#pipeline)."""
 
 from typing import Any
 

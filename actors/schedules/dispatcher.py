@@ -1,6 +1,7 @@
 """Carries out scheduled commands: turns become run records, steps become commands to devices, once each.
 
-Everything is a row before it acts (decisions 2): a turn commits the records of all its steps and marks the
+Everything is a row before it acts (docs/decisions/0002): a turn commits the records of all its steps and
+marks the
 first ones `sending`; only then are they handed to the devices, each on its own; what came of them is
 committed for many at once, and with it the time of the steps that follow. Turns wait while the database is
 away. Who wants a run now does not: he hears of it.
@@ -29,12 +30,12 @@ from motorpool.actors.messages.scheduling import (
     RunNow,
     StepsPlanned,
 )
-from motorpool.actors.schedules.pending_run_replies import Answer, RunsWanted
+from motorpool.actors.schedules.pending_run_replies import Answer, PendingRunReplies
 from motorpool.actors.schedules.step_sender import StepSender
 from motorpool.runtime import Actor, ChildSpec, Deferred, Failure
 from motorpool.storage import commands, edge_occurrences, runs
 from motorpool.storage.database import Database
-from motorpool.storage.edge_occurrences import Begun, Firing
+from motorpool.storage.edge_occurrences import EdgeOccurrence, StartedStep
 from motorpool.storage.errors import StorageError, StorageUnavailable
 from motorpool.storage.queries import Queries
 from motorpool.storage.runs import Outcome, Planned
@@ -70,15 +71,15 @@ UNKNOWN = "the server ended while it was being sent: the device may have it or n
 class Dispatcher(Actor[DispatcherMessage]):
     """One task for turns, one that sends, one for outcomes."""
 
-    def __init__(self, database: Database, homecoming_seconds: float = 0.0) -> None:
+    def __init__(self, database: Database, reconnect_grace_seconds: float = 0.0) -> None:
         """For so long after a start devices that are not there may still be on their way back."""
         self._database = database
-        self._homecoming = homecoming_seconds
-        self._turns: deque[Firing] = deque()
-        self._wishes: deque[tuple[Firing, Answer, float]] = deque()
+        self._reconnect_grace = reconnect_grace_seconds
+        self._turns: deque[EdgeOccurrence] = deque()
+        self._wishes: deque[tuple[EdgeOccurrence, Answer, float]] = deque()
         """With the moment of each."""
         self._steps: deque[int] = deque()
-        self._outcomes: deque[tuple[Begun, Outcome]] = deque()
+        self._outcomes: deque[tuple[StartedStep, Outcome]] = deque()
         self._expired: list[int] = []
         self._look_due = False
         self._in_hand: set[int] = set()
@@ -86,8 +87,8 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._sender = StepSender(self._note)
         """`_take_turns` keeps its queue short."""
         self._one_at_a_time = trio.Lock()
-        self._wanted = RunsWanted(database)
-        self._doubtful = False
+        self._wanted = PendingRunReplies(database)
+        self._commit_uncertain = False
         """Whether a transaction may have begun steps that we know nothing of."""
         self._ending = False
         self._turns_ended = trio.Event()
@@ -98,7 +99,7 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     async def start(self) -> None:
         """Look around now and then."""
-        self._home_by = self.context.clock.monotonic() + self._homecoming
+        self._reconnect_until = self.context.clock.monotonic() + self._reconnect_grace
         self.context.every(LOOK_SECONDS, LookDue())
 
     def handle(self, message: DispatcherMessage) -> object:
@@ -130,7 +131,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             return Failure(StorageUnavailable("too many runs wait for the database"))
         answer: Answer = Deferred()
         clock = self.context.clock
-        firing = Firing(message.schedule_id, 0, clock.now(), "manual", message.steps)
+        firing = EdgeOccurrence(message.schedule_id, 0, clock.now(), "manual", message.steps)
         self._wishes.append((firing, answer, clock.monotonic()))
         self._came.set()
         return answer
@@ -172,7 +173,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         while not self._ending:
             self._room.set()
             self._came, self._room = trio.Event(), trio.Event()
-            if self._look_due or self._doubtful:
+            if self._look_due or self._commit_uncertain:
                 await self._patiently(self._look)
             if self._expired:
                 expired, self._expired = self._expired, []
@@ -185,18 +186,18 @@ class Dispatcher(Actor[DispatcherMessage]):
                 await self._commit(_some(self._steps), self._begin)
             elif self._turns:
                 await self._commit(self._next_turns(), self._fire)
-            elif not self._doubtful:
+            elif not self._commit_uncertain:
                 await self._came.wait()
 
-    def _next_turns(self) -> list[Firing]:
+    def _next_turns(self) -> list[EdgeOccurrence]:
         """The first turns, one of each scheduled command."""
-        chosen: dict[int, Firing] = {}
+        chosen: dict[int, EdgeOccurrence] = {}
         while self._turns and len(chosen) < BATCH and self._turns[0].schedule_id not in chosen:
             firing = self._turns.popleft()
             chosen[firing.schedule_id] = firing
         return list(chosen.values())
 
-    async def _grant(self, firing: Firing, answer: Answer, wished_at: float) -> None:
+    async def _grant(self, firing: EdgeOccurrence, answer: Answer, wished_at: float) -> None:
         """Run one now. Not tried again: nothing would keep a second try from sending everything twice."""
         try:
             async with self._one_at_a_time:
@@ -205,29 +206,31 @@ class Dispatcher(Actor[DispatcherMessage]):
                     return
                 made = await self._fire((firing,))
         except StorageError as error:
-            self._doubtful = True
+            self._commit_uncertain = True
             answer.answer(Failure(error))
         else:
             number = self._wanted.add(answer, made, self._in_hand.intersection(made))
             self.context.after(ANSWER_SECONDS, AnswerDue(number))
 
-    async def _fire(self, turns: Sequence[Firing]) -> list[int]:
+    async def _fire(self, turns: Sequence[EdgeOccurrence]) -> list[int]:
         async with self._database.transaction() as transaction:
             made = await edge_occurrences.fire(transaction, turns, self.context.clock.now())
             first = [record.id for record, number in made if number == 0]
-            begun, planned = await self._let_begin(transaction, first)
+            begun, planned = await self._start_steps(transaction, first)
         self._hand_out(begun, planned)
         return [record.id for record, _ in made]
 
     async def _begin(self, run_ids: Sequence[int]) -> None:
         async with self._database.transaction() as transaction:
-            begun, planned = await self._let_begin(transaction, run_ids)
+            begun, planned = await self._start_steps(transaction, run_ids)
         self._hand_out(begun, planned)
 
-    async def _let_begin(self, q: Queries, run_ids: Sequence[int]) -> tuple[list[Begun], list[Planned]]:
+    async def _start_steps(
+        self, q: Queries, run_ids: Sequence[int]
+    ) -> tuple[list[StartedStep], list[Planned]]:
         """Mark steps as being sent, or skip them, and what follows those if its time has come as well."""
         now = self.context.clock.now()
-        begun: list[Begun] = []
+        begun: list[StartedStep] = []
         planned: list[Planned] = []
         while run_ids:
             some = await edge_occurrences.begin(q, run_ids, now)
@@ -238,7 +241,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             run_ids = [step.run_id for step in following if step.due <= now]
         return begun, planned
 
-    def _hand_out(self, begun: Iterable[Begun], planned: Iterable[Planned]) -> None:
+    def _hand_out(self, begun: Iterable[StartedStep], planned: Iterable[Planned]) -> None:
         for step in begun:
             if step.reason is not None:
                 STEPS_SETTLED.labels("skipped").inc()
@@ -249,16 +252,16 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     # Outcomes
 
-    def _note(self, step: Begun, outcome: Outcome) -> None:
+    def _note(self, step: StartedStep, outcome: Outcome) -> None:
         if outcome.reason == "offline" and self._may_come(step):
             outcome = Outcome(step.run_id, "pending")
         self._outcomes.append((step, outcome))
         self._outcome_came.set()
 
-    def _may_come(self, step: Begun) -> bool:
+    def _may_come(self, step: StartedStep) -> bool:
         """Whether to try again a while later. A restart has cut off every device: they need a moment."""
         clock = self.context.clock
-        if step.phase == "manual" or clock.monotonic() >= self._home_by:
+        if step.phase == "manual" or clock.monotonic() >= self._reconnect_until:
             return False
         return clock.now() + NEXT_TRY <= step.due + edge_occurrences.LATE
 
@@ -269,7 +272,7 @@ class Dispatcher(Actor[DispatcherMessage]):
                 await self._outcome_came.wait()
             await self._commit(_some(self._outcomes), self._settle)
 
-    async def _settle(self, came: Sequence[tuple[Begun, Outcome]]) -> None:
+    async def _settle(self, came: Sequence[tuple[StartedStep, Outcome]]) -> None:
         now = self.context.clock.now()
         followed = [step.run_id for step, outcome in came if step.followed and outcome.status != "pending"]
         async with self._database.transaction() as transaction:
@@ -319,7 +322,7 @@ class Dispatcher(Actor[DispatcherMessage]):
     async def _look(self) -> None:
         """Begin what nobody has begun: its scheduled command has crashed, or the wall clock has jumped."""
         now = before = self.context.clock.now()
-        if self._doubtful:
+        if self._commit_uncertain:
             # Only here, between two turns: all else that is `sending` has been handed to nobody.
             await runs.take_back(self._database, list(self._in_hand), now)
         else:
@@ -331,7 +334,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         await commands.expire(self._database, now)
         late = await runs.overdue(self._database, before, BATCH)
         self._steps.extend(late)
-        self._doubtful, self._look_due = False, len(late) == BATCH
+        self._commit_uncertain, self._look_due = False, len(late) == BATCH
 
     async def _expire(self, run_ids: Sequence[int]) -> None:
         await commands.expire(self._database, self.context.clock.now(), run_ids)
@@ -356,7 +359,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             try:
                 await store()
             except StorageUnavailable as error:
-                self._doubtful = True
+                self._commit_uncertain = True
                 self._came.set()
                 while self._wishes:
                     self._wishes.popleft()[1].answer(Failure(error))
@@ -375,11 +378,13 @@ def _schedule_of(step: Planned) -> int:
     return step.schedule_id
 
 
-def dispatcher_spec(database: Database, *, homecoming_seconds: float = 0.0) -> ChildSpec[DispatcherMessage]:
+def dispatcher_spec(
+    database: Database, *, reconnect_grace_seconds: float = 0.0
+) -> ChildSpec[DispatcherMessage]:
     """Its place in the tree."""
     return ChildSpec(
         kind=DISPATCHER,
-        factory=lambda: Dispatcher(database, homecoming_seconds),
+        factory=lambda: Dispatcher(database, reconnect_grace_seconds),
         resident=False,
         mailbox_size=1_000,
         shutdown_seconds=STOP_SECONDS + 2.0,

@@ -12,7 +12,7 @@ from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ScheduledCommandRun
 
-__all__ = ["Answer", "RunsWanted"]
+__all__ = ["Answer", "PendingRunReplies"]
 
 Answer = Deferred[list[ScheduledCommandRun] | Failure]
 
@@ -28,7 +28,7 @@ class _Wanted:
         self.open = still_open
 
 
-class RunsWanted:
+class PendingRunReplies:
     """Part of the dispatcher: gives the answers, each read from the records when it is time."""
 
     def __init__(self, database: Database) -> None:

@@ -24,7 +24,7 @@ from motorpool.runtime import Actor, DynamicSpec, MailboxFull, Restart
 from motorpool.runtime.timer_heap import Timer
 from motorpool.storage import runs
 from motorpool.storage.database import Database
-from motorpool.storage.edge_occurrences import Firing
+from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.errors import StorageError
 from motorpool.storage.runs import Planned
 
@@ -57,7 +57,9 @@ class ScheduledCommandActor(Actor[ScheduledCommandMessage]):
         match message:
             case EdgeReached():
                 phase: Literal["start", "end"] = "start" if message.opens else "end"
-                return self._tell(Fire(Firing(self._id, message.calendar_id, message.at, phase, phase)))
+                return self._tell(
+                    Fire(EdgeOccurrence(self._id, message.calendar_id, message.at, phase, phase))
+                )
             case StepsPlanned():
                 return self._plan(message.steps)
             case StepsDue():

@@ -15,7 +15,7 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
 )
 from motorpool.runtime import ActorError, System
-from motorpool.storage.edge_occurrences import Begun
+from motorpool.storage.edge_occurrences import StartedStep
 from motorpool.storage.errors import StorageError
 from motorpool.storage.runs import Outcome
 
@@ -36,10 +36,10 @@ class StepSender:
     that must be waited for has a task meanwhile.
     """
 
-    def __init__(self, came: Callable[[Begun, Outcome], None]) -> None:
+    def __init__(self, came: Callable[[StartedStep, Outcome], None]) -> None:
         """`came` is told what came of each."""
         self._came = came
-        self._unsent: deque[Begun] = deque()
+        self._unsent: deque[StartedStep] = deque()
         self._filled = trio.Event()
         self._due = 0
         self._answered = trio.Event()
@@ -49,12 +49,12 @@ class StepSender:
         """Steps that have not been handed over yet."""
         return len(self._unsent)
 
-    def put(self, step: Begun) -> None:
+    def put(self, step: StartedStep) -> None:
         """Queue one; it is `sending` already."""
         self._unsent.append(step)
         self._filled.set()
 
-    def take_back(self) -> list[Begun]:
+    def take_back(self) -> list[StartedStep]:
         """Give back what nobody has been handed."""
         unsent = list(self._unsent)
         self._unsent.clear()
@@ -75,7 +75,7 @@ class StepSender:
                         self._send(system, self._unsent.popleft(), nursery)
                 await trio.lowlevel.checkpoint()
 
-    def _send(self, system: System, step: Begun, nursery: trio.Nursery) -> None:
+    def _send(self, system: System, step: StartedStep, nursery: trio.Nursery) -> None:
         outcome = send_step(system, step)
         if isinstance(outcome, Coroutine):
             self._due += 1
@@ -83,14 +83,14 @@ class StepSender:
         else:
             self._came(step, outcome)
 
-    async def _await(self, step: Begun, outcome: Awaitable[Outcome]) -> None:
+    async def _await(self, step: StartedStep, outcome: Awaitable[Outcome]) -> None:
         self._came(step, await outcome)
         self._due -= 1
         self._answered.set()
         self._answered = trio.Event()
 
 
-def send_step(system: System, step: Begun) -> Outcome | Coroutine[Any, Any, Outcome]:
+def send_step(system: System, step: StartedStep) -> Outcome | Coroutine[Any, Any, Outcome]:
     """Send it, or let it wait for an offline device as long as it may. It must be `sending` already.
 
     To a device that is there it mostly goes out at once; else what comes back must be awaited.
@@ -110,18 +110,18 @@ def send_step(system: System, step: Begun) -> Outcome | Coroutine[Any, Any, Outc
     return _later(step, came) if isinstance(came, Coroutine) else _outcome(step, came)
 
 
-async def _later(step: Begun, answer: Awaitable[CommandOutcome]) -> Outcome:
+async def _later(step: StartedStep, answer: Awaitable[CommandOutcome]) -> Outcome:
     try:
         return _outcome(step, await answer)
     except (ActorError, StorageError) as error:
         return _failed(step, error)
 
 
-def _failed(step: Begun, error: Exception) -> Outcome:
+def _failed(step: StartedStep, error: Exception) -> Outcome:
     return Outcome(step.run_id, "failed", f"{type(error).__name__}: {error}")
 
 
-def _outcome(step: Begun, came: CommandOutcome) -> Outcome:
+def _outcome(step: StartedStep, came: CommandOutcome) -> Outcome:
     match came:
         case CommandSent():
             return Outcome(step.run_id, "sent")

@@ -1,6 +1,6 @@
 """Calendars as they are stored, read once and remembered: the windows of their text, in their own time zone.
 
-One component for whoever follows a calendar (helpdesk 2.2, decisions 28).
+One component for whoever follows a calendar (docs/calendars.md#windows, docs/decisions/0028).
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""What the server did today, counted in memory and saved each minute (open-details 19.2).
+"""What the server did today, counted in memory and saved each minute (docs/server.md#statistics).
 
 Sums are saved as they stand, not as what was added, so that a save may be repeated. Who was counted is kept
 in tables: users and devices of a day stay distinct across restarts, and a crash loses a minute at most.

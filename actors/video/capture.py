@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import msgspec
 import trio
 
-from motorpool.actors.messages.publishing import CutsTaken, LeaveCuts, StreamEnded, TakeCuts
+from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
 from motorpool.actors.video.capture_files import CaptureWriting, device_folder
 from motorpool.actors.video.captures import (
     CAPTURES,
@@ -27,7 +27,7 @@ from motorpool.actors.video.captures import (
 from motorpool.actors.video.playback import PLAYBACK
 from motorpool.actors.video.stream import STREAM
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart, System
 from motorpool.storage import devices
 from motorpool.storage.database import Database
@@ -75,7 +75,7 @@ class _Tick(msgspec.Struct, frozen=True, gc=False):
     pass
 
 
-CaptureMessage = CutsTaken | StreamEnded | EndCapture | _Tick
+CaptureMessage = FragmentsReady | StreamEnded | EndCapture | _Tick
 CAPTURE: Kind[str, CaptureMessage] = Kind("capture")
 
 
@@ -121,7 +121,7 @@ class Capture(Actor[CaptureMessage]):
         self._begun_at = self._taken_at = self.context.clock.monotonic()
         kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
         self._source = self.context.system.ref(kind, (record.device_id, record.channel))
-        await self._source.ask(TakeCuts(self.context.ref), seconds=TAKE_SECONDS)
+        await self._source.ask(Subscribe(self.context.ref), seconds=TAKE_SECONDS)
         self.context.every(TICK_SECONDS, _Tick())
 
     async def stop(self) -> None:
@@ -136,7 +136,7 @@ class Capture(Actor[CaptureMessage]):
     def handle(self, message: CaptureMessage) -> object:
         """One message; pictures first."""
         match message:
-            case CutsTaken():
+            case FragmentsReady():
                 return self._cuts_taken(message)
             case _Tick():
                 return self._tick()
@@ -147,7 +147,7 @@ class Capture(Actor[CaptureMessage]):
             case _:
                 assert_never(message)
 
-    def _cuts_taken(self, message: CutsTaken) -> object:
+    def _cuts_taken(self, message: FragmentsReady) -> object:
         if self._has_ended:
             return None
         self._heard_at = self.context.clock.monotonic()
@@ -168,7 +168,7 @@ class Capture(Actor[CaptureMessage]):
             return self._leave("the device sent nothing for too long")
         if now - max(self._heard_at or 0.0, self._taken_at) >= RETAKE_SECONDS:
             self._taken_at = now
-            self._source.offer(TakeCuts(self.context.ref))
+            self._source.offer(Subscribe(self.context.ref))
         return None
 
     # The end
@@ -185,25 +185,25 @@ class Capture(Actor[CaptureMessage]):
         """Ask the stream for what is open; its answer, behind all that is on its way, is the end."""
         if self._leaving is None:
             self._leaving = reason, self.context.clock.monotonic()
-            self._source.offer(LeaveCuts(self.context.ref, reason))
+            self._source.offer(Unsubscribe(self.context.ref, reason))
 
     def _still_leaving(self, now: float) -> object:
         assert self._leaving is not None
         reason, since = self._leaving
         if now - since >= LEAVE_SECONDS:
             return self._end(reason)
-        self._source.offer(LeaveCuts(self.context.ref, reason))  # it may not have had room for the first
+        self._source.offer(Unsubscribe(self.context.ref, reason))  # it may not have had room for the first
         return None
 
     async def _stream_ended(self, message: StreamEnded) -> None:
         await self._end(self._leaving[0] if self._leaving else message.reason, message.rest)
 
-    async def _end(self, reason: str, rest: Cut | None = None) -> None:
+    async def _end(self, reason: str, rest: MediaFragment | None = None) -> None:
         if not self._has_ended:
             await self._finish(reason, rest)
             self.context.leave()
 
-    async def _finish(self, reason: str, rest: Cut | None = None) -> None:
+    async def _finish(self, reason: str, rest: MediaFragment | None = None) -> None:
         self._has_ended = True
         writing = self._writing if rest is None else await self._open()
         try:
@@ -233,18 +233,18 @@ class Capture(Actor[CaptureMessage]):
 
     # The file
 
-    async def _write(self, cuts: Sequence[Cut]) -> None:
+    async def _write(self, cuts: Sequence[MediaFragment]) -> None:
         """Further ones wait in the mailbox meanwhile."""
         writing = await self._open()
         if writing is None:
-            self._source.offer(LeaveCuts(self.context.ref, "the device is gone"))
+            self._source.offer(Unsubscribe(self.context.ref, "the device is gone"))
             await self._end("the device is gone")
             return
         try:
             await self._in_thread(writing, cuts)
         except OSError as error:
             reason = _disk_reason(error)
-            self._source.offer(LeaveCuts(self.context.ref, reason))
+            self._source.offer(Unsubscribe(self.context.ref, reason))
             await self._close("FAILED", reason)
             self.context.leave()
             return
@@ -268,7 +268,9 @@ class Capture(Actor[CaptureMessage]):
             )
         return self._writing
 
-    async def _in_thread(self, writing: CaptureWriting, cuts: Sequence[Cut], *, last: bool = False) -> None:
+    async def _in_thread(
+        self, writing: CaptureWriting, cuts: Sequence[MediaFragment], *, last: bool = False
+    ) -> None:
         composed = writing.compose(cuts)
 
         def work() -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from motorpool.actors.files.disk_space import require_room
 from motorpool.actors.files.media_files import folder_name
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEAD_BYTES, CaptureFile, Composed, mend
 
 __all__ = ["CaptureWriting", "Swept", "capture_name", "device_folder", "mend_all", "sweep"]
@@ -43,7 +43,7 @@ class CaptureWriting:
         self._file: BinaryIO | None = None
         self._film: CaptureFile | None = None
 
-    def write(self, cuts: Iterable[Cut]) -> None:
+    def write(self, cuts: Iterable[MediaFragment]) -> None:
         """Send these on their way to the disk.
 
         Raises:
@@ -57,7 +57,7 @@ class CaptureWriting:
             if composed is not None:
                 self._put(composed)
 
-    def compose(self, cuts: Sequence[Cut]) -> list[Composed] | None:
+    def compose(self, cuts: Sequence[MediaFragment]) -> list[Composed] | None:
         """What is to be `put`; None where making it would take long, and `write` is to do it in a thread.
 
         Not blocking: who has just made a segment of a cut has it in the processor's cache still.

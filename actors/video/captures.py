@@ -1,7 +1,7 @@
 """The captures since the last start of the server: their records, in memory.
 
 Each capture is an actor of its own (`actors/capture.py`) that tells its record here; so lists and polls cost
-it nothing, and its crash leaves a record that says so. The files outlive this list (decisions 14).
+it nothing, and its crash leaves a record that says so. The files outlive this list (docs/decisions/0014).
 """
 
 import secrets

@@ -12,12 +12,12 @@ import msgspec
 from motorpool.actors.messages.counters import SEGMENTS_MADE
 from motorpool.actors.messages.downlink import Close
 from motorpool.actors.messages.publishing import (
-    LeaveCuts,
     Publish,
     PublisherLeft,
     StreamEnded,
-    TakeCuts,
+    Subscribe,
     UnitsPublished,
+    Unsubscribe,
 )
 from motorpool.actors.messages.uplink import DEVICE, SendCommand
 from motorpool.actors.video.playback_control import END
@@ -29,12 +29,12 @@ from motorpool.actors.video.segment_files import (
     SegmentsDropped,
     StoreSegment,
 )
-from motorpool.actors.video.sequence_allocator import Numbers
-from motorpool.actors.video.subscribers import Takers
+from motorpool.actors.video.sequence_allocator import SequenceAllocator
+from motorpool.actors.video.subscribers import Subscribers
 from motorpool.actors.video.waiting_readers import WaitingReaders
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.event_playlist import EventPlaylist
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import mux
 from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage.database import Database
@@ -105,8 +105,8 @@ PlaybackMessage = (
     | PlaybackAsked
     | PlaybackSettled
     | PlaybackSteered
-    | TakeCuts
-    | LeaveCuts
+    | Subscribe
+    | Unsubscribe
     | SegmentsDropped
     | _Tick
 )
@@ -120,13 +120,13 @@ class Playback(Actor[PlaybackMessage]):
         self._device_id, self._channel = key
         self._database = database
         self._limits = limits
-        self._numbers: Numbers
+        self._numbers: SequenceAllocator
         self._next = (0, 0)
         """Index and discontinuity sequence of the next run."""
         self._run: PlaybackRun | None = None
         self._asked_at: float | None = None
         """A command is on its way to the device's connection."""
-        self._takers = Takers()
+        self._takers = Subscribers()
         self._readers = WaitingReaders()
         """For the first segment of what was asked for."""
         self._closing: dict[Ref[Any], float] = {}
@@ -135,7 +135,7 @@ class Playback(Actor[PlaybackMessage]):
     async def start(self) -> None:
         """Go on above the numbers of any earlier life; its files are of no use."""
         log = self.context.log
-        self._numbers = Numbers(self._database, self._device_id, self._channel, "playback", log)
+        self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "playback", log)
         self._next = await self._numbers.load()
         self._files = self.context.system.ref(SEGMENT_FILES)
         await self._files.tell(ForgetRuns(self.context.ref))
@@ -174,9 +174,9 @@ class Playback(Actor[PlaybackMessage]):
                 return self._settled(message)
             case PlaybackSteered():
                 return self._steered(message)
-            case TakeCuts():
+            case Subscribe():
                 return self._takers.add(message.taker, self.context.clock.monotonic())
-            case LeaveCuts():
+            case Unsubscribe():
                 rest = self._run.rest() if self._run else None
                 return self._takers.remove(message.taker, StreamEnded(message.reason, rest))
             case SegmentsDropped():
@@ -257,11 +257,11 @@ class Playback(Actor[PlaybackMessage]):
 
     # Segments
 
-    async def _store(self, run: PlaybackRun, cuts: list[Cut]) -> bool:
+    async def _store(self, run: PlaybackRun, cuts: list[MediaFragment]) -> bool:
         """Hand on the cuts and write their segments. False: the disk refused, and this run has ended."""
         for cut in cuts:
             playlist = run.playlist
-            if not self._numbers.suffice(playlist.next_index):
+            if not self._numbers.has_room(playlist.next_index):
                 await self._numbers.reserve(playlist.next_index, playlist.next_discontinuity)
             try:
                 carried = await run.carry(cut)
@@ -285,7 +285,7 @@ class Playback(Actor[PlaybackMessage]):
                 self._readers.settle(self.context.clock.monotonic())
         return True
 
-    async def _pass_on(self, cut: Cut) -> None:
+    async def _pass_on(self, cut: MediaFragment) -> None:
         full = self._takers.pass_on((cut,))
         missed = await self._takers.wait(full, (cut,)) if full else ()
         if missed:

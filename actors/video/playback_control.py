@@ -10,7 +10,7 @@ from typing import Any
 from motorpool.codecs.devices.jt808.video import CONTROLS
 from motorpool.codecs.media.units import AccessUnit
 
-__all__ = ["END", "Steering", "order_of"]
+__all__ = ["END", "Steering", "parse_control"]
 
 RESUME, PAUSE, END, FORWARD, REWIND, SEEK, KEYFRAMES = range(7)
 
@@ -20,7 +20,7 @@ LONGEST_STEP_MS = 1_000
 """A larger step of the pictures' stamps is a jump, as `timestamps` has it."""
 
 
-def order_of(attributes: Mapping[str, Any]) -> tuple[int, int] | None:
+def parse_control(attributes: Mapping[str, Any]) -> tuple[int, int] | None:
     """The control (0 to 6) and speed of a `videoPlaybackControl`; None where no codec sends such."""
     wanted = attributes.get("control", "start")
     if isinstance(wanted, str) and wanted in CONTROLS:

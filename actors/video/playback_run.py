@@ -1,6 +1,7 @@
 """One playback from its command to its end: what came of it, and when it is over.
 
-Nobody says that a recording has been played to its end (jt808-jt1078 7.1): the terminal closes, falls silent,
+Nobody says that a recording has been played to its end (docs/protocols/jt1078.md): the terminal closes,
+falls silent,
 or is told to stop.
 """
 
@@ -12,7 +13,7 @@ import trio
 from motorpool.actors.video.playback_control import Steering
 from motorpool.codecs.media.audio_transcoding import SoundCarrier
 from motorpool.codecs.media.event_playlist import EventPlaylist
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Ref
@@ -98,10 +99,10 @@ class PlaybackRun:
         self.steering.steer(control, speed, now)
         self._heard_at = now
 
-    def push(self, units: list[AccessUnit], now: float) -> list[Cut]:
+    def push(self, units: list[AccessUnit], now: float) -> list[MediaFragment]:
         """Take units; what they complete."""
         self._heard_at = now
-        cuts: list[Cut | None] = []
+        cuts: list[MediaFragment | None] = []
         for unit in units:
             is_ordered = self.steering.breaks_before(unit, now)
             if is_ordered:
@@ -114,23 +115,23 @@ class PlaybackRun:
         return [cut for cut in cuts if cut is not None]
 
     def _look_for_loop(self, unit: AccessUnit, *, is_ordered: bool) -> None:
-        """Some terminals play a recording over and over until they are stopped (jt808-jt1078 7.1)."""
+        """Some terminals play a recording over and over until they are stopped (docs/protocols/jt1078.md)."""
         stamp = unit.timestamp
         first, last = self._stamps or (stamp, stamp)
         if unit.keyframe and last - first >= LOOP_MS and abs(stamp - first) <= SAME_MS and not is_ordered:
             self._begins_again = True
         self._stamps = first, stamp
 
-    def rest(self) -> Cut | None:
+    def rest(self) -> MediaFragment | None:
         """What is open; it stays so."""
         return self._segmenter.rest()
 
-    def flush(self) -> list[Cut]:
+    def flush(self) -> list[MediaFragment]:
         """What is open, as a last cut; whatever follows is a discontinuity."""
         cut = self._segmenter.discontinuity()
         return [] if cut is None else [cut]
 
-    async def carry(self, cut: Cut) -> Cut:
+    async def carry(self, cut: MediaFragment) -> MediaFragment:
         """The cut with sound that HLS and MP4 carry; in a thread where it must be transcoded.
 
         Raises:

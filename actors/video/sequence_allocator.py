@@ -5,12 +5,12 @@ from motorpool.storage import stream_marks
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["RESERVED_INDICES", "Numbers"]
+__all__ = ["RESERVED_INDICES", "SequenceAllocator"]
 
 RESERVED_INDICES = 1_000
 
 
-class Numbers:
+class SequenceAllocator:
     """Of one channel's live stream, or of its playbacks."""
 
     def __init__(self, database: Database, device_id: int, channel: int, kind: str, log: ActorLog) -> None:
@@ -30,7 +30,7 @@ class Numbers:
         await self.reserve(mark.next_index, mark.next_discontinuity)
         return mark.next_index, mark.next_discontinuity
 
-    def suffice(self, next_index: int, count: int = 1) -> bool:
+    def has_room(self, next_index: int, count: int = 1) -> bool:
         """Whether `count` more segments may be made before the next `reserve`."""
         return next_index + count <= self._reserved
 

@@ -18,7 +18,7 @@ from motorpool.runtime import Actor, DynamicSpec, Failure, Kind, Request, Restar
 
 __all__ = [
     "SNAPSHOT",
-    "Develop",
+    "DecodeSnapshot",
     "Picture",
     "Snapshot",
     "SnapshotMessage",
@@ -38,7 +38,7 @@ class Picture(msgspec.Struct, frozen=True, gc=False):
     """When it arrived here."""
 
 
-class Develop(msgspec.Struct, Request[Picture], frozen=True, gc=False):
+class DecodeSnapshot(msgspec.Struct, Request[Picture], frozen=True, gc=False):
     """Make a picture of this key frame, or give the one that was made of it.
 
     Fails with CodecError where it does not decode.
@@ -47,7 +47,7 @@ class Develop(msgspec.Struct, Request[Picture], frozen=True, gc=False):
     keyframe: Keyframe
 
 
-SnapshotMessage = Develop
+SnapshotMessage = DecodeSnapshot
 SNAPSHOT: Kind[tuple[int, int], SnapshotMessage] = Kind("snapshot")
 
 
@@ -62,7 +62,7 @@ class Snapshot(Actor[SnapshotMessage]):
     def handle(self, message: SnapshotMessage) -> object:
         """One message."""
         match message:
-            case Develop():
+            case DecodeSnapshot():
                 if message.keyframe is self._keyframe:
                     return self._made
                 return self._develop(message.keyframe)
@@ -94,7 +94,7 @@ async def read_snapshot(system: System, key: tuple[int, int], patience_seconds: 
     keyframe = await system.ref(STREAM, key).ask(ReadKeyframe(), seconds=patience_seconds)
     if keyframe is None:
         return None
-    return await system.ref(SNAPSHOT, key).ask(Develop(keyframe))
+    return await system.ref(SNAPSHOT, key).ask(DecodeSnapshot(keyframe))
 
 
 def snapshot_spec() -> DynamicSpec[tuple[int, int], SnapshotMessage]:

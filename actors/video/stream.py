@@ -1,7 +1,7 @@
 """One live stream: the pictures and sound of a device's channel become segments and a playlist.
 
 A publisher (the media connection) hands in access units, readers ask for the playlist and segments;
-reading never cuts or moves the stream (decisions 24). The first reader of an online device's playlist
+reading never cuts or moves the stream (docs/decisions/0024). The first reader of an online device's playlist
 may start it; what readers began ends at the device when nobody has read for a while; what `videoStart`
 began is held until `videoStop`.
 """
@@ -18,20 +18,20 @@ import trio
 from motorpool.actors.messages.counters import MEDIA_UNITS_DROPPED, SEGMENTS_MADE
 from motorpool.actors.messages.downlink import Close
 from motorpool.actors.messages.publishing import (
-    LeaveCuts,
     Publish,
     PublisherLeft,
     StreamEnded,
-    TakeCuts,
+    Subscribe,
     UnitsPublished,
+    Unsubscribe,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandSent, SendCommand
-from motorpool.actors.video.sequence_allocator import Numbers
-from motorpool.actors.video.subscribers import Takers
+from motorpool.actors.video.sequence_allocator import SequenceAllocator
+from motorpool.actors.video.subscribers import Subscribers
 from motorpool.actors.video.waiting_readers import WaitingReaders
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import SoundCarrier
-from motorpool.codecs.media.fragments import Cut, Keyframe
+from motorpool.codecs.media.fragments import Keyframe, MediaFragment
 from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
@@ -51,7 +51,7 @@ __all__ = [
     "Stream",
     "StreamLimits",
     "StreamMessage",
-    "Unmet",
+    "WaitFailure",
     "channel_of",
     "stream_spec",
 ]
@@ -64,7 +64,9 @@ RELOAD_TARGETS = 3
 
 
 def channel_of(attributes: Mapping[str, Any]) -> int:
-    """The camera channel that a video command names: `channel`, else `index`, else 1 (decisions 23)."""
+    """The camera channel that a video command names: `channel`, else `index`, else 1
+    (docs/decisions/0023).
+    """
     for key in ("channel", "index"):
         try:
             if attributes.get(key) is not None:
@@ -102,7 +104,7 @@ class ReadPlaylist(msgspec.Struct, Request[str], frozen=True, gc=False):
     start: bool = True
 
 
-class Unmet(Enum):
+class WaitFailure(Enum):
     """Why a wait for the playlist came to nothing."""
 
     AHEAD = auto()
@@ -111,7 +113,7 @@ class Unmet(Enum):
     """It should have come by now."""
 
 
-class AwaitPlaylist(msgspec.Struct, Request[str | Unmet], frozen=True, gc=False):
+class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure], frozen=True, gc=False):
     """The live playlist as soon as it holds this, or something behind it (a blocking reload).
 
     Where nobody publishes it is answered as `ReadPlaylist`.
@@ -157,8 +159,8 @@ StreamMessage = (
     | PublisherLeft
     | Held
     | Released
-    | TakeCuts
-    | LeaveCuts
+    | Subscribe
+    | Unsubscribe
     | _Tick
     | _Overdue
 )
@@ -175,8 +177,8 @@ class Stream(Actor[StreamMessage]):
         self._segmenter = Segmenter(limits.segment_seconds)
         self._carrier = SoundCarrier()
         self._playlist = LivePlaylist(limits.window_segments, target_seconds=limits.segment_seconds)
-        self._numbers: Numbers
-        self._takers = Takers()
+        self._numbers: SequenceAllocator
+        self._takers = Subscribers()
         self._has_gap = False
         """A segment before the next was left out."""
         self._publisher: Ref[Any] | None = None
@@ -196,7 +198,7 @@ class Stream(Actor[StreamMessage]):
     async def start(self) -> None:
         """Go on above the numbers of any earlier life."""
         log = self.context.log
-        self._numbers = Numbers(self._database, self._device_id, self._channel, "live", log)
+        self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "live", log)
         first_index, first_discontinuity = await self._numbers.load()
         self._playlist = LivePlaylist(
             self._limits.window_segments,
@@ -248,9 +250,9 @@ class Stream(Actor[StreamMessage]):
                 return None
             case Released():
                 return self._released()
-            case TakeCuts():
+            case Subscribe():
                 return self._take_cuts(message)
-            case LeaveCuts():
+            case Unsubscribe():
                 return self._takers.remove(message.taker, StreamEnded(message.reason, self._segmenter.rest()))
             case _Tick():
                 return self._tick()
@@ -303,12 +305,12 @@ class Stream(Actor[StreamMessage]):
 
     # Segments
 
-    def _take(self, *cuts: Cut | None) -> Coroutine[Any, Any, None] | None:
+    def _take(self, *cuts: MediaFragment | None) -> Coroutine[Any, Any, None] | None:
         """Make segments of the cuts: at once, or in a thread where sound must be transcoded."""
         made = [cut for cut in cuts if cut is not None]
         if not made:
             return None
-        if not self._numbers.suffice(self._playlist.next_index, len(made) + 1) or any(
+        if not self._numbers.has_room(self._playlist.next_index, len(made) + 1) or any(
             cut.needs_transcoding for cut in made
         ):
             return self._append_slowly(made)
@@ -316,10 +318,10 @@ class Stream(Actor[StreamMessage]):
             self._append(cut)
         return None
 
-    async def _append_slowly(self, cuts: list[Cut]) -> None:
+    async def _append_slowly(self, cuts: list[MediaFragment]) -> None:
         """The loop is not held up; units wait in the mailbox meanwhile."""
         for cut in cuts:
-            if not self._numbers.suffice(self._playlist.next_index):
+            if not self._numbers.has_room(self._playlist.next_index):
                 await self._numbers.reserve(self._playlist.next_index, self._playlist.next_discontinuity)
             if not cut.needs_transcoding:
                 self._append(cut)
@@ -331,7 +333,7 @@ class Stream(Actor[StreamMessage]):
             else:
                 self._append(carried, is_carried=True)
 
-    def _append(self, cut: Cut, *, is_carried: bool = False) -> None:
+    def _append(self, cut: MediaFragment, *, is_carried: bool = False) -> None:
         if self._has_gap:
             cut = msgspec.structs.replace(cut, discontinuity=True)
         try:
@@ -351,7 +353,7 @@ class Stream(Actor[StreamMessage]):
         if self._readers:
             self._readers.settle(clock.monotonic())
 
-    def _pass_on(self, cut: Cut) -> None:
+    def _pass_on(self, cut: MediaFragment) -> None:
         missed = self._takers.pass_on((cut,))
         if missed:
             MEDIA_UNITS_DROPPED.inc(len(missed) * (len(cut.pictures) + len(cut.sounds)))
@@ -390,9 +392,9 @@ class Stream(Actor[StreamMessage]):
         if playlist.holds(index, part):
             return playlist.render()
         if playlist.is_ahead(index, part):
-            return Unmet.AHEAD
+            return WaitFailure.AHEAD
         return self._await_next(
-            lambda: playlist.holds(index, part), playlist.render, overdue=lambda: Unmet.OVERDUE
+            lambda: playlist.holds(index, part), playlist.render, overdue=lambda: WaitFailure.OVERDUE
         )
 
     def _read_part(self, message: ReadPart) -> object:
@@ -464,7 +466,7 @@ class Stream(Actor[StreamMessage]):
             lambda: segmenter.last_keyframe,
         )
 
-    async def _take_cuts(self, message: TakeCuts) -> None:
+    async def _take_cuts(self, message: Subscribe) -> None:
         """Held as by `videoStart`, and started if nobody has."""
         self._takers.add(message.taker, self.context.clock.monotonic())
         if self._publisher is None and self._asked_at is None:

@@ -5,17 +5,17 @@ from typing import Any
 
 import trio
 
-from motorpool.actors.messages.publishing import CutsTaken, StreamEnded
-from motorpool.codecs.media.fragments import Cut
+from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import ActorStopped, MailboxFull, Ref
 
-__all__ = ["Takers"]
+__all__ = ["Subscribers"]
 
 WAIT_SECONDS = 10.0
 """A taker that takes nothing for so long no longer holds up the others."""
 
 
-class Takers:
+class Subscribers:
     """A list of takers, and the end that each still has to be told. One that has gone is forgotten."""
 
     def __init__(self) -> None:
@@ -43,10 +43,10 @@ class Takers:
             self._untold[taker] = ended
             self.tell_ends()
 
-    def pass_on(self, cuts: tuple[Cut, ...]) -> list[Ref[Any]]:
+    def pass_on(self, cuts: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
         """Hand cuts to each that has room, and give those that have not: they miss them, unless `wait`."""
         full = []
-        message = CutsTaken(cuts)
+        message = FragmentsReady(cuts)
         for taker in list(self._joined):
             try:
                 taker.tell_nowait(message)
@@ -56,13 +56,13 @@ class Takers:
                 self.remove(taker)
         return full
 
-    async def wait(self, full: Iterable[Ref[Any]], cuts: tuple[Cut, ...]) -> list[Ref[Any]]:
+    async def wait(self, full: Iterable[Ref[Any]], cuts: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
         """Wait for room where there was none; gives those that had none for too long, who miss the cuts."""
         missed = []
         for taker in full:
             with trio.move_on_after(WAIT_SECONDS) as patience:
                 try:
-                    await taker.tell(CutsTaken(cuts))
+                    await taker.tell(FragmentsReady(cuts))
                 except ActorStopped:
                     self.remove(taker)
             if patience.cancelled_caught:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from motorpool.api.row_cache import Memory
+from motorpool.api.row_cache import RowCache
 from motorpool.storage import sessions, tokens, users
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Session
@@ -19,10 +19,10 @@ class Accounts:
     """What identifying a request asks, without a query for each."""
 
     def __init__(self, database: Queries, monotonic: Callable[[], float]) -> None:
-        self._ids: Memory[str, int]
-        self._accounts: Memory[int, Account]
-        self._sessions: Memory[str, Session]
-        self._revoked: Memory[str, bool]
+        self._ids: RowCache[str, int]
+        self._accounts: RowCache[int, Account]
+        self._sessions: RowCache[str, Session]
+        self._revoked: RowCache[str, bool]
 
         async def ids(emails: tuple[str, ...]) -> dict[str, int]:
             found = {email: await users.id_by_email(database, email) for email in emails}
@@ -37,10 +37,10 @@ class Accounts:
         async def revoked(token_ids: tuple[str, ...]) -> dict[str, bool]:
             return {token_id: await tokens.is_revoked(database, token_id) for token_id in token_ids}
 
-        self._ids = Memory(ids, most=MOST, seconds=SECONDS, monotonic=monotonic)
-        self._accounts = Memory(accounts, most=MOST, seconds=SECONDS, monotonic=monotonic)
-        self._sessions = Memory(open_sessions, most=MOST, seconds=SECONDS, monotonic=monotonic)
-        self._revoked = Memory(revoked, most=MOST, seconds=SECONDS, monotonic=monotonic)
+        self._ids = RowCache(ids, most=MOST, seconds=SECONDS, monotonic=monotonic)
+        self._accounts = RowCache(accounts, most=MOST, seconds=SECONDS, monotonic=monotonic)
+        self._sessions = RowCache(open_sessions, most=MOST, seconds=SECONDS, monotonic=monotonic)
+        self._revoked = RowCache(revoked, most=MOST, seconds=SECONDS, monotonic=monotonic)
 
     async def by_id(self, user_id: int) -> Account | None:
         """Return a user's account."""

@@ -1,4 +1,6 @@
-"""Who asks, and what he may do apart from any single object (open-details 3.6, 4.2)."""
+"""Who asks, and what he may do apart from any single object (docs/users.md#restrictions,
+docs/permissions.md#who-may-do-what).
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""One-time codes of authenticator apps: six digits each thirty seconds (open-details 2.2)."""
+"""One-time codes of authenticator apps: six digits each thirty seconds (docs/authentication.md#login)."""
 
 import binascii
 import hmac

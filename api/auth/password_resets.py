@@ -1,4 +1,4 @@
-"""Mails a link that sets a new password (open-details 2.6).
+"""Mails a link that sets a new password (docs/authentication.md#password-reset).
 
 A request only leaves the address here and is answered at once: how long looking it up and writing a mail
 takes, or whether there is anybody to write to, cannot be seen from outside.

@@ -1,4 +1,6 @@
-"""Passwords: hashing off the loop, remembering what was verified, counting what was not (decisions 13)."""
+"""Passwords: hashing off the loop, remembering what was verified, counting what was not
+(docs/decisions/0013).
+"""
 
 import hashlib
 import hmac
@@ -121,7 +123,7 @@ class Attempts:
         self._failures.pop(("account", account.strip().lower()), None)
         self.withdraw(address)
 
-    def forgive(self, account: str) -> None:
+    def reset_failures(self, account: str) -> None:
         """Forget the failures of an account whose owner has proved himself in another way."""
         self._failures.pop(("account", account.strip().lower()), None)
 

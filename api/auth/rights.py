@@ -1,9 +1,9 @@
-"""Who may do what, as one table (open-details 3 to 5).
+"""Who may do what, as one table (docs/users.md, docs/permissions.md#links).
 
 This is the part that hangs on who asks: his role, and the restrictions that he or the whole server is under.
 The other part is access to the object itself, which comes by links: `access` of each table in storage/ says
 which rows a user sees, and storage/links.py which kinds of links there are. Who has a right and has access
-may do it; only the limits of users and devices are counted beside that, in the conduct of their families.
+may do it; only the limits of users and devices are counted beside that, in the policy of their families.
 """
 
 from collections.abc import Callable, Mapping
@@ -78,7 +78,7 @@ class Right:
     given_to: Role
     taken_by: tuple[Restriction, ...] = ()
     refusal: type[Refusal] = BadRequest
-    """What everybody else gets (decisions 9)."""
+    """What everybody else gets (docs/decisions/0009)."""
 
     def require(self, caller: Caller) -> None:
         """Refuse who does not have it."""
@@ -126,7 +126,8 @@ ADMINISTER = Right(ADMINISTRATOR)
 READ_AUDIT = Right(ADMINISTRATOR, refusal=Unauthorized)
 TEST_ATTRIBUTES = Right(ADMINISTRATOR, refusal=Unauthorized)
 
-# The fields of a user (open-details 3.2 and 3.5); all others are his own and his manager's to change.
+# The fields of a user (docs/users.md#creation, docs/users.md#changes); all others are his own and his
+# manager's to change.
 ROLE = ("administrator", "device_limit", "user_limit")
 """What only administrators give."""
 RESTRICTIONS = ("readonly", "device_readonly", "disabled", "limit_commands", "disable_reports", "fixed_email")

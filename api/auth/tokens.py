@@ -1,4 +1,4 @@
-"""Signed tokens with a purpose; one for another purpose is refused (decisions 12)."""
+"""Signed tokens with a purpose; one for another purpose is refused (docs/decisions/0012)."""
 
 import secrets
 from collections.abc import Collection

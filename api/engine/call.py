@@ -13,7 +13,7 @@ from quart import Request, Websocket
 from motorpool.api.auth.caller import Caller
 from motorpool.api.http.errors import BadRequest, Unauthorized
 from motorpool.api.json import decode, read_fields
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 
 __all__ = ["Call", "client_address", "is_trusted"]
 
@@ -24,8 +24,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 class Call:
     """A request under way."""
 
-    def __init__(self, house: House, request: Request, path: Mapping[str, Any]) -> None:
-        self.house = house
+    def __init__(self, context: ServerContext, request: Request, path: Mapping[str, Any]) -> None:
+        self.context = context
         self.request = request
         self.path = path
         """What stood in the braces of the path; `Any` because the router has read it as declared."""
@@ -49,12 +49,12 @@ class Call:
     @property
     def now(self) -> datetime:
         """The present instant of the injected clock."""
-        return self.house.clock.now()
+        return self.context.clock.now()
 
     @property
     def address(self) -> str:
         """The client's address; a proxy's word counts only where the proxy is trusted."""
-        return client_address(self.request, self.house.settings.http.trusted_proxies)
+        return client_address(self.request, self.context.settings.http.trusted_proxies)
 
     def query(self, shape: type[S]) -> S:
         """Read the query parameters; BadRequest names the wrong one."""
@@ -73,7 +73,9 @@ class Call:
 
     async def body(self, shape: type[T], *, strict: bool = True) -> T:
         """Read a JSON body; BadRequest names the wrong field."""
-        return decode(await self.raw_body(), shape, depth=self.house.settings.http.json_depth, strict=strict)
+        return decode(
+            await self.raw_body(), shape, depth=self.context.settings.http.json_depth, strict=strict
+        )
 
 
 @cache

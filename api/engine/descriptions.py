@@ -286,7 +286,7 @@ REFUSALS: Mapping[int, str] = {
 }
 """Each is answered with one line of plain text for people."""
 
-_PAGES = re.compile(r"\s*\((?:open-details|decisions|specification)[^)]*\)")
+_PAGES = re.compile(r"\s*\((?:docs/|specification)[^)]*\)")
 
 
 def describe_field(record: str, name: str) -> str:

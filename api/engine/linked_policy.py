@@ -1,4 +1,6 @@
-"""The conduct of families that users see by links, their own or their groups' (open-details 4, 6)."""
+"""The policy of families that users see by links, their own or their groups' (docs/permissions.md,
+docs/http-api.md#lists).
+"""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -8,7 +10,7 @@ import msgspec
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.resource import Conduct, ListParameters, id_of
+from motorpool.api.engine.resource import ListParameters, ResourcePolicy, id_of
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.storage import groups, links
@@ -22,7 +24,7 @@ __all__ = ["Linked", "may_see", "may_see_user"]
 R = TypeVar("R", bound=msgspec.Struct)
 
 
-class Linked(Conduct[R]):
+class Linked(ResourcePolicy[R]):
     """Who has access reads; who may write and has access writes; the maker is linked to what he makes."""
 
     def __init__(
@@ -69,7 +71,7 @@ class Linked(Conduct[R]):
         caller, access = call.caller, self.table.access
         assert access is not None
         if wanted.user_id is not None:
-            if not await may_see_user(call, call.house.database, wanted.user_id):
+            if not await may_see_user(call, call.context.database, wanted.user_id):
                 raise BadRequest("userId: not the caller's to ask for")
             return (
                 access(wanted.user_id)
@@ -79,7 +81,7 @@ class Linked(Conduct[R]):
         if wanted.all and caller.administrator:
             return None
         if wanted.all and caller.manager:
-            managed = await links.properties(call.house.database, links.USER_USER, caller.id)
+            managed = await links.properties(call.context.database, links.USER_USER, caller.id)
             return either(access(caller.id), *(access(user_id) for user_id in managed))
         return access(caller.id)
 
@@ -119,7 +121,7 @@ class Linked(Conduct[R]):
 
 async def may_see(call: Call, table: Table[Any], number: int, queries: Queries | None = None) -> bool:
     """Whether the object exists and the caller has access to it."""
-    q = queries or call.house.database
+    q = queries or call.context.database
     if not 0 < number < 2**63:
         return False
     only = Condition("id = {0}", (number,))

@@ -1,4 +1,4 @@
-"""The conduct of families that people write as they like: texts are trimmed and bounded, some are needed."""
+"""The policy of families that people write as they like: texts are trimmed and bounded, some are needed."""
 
 import typing
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Plain resource families: one declaration serves list, create, fetch, update and delete (style 6.8).
+"""Plain resource families: one declaration serves list, create, fetch, update and delete.
 
-A family says which record and table it is, which list parameters it takes and who may do what; routes,
-OpenAPI, access, audit rows and validation follow. What a family does beyond that stands in its `Conduct`.
+A resource says which record and table it is, which list parameters it takes and who may do what; routes,
+OpenAPI, access, audit rows and validation follow. What it does beyond that is in its `ResourcePolicy`.
 """
 
 import re
@@ -23,7 +23,16 @@ from motorpool.api.masking import keep_secrets
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
-__all__ = ["USUAL", "Conduct", "Family", "Id", "ListParameters", "fetch_one", "id_of", "serve_family"]
+__all__ = [
+    "USUAL",
+    "Id",
+    "ListParameters",
+    "Resource",
+    "ResourcePolicy",
+    "fetch_one",
+    "id_of",
+    "serve_family",
+]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -53,12 +62,12 @@ STREAMED_FROM = 500
 """Unlimited lists go out in batches, so that 100,000 records never stand in memory at once."""
 
 
-class Conduct(Generic[R]):
+class ResourcePolicy(Generic[R]):
     """What a family does beyond the plain; everything here is the plain."""
 
     needed: tuple[str, ...] = ()
     """Fields without which nothing is stored."""
-    told_apart: frozenset[str] = frozenset()
+    distinguishes_missing: frozenset[str] = frozenset()
     """Methods on one record that answer 404 to an unknown id and 400 to who has no access. For all others
     the two look alike: 404 for GET; 400 for what writes, where administrators are told the truth."""
 
@@ -77,7 +86,7 @@ class Conduct(Generic[R]):
 
     async def find(self, call: Call, table: Table[Any], number: int) -> R | None:
         """The table's row, where there is one and the caller may read it."""
-        row: R | None = await table.fetch(call.house.database, number)
+        row: R | None = await table.fetch(call.context.database, number)
         if row is None or not await self.may_read(call, number):
             return None
         return row
@@ -123,7 +132,7 @@ class Conduct(Generic[R]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family(Generic[R]):
+class Resource(Generic[R]):
     """One plain resource."""
 
     name: str
@@ -133,7 +142,7 @@ class Family(Generic[R]):
     shape: type[R]
     """As the API shows and takes it; the table's record, or one that extends it."""
     table: Table[Any]
-    conduct: Conduct[R]
+    policy: ResourcePolicy[R]
     parameters: frozenset[str] = USUAL
     read_only: tuple[str, ...] = ()
     """Fields that a body may carry but that only the server writes."""
@@ -157,8 +166,8 @@ class Family(Generic[R]):
     def body_rules(self) -> BodyRules:
         """What a body must and may hold."""
         texts = [item.name for item in msgspec.structs.fields(self.shape)]
-        bounds = {name: bound for name in texts if (bound := self.conduct.longest(name)) is not None}
-        return BodyRules(needed=self.conduct.needed, longest=bounds, ignored=self.read_only)
+        bounds = {name: bound for name in texts if (bound := self.policy.longest(name)) is not None}
+        return BodyRules(needed=self.policy.needed, longest=bounds, ignored=self.read_only)
 
     @property
     def title(self) -> str:
@@ -171,9 +180,9 @@ class Family(Generic[R]):
         return _spaced(self.name)
 
 
-def serve_family(family: Family[Any], operations: Operations) -> None:
+def serve_family(family: Resource[Any], operations: Operations) -> None:
     """Add the five operations of a family."""
-    served, tells = _Served(family), "GET" in family.conduct.told_apart
+    served, tells = _Served(family), "GET" in family.policy.distinguishes_missing
     one, many = family.title, f"{family.title}s"
     thing = _spaced(one)
     article = "an" if thing[0] in "aeio" else "a"
@@ -210,20 +219,20 @@ def serve_family(family: Family[Any], operations: Operations) -> None:
 class _Served(Generic[R]):
     """The five operations of one family."""
 
-    def __init__(self, family: Family[R]) -> None:
+    def __init__(self, family: Resource[R]) -> None:
         self._family = family
-        self._conduct = family.conduct
+        self._conduct = family.policy
         self._change = CHANGE[family.name]
 
     async def enumerate(self, call: Call) -> Response:
         query = await self._conduct.scope(call, self._family.read_parameters(call))
         if query.limit and query.limit <= STREAMED_FROM:
-            records = await self._family.table.list(call.house.database, query)
+            records = await self._family.table.list(call.context.database, query)
             return as_json(await self._conduct.show(call, records))
         return await as_json_array(self._batches(call, query))
 
     async def _batches(self, call: Call, query: ListQuery) -> "AsyncIterator[list[object]]":
-        async for batch in self._family.table.stream(call.house.database, query):
+        async for batch in self._family.table.stream(call.context.database, query):
             yield [*await self._conduct.show(call, batch)]
 
     async def fetch(self, call: Call) -> Response:
@@ -234,7 +243,7 @@ class _Served(Generic[R]):
         if not self._family.public_create:
             self._change.require(call.caller)
         sent = await self._conduct.read(call, self._family.shape)
-        async with call.house.database.transaction() as transaction:
+        async with call.context.database.transaction() as transaction:
             new = await self._conduct.prepare(call, transaction, self._blank(sent), None)
             stored = await self._conduct.insert(call, transaction, new)
             number = id_of(stored)
@@ -249,7 +258,7 @@ class _Served(Generic[R]):
             raise BadRequest("id: is not the one of the path")
         if not await self._may_write(call, "PUT"):
             raise NoSuch(f"no such {self._family.words}")
-        async with call.house.database.transaction() as transaction:
+        async with call.context.database.transaction() as transaction:
             old = await self._family.table.fetch(transaction, call.id)
             if old is None:
                 raise NoSuch(f"no such {self._family.words}")
@@ -272,10 +281,10 @@ class _Served(Generic[R]):
     async def delete(self, call: Call) -> Response:
         self._change.require(call.caller)
         if not await self._may_write(call, "DELETE"):
-            if "DELETE" in self._conduct.told_apart:
+            if "DELETE" in self._conduct.distinguishes_missing:
                 raise NoSuch(f"no such {self._family.words}")
             return nothing()
-        async with call.house.database.transaction() as transaction:
+        async with call.context.database.transaction() as transaction:
             old = await self._family.table.fetch(transaction, call.id)
             if await self._conduct.delete(call, transaction, call.id):
                 await note(call, transaction, "remove", self._family.name, call.id)
@@ -291,7 +300,7 @@ class _Served(Generic[R]):
             return True
         if call.caller.administrator:
             return False
-        if method in self._conduct.told_apart and not await _exists(call, self._family):
+        if method in self._conduct.distinguishes_missing and not await _exists(call, self._family):
             return False
         raise BadRequest(f"no access to the {self._family.words}")
 
@@ -323,19 +332,19 @@ def _spaced(name: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r" \1", name).lower()
 
 
-async def fetch_one(call: Call, family: Family[R]) -> R:
+async def fetch_one(call: Call, family: Resource[R]) -> R:
     """The record of the path; NoSuch or BadRequest where there is none that the caller may read."""
-    record = await family.conduct.find(call, family.table, call.id)
+    record = await family.policy.find(call, family.table, call.id)
     if record is not None:
         return record
-    if "GET" in family.conduct.told_apart and await _exists(call, family):
+    if "GET" in family.policy.distinguishes_missing and await _exists(call, family):
         raise BadRequest(f"no access to the {family.words}")
     raise NoSuch(f"no such {family.words}")
 
 
-async def _exists(call: Call, family: Family[Any]) -> bool:
+async def _exists(call: Call, family: Resource[Any]) -> bool:
     """Whether there is such a record, whoever asks."""
-    return await family.table.fetch(call.house.database, call.id) is not None
+    return await family.table.fetch(call.context.database, call.id) is not None
 
 
 def id_of(record: msgspec.Struct) -> int:

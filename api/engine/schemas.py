@@ -1,7 +1,8 @@
 """JSON Schema of the types that requests carry and answers hold.
 
 An answer always has every field of its record, so all are `required`. A body may leave out what has a
-default, and null stands for that default (open-details 1); so a record that goes both ways has two schemas:
+default, and null stands for that default (docs/http-api.md#json-conventions); so a record that goes
+both ways has two schemas:
 `Device` and `DeviceInput`.
 """
 

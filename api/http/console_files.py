@@ -1,7 +1,7 @@
 """The console's static files, read once from package data and served from memory.
 
 What lies in the override folder at the same path is served in their place, and whatever else lies there at
-its own path (open-details 19.5); never below /api.
+its own path (docs/server.md#files); never below /api.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""Refusals, and the one table from exceptions to status and text (decisions 9).
+"""Refusals, and the one table from exceptions to status and text (docs/decisions/0009).
 
 A client shows the body as it is: one short line of plain text.
 """

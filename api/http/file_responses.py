@@ -19,7 +19,7 @@ from quart import Request, Response
 __all__ = ["media_type", "send_file"]
 
 PIECE_BYTES = 256 * 1024
-"""Files up to this go out as one piece (measured.md, HTTP)."""
+"""Files up to this go out as one piece (docs/performance.md#http)."""
 
 _TYPES = mimetypes.MimeTypes()
 """Python's own table: what the machine thinks of endings does not matter."""

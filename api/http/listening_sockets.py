@@ -1,7 +1,8 @@
 """HTTP listening sockets whose connections never wait for a client without end.
 
 Hypercorn sends inside a shield without a deadline: a client that stops reading a large body would hold its
-connection, and the stop of the server, for ever (measured.md). Every stream handed to it from here gives up
+connection, and the stop of the server, for ever (docs/performance.md#http). Every stream handed to it from
+here gives up
 when no piece of an answer moves for `stall_seconds`, and can be aborted from outside, shield or not.
 """
 

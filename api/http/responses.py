@@ -46,7 +46,7 @@ def as_text(text: str, status: int = 200, headers: Mapping[str, str] | None = No
 
 
 def as_bytes(content: bytes, media_type: str, headers: Mapping[str, str] | None = None) -> Response:
-    """A file in one piece (small pieces are dear, measured.md)."""
+    """A file in one piece (small pieces are dear, docs/performance.md#http)."""
     return Response(content, 200, headers=dict(headers or {}), content_type=media_type)
 
 

@@ -124,7 +124,7 @@ class HttpServer(Actor[None]):
 
 
 def hypercorn_config(settings: HttpSettings) -> Config:
-    """Hypercorn's settings, each on purpose (measured.md, HTTP)."""
+    """Hypercorn's settings, each on purpose (docs/performance.md#http)."""
     config = Config()
     config.keep_alive_timeout = settings.keep_alive_seconds
     config.keep_alive_max_requests = settings.requests_per_connection

@@ -1,4 +1,4 @@
-"""`motorpool backup` and `motorpool restore`: all that a server knows, in one file (decisions 4)."""
+"""`motorpool backup` and `motorpool restore`: all that a server knows, in one file (docs/decisions/0004)."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Settings from motorpool.toml and the environment; the environment wins (decisions 5)."""
+"""Settings from motorpool.toml and the environment; the environment wins (docs/decisions/0005)."""
 
 import difflib
 import ipaddress

@@ -1,4 +1,4 @@
-"""Starting again after POST /server/reboot (decisions 16)."""
+"""Starting again after POST /server/reboot (docs/decisions/0016)."""
 
 import os
 import sys

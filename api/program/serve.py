@@ -29,7 +29,7 @@ from motorpool.api.program.demo import fleet_program_spec, keep_credentials, sim
 from motorpool.api.program.reboot import start_again
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ChildSpec, Clock, System, SystemClock, open_system
 from motorpool.storage import server, tokens, users
 from motorpool.storage.database import Database, DatabaseSettings, open_database
@@ -57,7 +57,7 @@ class StartFailed(Exception):
 
 async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:
     """Run the server until SIGTERM, SIGINT or a reboot; whether to start again. Raises StartFailed."""
-    life = Life()
+    life = ServerState()
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()
         await nursery.start(_watch_signals, life, running)
@@ -68,7 +68,7 @@ async def serve(settings: Settings, *, demo: bool = False, record: Path | None =
     return life.again
 
 
-class Life:
+class ServerState:
     """How far this run of the server is."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Life:
         """After the stop the program starts again."""
 
 
-async def _run(settings: Settings, life: Life, *, demo: bool, record: Path | None) -> None:
+async def _run(settings: Settings, life: ServerState, *, demo: bool, record: Path | None) -> None:
     _log.info("motorpool %s starts", program_version())
     raise_file_limit()
     clock = SystemClock()
@@ -99,7 +99,7 @@ async def _run(settings: Settings, life: Life, *, demo: bool, record: Path | Non
             outgoing = make_outgoing(settings, clock)
 
             def make_app(system: System) -> MadeApp:
-                house = House(
+                context = ServerContext(
                     system=system,
                     database=database,
                     settings=settings,
@@ -110,7 +110,7 @@ async def _run(settings: Settings, life: Life, *, demo: bool, record: Path | Non
                     reboot=life.reboot,
                     outgoing=outgoing,
                 )
-                return MadeApp(app=create_app(house), closing=house.closing)
+                return MadeApp(app=create_app(context), closing=context.closing)
 
             services: list[ChildSpec[Any]] = [
                 password_resets_spec(database, outgoing.mail, token_key, settings),
@@ -152,7 +152,9 @@ async def _run(settings: Settings, life: Life, *, demo: bool, record: Path | Non
 
 
 async def _watch_signals(
-    life: Life, running: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    life: ServerState,
+    running: trio.CancelScope,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The first signal stops in order; a second one, or one during the start, cuts short."""
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
@@ -166,7 +168,7 @@ async def _watch_signals(
             life.stopping.set()
 
 
-async def _watch_reboot(life: Life) -> None:
+async def _watch_reboot(life: ServerState) -> None:
     await life.reboot.wait()
     if not life.stopping.is_set():
         _log.info("asked to start again")
@@ -175,7 +177,7 @@ async def _watch_reboot(life: Life) -> None:
         life.stopping.set()
 
 
-def _cut_off_after(seconds: float, life: Life) -> None:
+def _cut_off_after(seconds: float, life: ServerState) -> None:
     """A last resort in a thread of its own: whatever hangs, the process ends, or begins anew."""
 
     def cut_off() -> None:
@@ -233,7 +235,7 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
         captures_retention_days=settings.captures.retention_days,
         position_retention_days=settings.positions.retention_days,
         schedule_retention_days=settings.schedules.retention_days,
-        homecoming_seconds=settings.schedules.homecoming_seconds,
+        reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,
         outbox_days=settings.outbox.give_up_days,
         record=record,
     )

@@ -1,4 +1,4 @@
-"""Every setting of the server: its name, default, unit and one sentence (decisions 5).
+"""Every setting of the server: its name, default, unit and one sentence (docs/decisions/0005).
 
 A key of `[section]` in motorpool.toml is `MOTORPOOL_SECTION_KEY` in the environment; keys without a section
 stand at the top of the file. Inner layers never see these classes: they are handed plain arguments.
@@ -445,7 +445,7 @@ class ScheduleSettings:
     retention_days: int = setting(
         90, "Runs of scheduled commands are kept so long; 0 keeps all.", unit="days", least=0
     )
-    homecoming_seconds: float = setting(
+    reconnect_grace_seconds: float = setting(
         60.0,
         "After a start devices have so long to come back before a step counts them as offline.",
         unit="s",

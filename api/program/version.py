@@ -1,4 +1,4 @@
-"""The two versions: the interface's release and our own (decisions 7)."""
+"""The two versions: the interface's release and our own (docs/decisions/0007)."""
 
 from importlib.metadata import PackageNotFoundError, version
 

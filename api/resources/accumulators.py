@@ -1,4 +1,4 @@
-"""A device's distance and engine hours, set by hand (open-details 7.2)."""
+"""A device's distance and engine hours, set by hand (docs/devices.md#operations)."""
 
 from typing import Annotated
 
@@ -45,7 +45,7 @@ async def set_accumulators(call: Call) -> Response:
         raise BadRequest("deviceId: is not that of the path")
     if not await may_see_device(call, call.id):
         raise BadRequest("no access to the device")
-    system = call.house.system
+    system = call.context.system
     async with system.topic(POSITIONS).subscribe() as stored:
         position = await system.ref(DEVICE, call.id).ask(SetAccumulators(sent.total_distance, sent.hours))
         if position is None:
@@ -58,7 +58,7 @@ async def set_accumulators(call: Call) -> Response:
                 raise Unavailable("it is not known whether the new values are stored") from None
         if patience.cancelled_caught:
             raise Unavailable("the new values are not stored yet")
-    await note(call, call.house.database, "accumulators", "device", call.id)
+    await note(call, call.context.database, "accumulators", "device", call.id)
     return nothing()
 
 

@@ -1,4 +1,6 @@
-"""What administrators look into and set off: what is in memory, and a new start (open-details 19.4)."""
+"""What administrators look into and set off: what is in memory, and a new start
+(docs/server.md#health-and-diagnostics).
+"""
 
 import resource
 from collections.abc import Iterator
@@ -16,7 +18,7 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import format_time
 from motorpool.api.program.version import program_version
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 
 __all__ = ["OPERATIONS"]
 
@@ -29,30 +31,30 @@ TEXT = {200: Content(media_type="text/plain")}
 async def get_cache(call: Call) -> Response:
     """What the server has in memory, for people; for administrators."""
     ADMINISTER.require(call.caller)
-    sizes = await call.house.system.ref(DIRECTORY).ask(GetSizes())
+    sizes = await call.context.system.ref(DIRECTORY).ask(GetSizes())
     resident = await trio.to_thread.run_sync(_resident_bytes)
     lines = [
-        f"motorpool {program_version()}, running since {format_time(call.house.started)}",
+        f"motorpool {program_version()}, running since {format_time(call.context.started)}",
         f"memory: {resident / 1e6:.0f} MB",
-        f"database: {call.house.database!r}",
-        f"rows of devices: {len(call.house.devices)}",
+        f"database: {call.context.database!r}",
+        f"rows of devices: {len(call.context.devices)}",
         *(f"{name}: {size}" for name, size in sizes.items()),
-        *_actors(call.house),
+        *_actors(call.context),
     ]
     return as_text("\n".join(lines) + "\n")
 
 
-def _actors(house: House) -> Iterator[str]:
+def _actors(context: ServerContext) -> Iterator[str]:
     yield ""
     yield f"{'actors':24}{'alive':>8}{'waiting':>9}{'handled':>12}{'restarts':>10}{'given up':>10}"
-    for kind in house.system.totals():
+    for kind in context.system.totals():
         yield (
             f"{kind.kind:24}{kind.alive:>8}{kind.depth:>9}{kind.handled:>12}"
             f"{kind.restarts:>10}{kind.given_up:>10}"
         )
     yield ""
     yield f"{'topics':24}{'readers':>8}{'published':>12}{'lost':>9}{'dropped':>9}"
-    for topic in house.system.topics():
+    for topic in context.system.topics():
         yield f"{topic.name:24}{topic.subscriptions:>8}{topic.published:>12}{topic.lost:>9}{topic.dropped:>9}"
 
 
@@ -66,7 +68,7 @@ def _resident_bytes() -> int:
 async def reboot_server(call: Call) -> Response:
     """Stop in order and start again; for administrators."""
     ADMINISTER.require(call.caller)
-    await note(call, call.house.database, "reboot", "server", call.house.server.id)
+    await note(call, call.context.database, "reboot", "server", call.context.server.id)
     # The stop lets requests under way end: this answer goes out first.
-    call.house.reboot.set()
+    call.context.reboot.set()
     return as_text("the server starts again")

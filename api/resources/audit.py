@@ -1,4 +1,4 @@
-"""The log of who did what, for administrators (open-details 19.3)."""
+"""The log of who did what, for administrators (docs/server.md#audit)."""
 
 from quart import Response
 
@@ -20,4 +20,4 @@ async def list_audit(call: Call) -> Response:
     """What was done in a span of time, in order; for administrators."""
     READ_AUDIT.require(call.caller)
     query = call.query(Span)
-    return await as_json_array(audit.stream_between(call.house.database, query.start, query.end))
+    return await as_json_array(audit.stream_between(call.context.database, query.start, query.end))

@@ -1,4 +1,4 @@
-"""Calendars: iCalendar text that was read before it is kept (open-details 15)."""
+"""Calendars: iCalendar text that was read before it is kept (docs/calendars.md)."""
 
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -9,7 +9,7 @@ from motorpool.actors.schedules.stored_calendars import TIME_ZONE, read_stored
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.engine.resource import USUAL, Resource, serve_family
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.timetable import tell_calendars_changed
 from motorpool.codecs.calendars.calendar import CalendarError, find_zone
@@ -52,7 +52,7 @@ class CalendarConduct(Plain[Calendar]):
         return sent
 
     async def warning(self, call: Call, stored: Calendar) -> str:
-        """Say where it shuts for a moment, as a day from 00:00 to 23:59 does (helpdesk 2.2, 9)."""
+        """Say where it shuts for a moment, as a day from 00:00 to 23:59 does (docs/calendars.md#windows)."""
         gap = await trio.to_thread.run_sync(_short_gap, stored.data, call.now, limiter=self._one)
         if gap is None:
             return ""
@@ -67,7 +67,7 @@ class CalendarConduct(Plain[Calendar]):
         return stored
 
     async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
-        """Remove, unless a schedule could not be without it (decisions 18)."""
+        """Remove, unless a schedule could not be without it (docs/decisions/0018)."""
         if await scheduled_commands.using_calendar(transaction, number):
             raise BadRequest("a scheduled command uses the calendar")
         return await super().delete(call, transaction, number)
@@ -75,9 +75,9 @@ class CalendarConduct(Plain[Calendar]):
     async def written(self, call: Call, number: int, new: Calendar | None, old: Calendar | None) -> None:
         """Devices lose a calendar that is gone; schedules look at one that has changed."""
         if new is None:
-            call.house.devices.clear()
+            call.context.devices.clear()
         elif old is not None and _windows(new) != _windows(old):
-            await tell_calendars_changed(call.house, number)
+            await tell_calendars_changed(call.context, number)
 
 
 def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:
@@ -92,12 +92,12 @@ def _windows(calendar: Calendar) -> tuple[object, ...]:
     return calendar.data, calendar.attributes.get(TIME_ZONE)
 
 
-CALENDARS = Family(
+CALENDARS = Resource(
     name="calendar",
     path="calendars",
     shape=Calendar,
     table=plain_tables.CALENDARS,
-    conduct=CalendarConduct(),
+    policy=CalendarConduct(),
     parameters=USUAL,
 )
 serve_family(CALENDARS, OPERATIONS)

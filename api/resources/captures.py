@@ -1,4 +1,4 @@
-"""Captures: video of a device kept as a file (decisions 25)."""
+"""Captures: video of a device kept as a file (docs/decisions/0025)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -76,7 +76,7 @@ async def list_captures(call: Call) -> Response:
     """The captures of a device since the last start of the server, newest first."""
     device_id = call.query(CapturesQuery).device_id
     await require_device(call, device_id)
-    records = await call.house.system.ref(CAPTURES).ask(ListCaptures(device_id))
+    records = await call.context.system.ref(CAPTURES).ask(ListCaptures(device_id))
     return as_json(await _shown(call, records))
 
 
@@ -90,20 +90,20 @@ async def create_capture(call: Call) -> Response:
         raise BadRequest("channel: cameras have the numbers 1 to 31")
     if wanted.minutes is not None and not wanted.live:
         raise BadRequest("minutes: for live captures; a playback lasts as long as the recording")
-    house = call.house
-    device = await house.devices.get(wanted.device_id)
+    context = call.context
+    device = await context.devices.get(wanted.device_id)
     if device is None:
         raise NoSuch("no such device")
-    chosen = house.settings.captures
+    chosen = context.settings.captures
     try:
         record = await start_capture(
-            house.system,
-            house.database,
-            house.settings.data / "media",
+            context.system,
+            context.database,
+            context.settings.data / "media",
             CaptureLimits(
                 start_seconds=chosen.start_seconds,
                 idle_seconds=chosen.idle_seconds,
-                reserve_bytes=house.settings.files.reserve_bytes,
+                reserve_bytes=context.settings.files.reserve_bytes,
             ),
             OpenCapture(device.id, wanted.channel, wanted.live),
             unique_id=device.unique_id,
@@ -114,7 +114,7 @@ async def create_capture(call: Call) -> Response:
     if record is None:
         raise BadRequest(f"open captures of one device at once: {chosen.per_device} at most")
     attributes = {"channel": record.channel, "fileName": record.file_name}
-    await note(call, house.database, "capture", "device", device.id, attributes=attributes)
+    await note(call, context.database, "capture", "device", device.id, attributes=attributes)
     return as_json((await _shown(call, [record]))[0])
 
 
@@ -130,7 +130,7 @@ async def end_capture(call: Call) -> Response:
     record = await _find(call)
     CAPTURE_VIDEO.require(call.caller)
     if record.status == "RECORDING":
-        running = call.house.system.ref(CAPTURE, record.id)
+        running = call.context.system.ref(CAPTURE, record.id)
         try:
             await running.ask(EndCapture("ended by a user"), seconds=END_SECONDS)
         except (ActorFailed, ActorStopped):
@@ -141,7 +141,7 @@ async def end_capture(call: Call) -> Response:
 
 
 async def _find(call: Call) -> CaptureRecord:
-    record = await call.house.system.ref(CAPTURES).ask(GetCapture(call.path["id"]))
+    record = await call.context.system.ref(CAPTURES).ask(GetCapture(call.path["id"]))
     if record is None or not await may_see_device(call, record.device_id):
         raise NoSuch("no such capture")
     return record
@@ -151,7 +151,7 @@ async def _shown(call: Call, records: Sequence[CaptureRecord]) -> list[Capture]:
     """Add where the files are: in the folder of the name that their device has now."""
     if not records:
         return []
-    device = await call.house.devices.get(records[0].device_id)
+    device = await call.context.devices.get(records[0].device_id)
     folder = f"/api/media/{quote(device.unique_id, safe='')}" if device is not None else None
     shown = []
     for record in records:

@@ -1,4 +1,4 @@
-"""Commands to devices: sending, queueing, and what a device understands (open-details 8)."""
+"""Commands to devices: sending, queueing, and what a device understands (docs/commands.md)."""
 
 from typing import Annotated, Any
 
@@ -90,11 +90,11 @@ async def list_sendable_commands(call: Call) -> Response:
     query = call.query(SendableQuery)
     if query.device_id is None:
         return as_json(
-            await commands.TABLE.list(call.house.database, ListQuery(accessible_to=call.caller.id))
+            await commands.TABLE.list(call.context.database, ListQuery(accessible_to=call.caller.id))
         )
     await _require_device(call, query.device_id)
     fitting = ListQuery(accessible_to=call.caller.id, conditions=(await _linked_to(call, query.device_id),))
-    saved = await commands.TABLE.list(call.house.database, fitting)
+    saved = await commands.TABLE.list(call.context.database, fitting)
     understood = set(await _types(call, query.device_id))
     return as_json([command for command in saved if command.type in understood])
 
@@ -121,7 +121,7 @@ async def send_command(call: Call) -> Response:
     command = msgspec.structs.replace(command, device_id=body.device_id)
     outcome = await _send(call, command, body.device_id)
     await note(
-        call, call.house.database, "command", "device", body.device_id, attributes={"type": command.type}
+        call, call.context.database, "command", "device", body.device_id, attributes={"type": command.type}
     )
     return as_json(command) if outcome is None else as_json(outcome, 202)
 
@@ -129,7 +129,7 @@ async def send_command(call: Call) -> Response:
 async def _command(call: Call, body: CommandBody) -> Command:
     """Make the command to be sent, from storage where it is a saved one."""
     if body.id > 0:
-        saved = await commands.TABLE.fetch(call.house.database, body.id)
+        saved = await commands.TABLE.fetch(call.context.database, body.id)
         if saved is None or not await may_see(call, commands.TABLE, body.id):
             raise BadRequest("no access to the saved command")
         return saved
@@ -147,7 +147,7 @@ async def _command(call: Call, body: CommandBody) -> Command:
 async def _send(call: Call, command: Command, device_id: int) -> QueuedCommand | None:
     """Send to one device; the queue's row where it has to wait. BadRequest says why not."""
     request = SendCommand(type=command.type, attributes=command.attributes, text_channel=command.text_channel)
-    outcome = await call.house.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
+    outcome = await call.context.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
     match outcome:
         case CommandSent():
             return None
@@ -163,7 +163,7 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
         accessible_to=None if call.caller.administrator else call.caller.id,
         conditions=(access.devices_of_group(group_id),),
     )
-    visible = await devices.TABLE.ids(call.house.database, members)
+    visible = await devices.TABLE.ids(call.context.database, members)
     if not visible:
         raise BadRequest("the group holds no device that the user may see")
     queued: list[QueuedCommand] = []
@@ -176,7 +176,7 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
             continue
         if outcome is not None:
             queued.append(outcome)
-    await note(call, call.house.database, "command", "group", group_id, attributes={"type": command.type})
+    await note(call, call.context.database, "command", "group", group_id, attributes={"type": command.type})
     if len(refused) == len(visible):
         raise BadRequest(refused[0])
     return as_json(queued, 202) if queued else as_json(command)
@@ -184,8 +184,8 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
 
 async def _linked_to(call: Call, device_id: int) -> Condition:
     """What holds for saved commands linked to the device or to a group it is in."""
-    device = await devices.TABLE.fetch(call.house.database, device_id)
-    above = await groups.above(call.house.database, device.group_id) if device and device.group_id else []
+    device = await devices.TABLE.fetch(call.context.database, device_id)
+    above = await groups.above(call.context.database, device.group_id) if device and device.group_id else []
     return either(
         links.linked_from(links.DEVICE_COMMAND, device_id),
         *(links.linked_from(links.GROUP_COMMAND, group_id) for group_id in above),
@@ -193,7 +193,7 @@ async def _linked_to(call: Call, device_id: int) -> Condition:
 
 
 async def _types(call: Call, device_id: int) -> tuple[str, ...]:
-    return await call.house.system.ref(DEVICE, device_id).ask(GetCommandTypes())
+    return await call.context.system.ref(DEVICE, device_id).ask(GetCommandTypes())
 
 
 async def _require_device(call: Call, device_id: int) -> None:

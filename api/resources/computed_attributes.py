@@ -1,4 +1,4 @@
-"""Computed attributes: what administrators let be computed of each position (open-details 16)."""
+"""Computed attributes: what administrators let be computed of each position (docs/computed-attributes.md)."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from motorpool.api.auth.rights import TEST_ATTRIBUTES
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import Linked
 from motorpool.api.engine.operations import NOTHING, BodyRules, Content, Operations
-from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.engine.resource import USUAL, Resource, serve_family
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, as_text, nothing
 from motorpool.storage import links, plain_tables
@@ -57,12 +57,12 @@ async def _compiled(sent: ComputedAttribute) -> Expression:
         raise BadRequest(f"expression: {error}") from None
 
 
-COMPUTED_ATTRIBUTES = Family(
+COMPUTED_ATTRIBUTES = Resource(
     name="attribute",
     path="attributes/computed",
     shape=ComputedAttribute,
     table=plain_tables.COMPUTED_ATTRIBUTES,
-    conduct=ComputedAttributeConduct(
+    policy=ComputedAttributeConduct(
         plain_tables.COMPUTED_ATTRIBUTES,
         links.USER_ATTRIBUTE,
         device_link=links.DEVICE_ATTRIBUTE,
@@ -98,7 +98,7 @@ async def test_computed_attribute(call: Call) -> Response:
     expression = await _compiled(sent)
     if not await may_see_device(call, query.device_id):
         raise BadRequest("deviceId: no such device")
-    latest = await call.house.system.ref(DIRECTORY).ask(GetLatest((query.device_id,)))
+    latest = await call.context.system.ref(DIRECTORY).ask(GetLatest((query.device_id,)))
     if not latest:
         raise BadRequest("the device has no position yet")
     try:

@@ -1,4 +1,4 @@
-"""Devices: rows from the table, what moves about them from the directory (open-details 7.1)."""
+"""Devices: rows from the table, what moves about them from the directory (docs/devices.md)."""
 
 import logging
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from motorpool.api.access import may_see_device, tell_changed, tell_edited
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import Linked
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import USUAL, Family, ListParameters, serve_family
+from motorpool.api.engine.resource import USUAL, ListParameters, Resource, serve_family
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import access, devices, groups, links, plain_tables, runs
 from motorpool.storage.conditions import Condition, both, either
@@ -39,7 +39,9 @@ class DeviceConduct(Linked[Device]):
         return LONGEST if name in self.needed else None
 
     async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
-        """Ids or unique ids asked for stand alone; other filters are ignored then (open-details 6)."""
+        """Ids or unique ids asked for stand alone; other filters are ignored then
+        (docs/http-api.md#lists).
+        """
         if not wanted.id and not wanted.unique_id:
             return await super().scope(call, wanted)
         named = either(
@@ -52,7 +54,7 @@ class DeviceConduct(Linked[Device]):
     async def find(self, call: Call, table: Table[Any], number: int) -> Device | None:
         """From memory, where it is known."""
         del table
-        return await call.house.devices.get(number) if await may_see_device(call, number) else None
+        return await call.context.devices.get(number) if await may_see_device(call, number) else None
 
     async def may_read(self, call: Call, number: int) -> bool:
         """As actors/access.py has it."""
@@ -87,15 +89,17 @@ class DeviceConduct(Linked[Device]):
         """Actors and sockets look again."""
         if new is not None and old is not None and new.group_id == old.group_id:
             # Nobody sees more or less of it than before.
-            await tell_edited(call.house, number)
+            await tell_edited(call.context, number)
         else:
-            await tell_changed(call.house, device_ids=(number,))
+            await tell_changed(call.context, device_ids=(number,))
         if old is not None and (new is None or new.unique_id != old.unique_id):
             await self._take_files_along(call, old, new)
 
     async def _take_files_along(self, call: Call, old: Device, new: Device | None) -> None:
-        """Files go with their device (decisions 25): nobody who comes to have its identity sees them."""
-        media = call.house.settings.data / "media"
+        """Files go with their device (docs/decisions/0025): nobody who comes to have its identity sees
+        them.
+        """
+        media = call.context.settings.data / "media"
         if new is None:
             await remove_folder(media, old.unique_id)
             return
@@ -109,7 +113,7 @@ class DeviceConduct(Linked[Device]):
         if not records:
             return []
         ids = tuple(record.id for record in records)
-        live = await call.house.system.ref(DIRECTORY).ask(GetLive(ids))
+        live = await call.context.system.ref(DIRECTORY).ask(GetLive(ids))
         shown = []
         for record in records:
             now = live.get(record.id)
@@ -123,12 +127,12 @@ class DeviceConduct(Linked[Device]):
         return shown
 
 
-DEVICES = Family(
+DEVICES = Resource(
     name="device",
     path="devices",
     shape=Device,
     table=devices.TABLE,
-    conduct=DeviceConduct(
+    policy=DeviceConduct(
         devices.TABLE,
         links.USER_DEVICE,
         device_link=links.DEVICE_DEVICE,

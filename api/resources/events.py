@@ -1,4 +1,4 @@
-"""Events by their id (open-details 12)."""
+"""Events by their id (docs/events.md)."""
 
 from quart import Response
 
@@ -18,7 +18,7 @@ OPERATIONS = Operations("events")
 @OPERATIONS.operation("GET", "/events/{id}", answer=Event)
 async def get_event(call: Call) -> Response:
     """Fetch an event."""
-    found = await events.TABLE.fetch(call.house.database, call.id)
+    found = await events.TABLE.fetch(call.context.database, call.id)
     if found is None or not await may_see_device(call, found.device_id):
         raise NoSuch("no such event")
     return as_json(found)

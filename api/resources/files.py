@@ -1,4 +1,4 @@
-"""Files that an administrator puts in front of the console's (open-details 19.5)."""
+"""Files that an administrator puts in front of the console's (docs/server.md#files)."""
 
 import errno
 import os
@@ -42,13 +42,13 @@ async def save_file(call: Call) -> Response:
     """
     ADMINISTER.require(call.caller)
     path = check_path(call.path["path"])
-    data = call.house.settings.data
+    data = call.context.settings.data
     part = data / PARTS / f"{secrets.token_hex(8)}.part"
     try:
         try:
             await _receive(call, part)
             with trio.CancelScope(shield=True):
-                await note(call, call.house.database, "upload", "file", attributes={"path": path})
+                await note(call, call.context.database, "upload", "file", attributes={"path": path})
                 await trio.to_thread.run_sync(_put, data / OVERRIDE, path, part)
         finally:
             with trio.CancelScope(shield=True):
@@ -78,7 +78,7 @@ def check_path(path: str) -> str:
 
 async def _receive(call: Call, part: Path) -> None:
     """Write the body to a file as it comes; 413 past the limit, 400 where it takes too long."""
-    settings = call.house.settings.http
+    settings = call.context.settings.http
     await trio.to_thread.run_sync(partial(part.parent.mkdir, parents=True, exist_ok=True))
     size = 0
     with trio.move_on_after(settings.body_seconds) as patience:

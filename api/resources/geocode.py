@@ -1,4 +1,4 @@
-"""The address of a place (open-details 19.4)."""
+"""The address of a place (docs/server.md#health-and-diagnostics)."""
 
 from http import HTTPStatus
 from typing import Annotated, ClassVar
@@ -40,7 +40,7 @@ class PlaceQuery(msgspec.Struct):
 async def find_address(call: Call) -> Response:
     """The address of a place; 503 while the geocoder gives no answer."""
     place = call.query(PlaceQuery)
-    geocoder = call.house.outgoing.geocoder
+    geocoder = call.context.outgoing.geocoder
     if geocoder is None:
         raise NoGeocoder("reverse geocoding is not enabled")
     try:

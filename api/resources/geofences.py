@@ -1,11 +1,11 @@
-"""Geofences: places with a border that can be understood (open-details 14)."""
+"""Geofences: places with a border that can be understood (docs/geofences.md)."""
 
 import trio
 
 from motorpool.actors.rules.area import AreaError, read_area
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.engine.resource import USUAL, Resource, serve_family
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import links, plain_tables
 from motorpool.storage.records import Geofence
@@ -39,12 +39,12 @@ class GeofenceConduct(Plain[Geofence]):
         return sent
 
 
-GEOFENCES = Family(
+GEOFENCES = Resource(
     name="geofence",
     path="geofences",
     shape=Geofence,
     table=plain_tables.GEOFENCES,
-    conduct=GeofenceConduct(
+    policy=GeofenceConduct(
         plain_tables.GEOFENCES,
         links.USER_GEOFENCE,
         device_link=links.DEVICE_GEOFENCE,

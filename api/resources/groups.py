@@ -1,10 +1,10 @@
-"""Groups of devices; a group's own group must not lie below it (open-details 4.2)."""
+"""Groups of devices; a group's own group must not lie below it (docs/permissions.md#who-may-do-what)."""
 
 from motorpool.api.access import tell_changed
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.engine.resource import USUAL, Resource, serve_family
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import groups, links
 from motorpool.storage.queries import Queries
@@ -28,15 +28,15 @@ class GroupConduct(Plain[Group]):
     async def written(self, call: Call, number: int, new: Group | None, old: Group | None) -> None:
         """What a group holds decides what people see."""
         del new, old
-        await tell_changed(call.house, group_ids=(number,))
+        await tell_changed(call.context, group_ids=(number,))
 
 
-GROUPS = Family(
+GROUPS = Resource(
     name="group",
     path="groups",
     shape=Group,
     table=groups.TABLE,
-    conduct=GroupConduct(
+    policy=GroupConduct(
         groups.TABLE,
         links.USER_GROUP,
         references={"group_id": groups.TABLE},

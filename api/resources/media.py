@@ -1,4 +1,6 @@
-"""Files of devices, and a device's own picture (decisions 14, open-details 7.2 and 19.5)."""
+"""Files of devices, and a device's own picture (docs/decisions/0014, docs/devices.md#operations,
+docs/server.md#files).
+"""
 
 from quart import Response
 
@@ -49,14 +51,14 @@ async def get_media(call: Call) -> Response:
     # What begins with a dot is being written.
     if "\0" in unique_id + name or name.startswith("."):
         raise NoSuch("no such file")
-    found = await devices.ids_by_unique_ids(call.house.database, (unique_id,))
+    found = await devices.ids_by_unique_ids(call.context.database, (unique_id,))
     if not found or not await may_see_device(call, found[0]):
         raise NoSuch("no such file")
     headers = dict(HEADERS)
     kind = media_type(name)
     if not kind.startswith(("image/", "video/", "audio/")) or kind == "image/svg+xml":
         headers["Content-Disposition"] = "attachment"
-    home = call.house.settings.data / "media" / folder_name(unique_id)
+    home = call.context.settings.data / "media" / folder_name(unique_id)
     response = await send_file(call.request, home, name, headers)
     if response is None:
         raise NoSuch("no such file")
@@ -84,12 +86,12 @@ async def save_device_image(call: Call) -> Response:
     extension, beginnings = IMAGES[kind]
     if not content.startswith(beginnings) or (extension == "webp" and content[8:12] != b"WEBP"):
         raise BadRequest(f"the picture is not {kind}")
-    device = await devices.TABLE.fetch(call.house.database, call.id)
+    device = await devices.TABLE.fetch(call.context.database, call.id)
     if device is None:
         raise NoSuch("no such device")
-    await note(call, call.house.database, "upload", "device", call.id)
+    await note(call, call.context.database, "upload", "device", call.id)
     try:
-        name = await save_image(call.house.settings.data / "media", device.unique_id, extension, content)
+        name = await save_image(call.context.settings.data / "media", device.unique_id, extension, content)
     except OSError as error:
         raise Unavailable(f"the picture cannot be kept: {error.strerror}") from error
     return as_text(name)

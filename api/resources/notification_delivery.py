@@ -1,4 +1,4 @@
-"""What notifications go out by, their test, and announcements (open-details 13.3).
+"""What notifications go out by, their test, and announcements (docs/events.md#notificators).
 
 `command` is listed for notifications, but carries no words: it has no test and no announcements. `web` has
 both, as the specification names it.
@@ -23,7 +23,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NOTHING, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, nothing
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 from motorpool.storage import links, outbox, users
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import Event, User
@@ -74,9 +74,9 @@ class Announcement(msgspec.Struct):
 async def list_notificators(call: Call) -> Response:
     """The ways that notifications go out by."""
     if call.query(NotificatorsQuery).announcement:
-        names = _for_all(call.house)
+        names = _for_all(call.context)
     else:
-        names = (*_for_user(call.house, call.caller.user), *UNTESTABLE)
+        names = (*_for_user(call.context, call.caller.user), *UNTESTABLE)
     return as_json([NotificatorType(name) for name in names])
 
 
@@ -84,7 +84,7 @@ async def list_notificators(call: Call) -> Response:
 async def test_notificators(call: Call) -> Response:
     """Send the caller a test message by every way that reaches him."""
     user = call.caller.user
-    for name in _for_user(call.house, user):
+    for name in _for_user(call.context, user):
         if name != "sms" or Sms.can_reach(user.phone):
             await _test(call, name, user)
     return nothing()
@@ -96,7 +96,7 @@ async def test_notificators(call: Call) -> Response:
 async def test_notificator(call: Call) -> Response:
     """Send the caller a test message by one way; a body is not looked at."""
     name = str(call.path["notificator"])
-    if name not in _for_user(call.house, call.caller.user):
+    if name not in _for_user(call.context, call.caller.user):
         raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
     await _test(call, name, call.caller.user)
     return nothing()
@@ -117,13 +117,13 @@ async def send_announcement(call: Call) -> Response:
     ANNOUNCE.require(call.caller)
     name = str(call.path["notificator"])
     announcement = await call.body(Announcement)
-    if name not in _for_all(call.house):
+    if name not in _for_all(call.context):
         raise BadRequest(f"notificator: there is no {name} here that takes announcements"[:200])
     recipients = await _recipients(call, call.query(RecipientsQuery).user_id)
     digest = announcement.digest or announcement.body
     if name == "web":
         _publish(call, "announcement", tuple(user.id for user in recipients), digest, announcement.subject)
-        await note(call, call.house.database, "announcement", attributes=_summary(name, recipients))
+        await note(call, call.context.database, "announcement", attributes=_summary(name, recipients))
         return nothing()
     if name == "sms" and len(digest) > LONGEST_TEXT:
         raise BadRequest(f"digest: a text message has at most {LONGEST_TEXT} characters")
@@ -156,15 +156,15 @@ async def _queue(
     if not messages:
         kind = "mail address" if name == "mail" else "telephone number"
         raise BadRequest(f"none of the users has a {kind}")
-    async with call.house.database.transaction() as transaction:
+    async with call.context.database.transaction() as transaction:
         await outbox.put_all(transaction, messages, now=call.now, expires=call.now + ANNOUNCEMENT_LIFE)
         await note(call, transaction, "announcement", attributes=_summary(name, messages))
-    call.house.system.ref(OUTBOX).offer(OutboxFilled())
+    call.context.system.ref(OUTBOX).offer(OutboxFilled())
 
 
 async def _recipients(call: Call, user_ids: tuple[int, ...]) -> list[User]:
     """Whom the caller may tell of those he named; guests and who cannot log in are left out."""
-    database = call.house.database
+    database = call.context.database
     query = ListQuery(accessible_to=None if call.caller.administrator else call.caller.id)
     if user_ids:
         found = await users.TABLE.fetch_many(database, dict.fromkeys(user_ids))
@@ -189,25 +189,25 @@ def _summary(name: str, told: Sequence[object]) -> dict[str, object]:
     return {"notificator": name, "users": len(told)}
 
 
-def _for_all(house: House) -> tuple[str, ...]:
+def _for_all(context: ServerContext) -> tuple[str, ...]:
     return (
         "web",
-        *(("mail",) if house.outgoing.mail.enabled else ()),
-        *(("sms",) if house.outgoing.sms.enabled else ()),
+        *(("mail",) if context.outgoing.mail.enabled else ()),
+        *(("sms",) if context.outgoing.sms.enabled else ()),
     )
 
 
-def _for_user(house: House, user: User) -> tuple[str, ...]:
+def _for_user(context: ServerContext, user: User) -> tuple[str, ...]:
     """As above; his own mail account counts."""
     return (
         "web",
-        *(("mail",) if house.outgoing.mail.enabled_for(user.attributes) else ()),
-        *(("sms",) if house.outgoing.sms.enabled else ()),
+        *(("mail",) if context.outgoing.mail.enabled_for(user.attributes) else ()),
+        *(("sms",) if context.outgoing.sms.enabled else ()),
     )
 
 
 async def _test(call: Call, name: str, user: User) -> None:
-    outgoing = call.house.outgoing
+    outgoing = call.context.outgoing
     if name == "web":
         _publish(call, "test", (user.id,), TEST_TEXT, None)
         return
@@ -229,4 +229,4 @@ async def _test(call: Call, name: str, user: User) -> None:
 def _publish(call: Call, kind: str, user_ids: tuple[int, ...], text: str, subject: str | None) -> None:
     attributes = {"message": text} if subject is None else {"message": text, "subject": subject}
     event = Event(type=kind, event_time=call.now, attributes=attributes)
-    call.house.system.topic(WEB_EVENTS).publish(WebEvent(user_ids, event))
+    call.context.system.topic(WEB_EVENTS).publish(WebEvent(user_ids, event))

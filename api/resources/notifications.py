@@ -1,4 +1,4 @@
-"""Notifications: which events are told to whom, and by what (open-details 13.1)."""
+"""Notifications: which events are told to whom, and by what (docs/events.md#notifications)."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.engine.resource import USUAL, Resource, serve_family
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.api.json import parse
@@ -60,7 +60,7 @@ class NotificationConduct(Plain[Notification]):
     async def read(self, call: Call, shape: type[Notification]) -> Notification:
         """Note whether the list was sent at all; null is as good as nothing."""
         sent = await super().read(call, shape)
-        body = parse(await call.raw_body(), depth=call.house.settings.http.json_depth)
+        body = parse(await call.raw_body(), depth=call.context.settings.http.json_depth)
         listed = isinstance(body, dict) and body.get("notificators") is not None
         return SentNotification(**_fields(sent), listed=listed)
 
@@ -101,12 +101,12 @@ def _fields(record: Notification) -> dict[str, Any]:
     return {name: getattr(record, name) for name in Notification.__struct_fields__}
 
 
-NOTIFICATIONS = Family(
+NOTIFICATIONS = Resource(
     name="notification",
     path="notifications",
     shape=Notification,
     table=plain_tables.NOTIFICATIONS,
-    conduct=NotificationConduct(
+    policy=NotificationConduct(
         plain_tables.NOTIFICATIONS,
         links.USER_NOTIFICATION,
         device_link=links.DEVICE_NOTIFICATION,

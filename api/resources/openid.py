@@ -1,4 +1,4 @@
-"""Logging in through an OpenID Connect provider (open-details 2.5)."""
+"""Logging in through an OpenID Connect provider (docs/authentication.md#openid-connect)."""
 
 import hmac
 import secrets
@@ -48,7 +48,7 @@ async def begin_openid(call: Call) -> Response:
     nonce, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
     # Only who holds this cookie can end what begins here: nobody is logged in by another's link.
     text, token = issue(
-        call.house.token_key,
+        call.context.token_key,
         0,
         OPENID,
         call.now + LOGIN_LIFE,
@@ -68,7 +68,7 @@ async def begin_openid(call: Call) -> Response:
         httponly=True,
         # Lax: it comes along when the provider sends the browser back, and with no other foreign request.
         samesite="Lax",
-        secure=call.house.settings.http.cookie_secure or is_secure(call.house, call.request),
+        secure=call.context.settings.http.cookie_secure or is_secure(call.context, call.request),
     )
     return response
 
@@ -93,16 +93,16 @@ async def end_openid(call: Call) -> Response:
         # Nothing comes of it, so it need not be proved; not every provider sends the state along.
         return _home(call, "cancelled")
     account = f"openid {secrets.token_hex(8)}"
-    call.house.attempts.begin(account, call.address)
+    call.context.attempts.begin(account, call.address)
     try:
         response = await _end(call, provider, query)
     except LoginRefused as refused:
-        await note(call, call.house.database, "denied", attributes={"openid": True})
-        raise NotLoggedIn(f"{refused}; start again at {call.house.settings.public_url}/") from None
+        await note(call, call.context.database, "denied", attributes={"openid": True})
+        raise NotLoggedIn(f"{refused}; start again at {call.context.settings.public_url}/") from None
     except ProviderDown as error:
-        call.house.attempts.succeeded(account, call.address)
+        call.context.attempts.succeeded(account, call.address)
         raise Unavailable(str(error)) from None
-    call.house.attempts.succeeded(account, call.address)
+    call.context.attempts.succeeded(account, call.address)
     response.delete_cookie(COOKIE, path=_cookie_path(call))
     return response
 
@@ -114,14 +114,14 @@ class NotLoggedIn(Refusal):
 
 
 def _provider(call: Call) -> Provider:
-    if call.house.openid is None:
+    if call.context.openid is None:
         raise BadRequest("no OpenID provider is configured")
-    return call.house.openid
+    return call.context.openid
 
 
 async def _end(call: Call, provider: Provider, query: CallbackQuery) -> Response:
     token = _begun(call, query.state or "")
-    if not await tokens.revoke(call.house.database, token.id, token.expires):
+    if not await tokens.revoke(call.context.database, token.id, token.expires):
         raise LoginRefused("this login was finished already")
     if query.error is not None or query.code is None:
         raise LoginRefused("the provider could not log you in")
@@ -137,14 +137,14 @@ async def _end(call: Call, provider: Provider, query: CallbackQuery) -> Response
         user = await admit(call, identity)
         response = _home(call, "success")
         await begin_session(call, response, user)
-        await note(call, call.house.database, "login", user=user, attributes={"openid": True})
+        await note(call, call.context.database, "login", user=user, attributes={"openid": True})
     return response
 
 
 def _begun(call: Call, state: str) -> Token:
     """The login that this browser began, if the provider answers that one."""
     try:
-        token = read(call.house.token_key, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
+        token = read(call.context.token_key, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
     except InvalidToken:
         raise LoginRefused("this login took too long, or began in another browser") from None
     if not hmac.compare_digest(token.id.encode(), state.encode("utf-8", "surrogatepass")):
@@ -153,17 +153,17 @@ def _begun(call: Call, state: str) -> Token:
 
 
 def _redirect(call: Call) -> str:
-    return f"{call.house.settings.public_url}{PATH}/callback"
+    return f"{call.context.settings.public_url}{PATH}/callback"
 
 
 def _cookie_path(call: Call) -> str:
     """Where a proxy serves us below a path, browsers see that path."""
-    return urlsplit(call.house.settings.public_url).path.rstrip("/") + PATH
+    return urlsplit(call.context.settings.public_url).path.rstrip("/") + PATH
 
 
 def _home(call: Call, word: str) -> Response:
     # Without a setting the browser knows best where it is.
-    home = call.house.settings.public_url if call.house.settings.public.url else ""
+    home = call.context.settings.public_url if call.context.settings.public.url else ""
     return _go(f"{home}/?openid={word}")
 
 

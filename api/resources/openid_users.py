@@ -1,4 +1,6 @@
-"""Whom the OpenID provider's word makes: which user somebody is here, if any (open-details 2.5, 3.2)."""
+"""Whom the OpenID provider's word makes: which user somebody is here, if any
+(docs/authentication.md#openid-connect, docs/users.md#creation).
+"""
 
 import msgspec
 
@@ -25,7 +27,7 @@ async def admit(call: Call, identity: Identity) -> User:
     Raises:
         LoginRefused: he may not log in here.
     """
-    settings = call.house.settings.openid
+    settings = call.context.settings.openid
     administrator = settings.admin_group in identity.groups
     if settings.allow_group is not None and not administrator and settings.allow_group not in identity.groups:
         raise LoginRefused("you are not in the group that may log in here")
@@ -33,7 +35,7 @@ async def admit(call: Call, identity: Identity) -> User:
         raise LoginRefused("the provider has not verified your e-mail address")
     if len(identity.email) > LONGEST_EMAIL or "\x00" in identity.email:
         raise LoginRefused("your e-mail address is too long for this server")
-    async with call.house.database.transaction() as transaction:
+    async with call.context.database.transaction() as transaction:
         found = await users.by_address(transaction, identity.email)
         if found is None:
             user = await _create(call, transaction, identity, administrator=administrator)
@@ -42,18 +44,18 @@ async def admit(call: Call, identity: Identity) -> User:
             user = await _update(call, transaction, found, identity, administrator=administrator)
             changed = user != found
     if changed:
-        await tell_changed(call.house, user_ids=(user.id,))
+        await tell_changed(call.context, user_ids=(user.id,))
     return user
 
 
 async def _create(call: Call, transaction: Queries, identity: Identity, *, administrator: bool) -> User:
-    settings = call.house.settings.openid
+    settings = call.context.settings.openid
     first = not await users.register(transaction)
     found = await users.by_address(transaction, identity.email)
     if found is not None:
         # Two logins of the same new user at once.
         return found
-    if not (first or call.house.server.registration or settings.allow_registration):
+    if not (first or call.context.server.registration or settings.allow_registration):
         raise LoginRefused("you have no account here, and registration is not open")
     new = User(name=identity.name, email=identity.email)
     if first and settings.admin_group is None:
@@ -78,7 +80,7 @@ async def _update(
         raise LoginRefused("your account is disabled or has expired")
     if user.administrator and not administrator and identity.verified is not True:
         raise LoginRefused("an administrator logs in by an e-mail address that the provider has verified")
-    if call.house.settings.openid.admin_group is None or user.administrator == administrator:
+    if call.context.settings.openid.admin_group is None or user.administrator == administrator:
         return user
     account = (await users.accounts(transaction, [user.id]))[user.id]
     if not administrator and account.password_hash is not None:

@@ -1,4 +1,6 @@
-"""A forgotten password: a mailed link, and the new password that comes with it (open-details 2.6)."""
+"""A forgotten password: a mailed link, and the new password that comes with it
+(docs/authentication.md#password-reset).
+"""
 
 import logging
 from typing import Annotated
@@ -49,10 +51,10 @@ class UpdateForm(msgspec.Struct, rename="camel"):
 async def reset_password(call: Call) -> Response:
     """Mail a link that sets a new password; the answer is the same whether or not anybody gets one."""
     form = await call.form(ResetForm)
-    wait = call.house.resets.take(call.address)
+    wait = call.context.resets.take(call.address)
     if wait:
         raise TooManyFailures(f"too many password resets; try again in {max(1, round(wait))} s", wait)
-    if not call.house.system.ref(PASSWORD_RESETS).offer(ResetAsked(form.email)):
+    if not call.context.system.ref(PASSWORD_RESETS).offer(ResetAsked(form.email)):
         _log.warning("too many password resets wait; one is forgotten")
     return as_text("if there is such an account, a mail is on its way")
 
@@ -64,13 +66,13 @@ async def update_password(call: Call) -> Response:
     """Set a new password by the token of the mailed link; every login of before ends."""
     form = await call.form(UpdateForm)
     try:
-        token = read(call.house.token_key, form.token, {RESET}, now=call.now)
+        token = read(call.context.token_key, form.token, {RESET}, now=call.now)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
-    await _check(call, call.house.database, token)
+    await _check(call, call.context.database, token)
     # Nobody spends our time on hashes by a link that is worth nothing any more.
-    hashed = await call.house.passwords.hash(form.password)
-    async with call.house.database.transaction() as transaction:
+    hashed = await call.context.passwords.hash(form.password)
+    async with call.context.database.transaction() as transaction:
         # Of two with the same token one waits here for the other, and finds it spent.
         first = await tokens.revoke(transaction, token.id, token.expires)
         account = await _check(call, transaction, token)
@@ -86,11 +88,11 @@ async def update_password(call: Call) -> Response:
             user=account.user,
             attributes={"password": "reset"},
         )
-    await tell_changed(call.house, user_ids=(token.user_id,))
+    await tell_changed(call.context, user_ids=(token.user_id,))
     # Who has forgotten his password has mostly tried too often already.
     for name in (account.user.email, account.user.login):
         if name:
-            call.house.attempts.forgive(name)
+            call.context.attempts.reset_failures(name)
     return as_text("the password is set")
 
 

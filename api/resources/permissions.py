@@ -1,4 +1,4 @@
-"""Links between objects: `{ownerId, propertyId}`, owner first (open-details 5)."""
+"""Links between objects: `{ownerId, propertyId}`, owner first (docs/permissions.md#links)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -63,7 +63,7 @@ async def list_permissions(call: Call) -> Response:
     owner_id, property_id = sent.values()
     if not owner_id and not property_id:
         raise BadRequest("one of the two ids must not be 0")
-    found = await links.find(call.house.database, pair, owner_id=owner_id, property_id=property_id)
+    found = await links.find(call.context.database, pair, owner_id=owner_id, property_id=property_id)
     first, second = pair.keys
     return as_json([{first: owner, second: owned} for owner, owned in found])
 
@@ -108,7 +108,7 @@ async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
             owner_id, property_id = link.values()
             await _require_access(call, pair.owner, owner_id)
             await _require_access(call, pair.property, property_id)
-            async with call.house.database.transaction() as transaction:
+            async with call.context.database.transaction() as transaction:
                 if add:
                     await links.add(transaction, pair, owner_id, property_id)
                 else:
@@ -129,10 +129,10 @@ async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
 async def _tell(call: Call, pair: Pair, sent: Sequence[Link]) -> None:
     owners, owned = zip(*(link.values() for link in sent), strict=True)
     if pair == links.USER_DEVICE:
-        await tell_changed(call.house, device_ids=owned)
+        await tell_changed(call.context, device_ids=owned)
     else:
         await tell_changed(
-            call.house,
+            call.context,
             user_ids=owners if pair.owner == "user" else (),
             device_ids=owners if pair.owner == "device" else (),
             group_ids=owners if pair.owner == "group" else (),
@@ -150,7 +150,7 @@ async def _require_access(call: Call, kind: str, number: int) -> None:
     if not 0 < number < 2**63:
         raise BadRequest(f"{kind}Id: no such")
     if kind in {"user", "managedUser"}:
-        permitted = await may_see_user(call, call.house.database, number)
+        permitted = await may_see_user(call, call.context.database, number)
     else:
         permitted = call.caller.administrator or await may_see(call, TABLES[kind], number)
     if not permitted:

@@ -1,8 +1,10 @@
-"""Drivers, orders and maintenance: declared, and nothing more (open-details 17)."""
+"""Drivers, orders and maintenance: declared, and nothing more
+(docs/http-api.md#drivers-orders-and-maintenance).
+"""
 
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.engine.resource import USUAL, Resource, serve_family
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import links, plain_tables
 from motorpool.storage.records import Driver, Maintenance, Order
@@ -13,12 +15,12 @@ DRIVER_OPERATIONS = Operations("drivers")
 ORDER_OPERATIONS = Operations("orders")
 MAINTENANCE_OPERATIONS = Operations("maintenance")
 
-DRIVERS = Family(
+DRIVERS = Resource(
     name="driver",
     path="drivers",
     shape=Driver,
     table=plain_tables.DRIVERS,
-    conduct=Plain[Driver](
+    policy=Plain[Driver](
         plain_tables.DRIVERS,
         links.USER_DRIVER,
         device_link=links.DEVICE_DRIVER,
@@ -29,12 +31,12 @@ DRIVERS = Family(
 )
 serve_family(DRIVERS, DRIVER_OPERATIONS)
 
-ORDERS = Family(
+ORDERS = Resource(
     name="order",
     path="orders",
     shape=Order,
     table=plain_tables.ORDERS,
-    conduct=Plain[Order](plain_tables.ORDERS, links.USER_ORDER, user_id_expands=True),
+    policy=Plain[Order](plain_tables.ORDERS, links.USER_ORDER, user_id_expands=True),
     parameters=USUAL,
 )
 serve_family(ORDERS, ORDER_OPERATIONS)
@@ -50,12 +52,12 @@ class MaintenanceConduct(Plain[Maintenance]):
         return sent
 
 
-MAINTENANCE = Family(
+MAINTENANCE = Resource(
     name="maintenance",
     path="maintenance",
     shape=Maintenance,
     table=plain_tables.MAINTENANCE,
-    conduct=MaintenanceConduct(
+    policy=MaintenanceConduct(
         plain_tables.MAINTENANCE,
         links.USER_MAINTENANCE,
         device_link=links.DEVICE_MAINTENANCE,

@@ -1,4 +1,6 @@
-"""Positions: the latest, by span, by id; and their deletion (open-details 9.2, decisions 17)."""
+"""Positions: the latest, by span, by id; and their deletion (docs/positions.md#queries,
+docs/decisions/0017).
+"""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -54,16 +56,16 @@ async def list_positions(call: Call) -> Response:
         raise BadRequest("deviceId: needs from and to")
     SEE_HISTORY.require(call.caller)
     await require_device(call, query.device_id)
-    most = call.house.settings.positions.most
+    most = call.context.settings.positions.most
     if most:
         found = await positions.between(
-            call.house.database, query.device_id, query.start, query.end, limit=most + 1
+            call.context.database, query.device_id, query.start, query.end, limit=most + 1
         )
         if len(found) > most:
             raise BadRequest(f"the span holds more than {most} positions; ask for a shorter one")
         return as_json(found)
     return await as_json_array(
-        positions.stream_between(call.house.database, query.device_id, query.start, query.end)
+        positions.stream_between(call.context.database, query.device_id, query.start, query.end)
     )
 
 
@@ -74,10 +76,10 @@ async def delete_positions(call: Call) -> Response:
     DELETE_POSITIONS.require(call.caller)
     if not await may_see_device(call, query.device_id):
         raise BadRequest("deviceId: no access to the device")
-    async with call.house.database.transaction() as transaction:
+    async with call.context.database.transaction() as transaction:
         await positions.delete_between(transaction, query.device_id, query.start, query.end)
         await note(call, transaction, "remove", "position", attributes={"deviceId": query.device_id})
-    await call.house.system.ref(DIRECTORY).tell(PositionsForgotten((query.device_id,)))
+    await call.context.system.ref(DIRECTORY).tell(PositionsForgotten((query.device_id,)))
     return nothing()
 
 
@@ -85,28 +87,28 @@ async def delete_positions(call: Call) -> Response:
 async def delete_position(call: Call) -> Response:
     """Delete one position."""
     DELETE_POSITIONS.require(call.caller)
-    found = await positions.by_ids(call.house.database, [call.id])
+    found = await positions.by_ids(call.context.database, [call.id])
     if not found or not await may_see_device(call, found[0].device_id):
         raise NoSuch("no such position")
-    async with call.house.database.transaction() as transaction:
+    async with call.context.database.transaction() as transaction:
         await positions.delete(transaction, call.id)
         await note(call, transaction, "remove", "position", call.id)
-    await call.house.system.ref(DIRECTORY).tell(PositionsForgotten((found[0].device_id,)))
+    await call.context.system.ref(DIRECTORY).tell(PositionsForgotten((found[0].device_id,)))
     return nothing()
 
 
 async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:
     """The latest of all visible devices, in batches."""
-    ids = sorted(await visible_device_ids(call.house, call.caller))
-    directory = call.house.system.ref(DIRECTORY)
+    ids = sorted(await visible_device_ids(call.context, call.caller))
+    directory = call.context.system.ref(DIRECTORY)
     for start in range(0, len(ids), BATCH):
         latest = await directory.ask(GetLatest(tuple(ids[start : start + BATCH])))
-        yield call.house.texts.of(latest)
+        yield call.context.texts.of(latest)
 
 
 async def _by_ids(call: Call, ids: tuple[int, ...]) -> list[Position]:
     SEE_HISTORY.require(call.caller)
-    found = await positions.by_ids(call.house.database, list(ids))
+    found = await positions.by_ids(call.context.database, list(ids))
     seen = {device_id: await may_see_device(call, device_id) for device_id in {p.device_id for p in found}}
     visible = {position.id: position for position in found if seen[position.device_id]}
     if any(number not in visible for number in ids):

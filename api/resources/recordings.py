@@ -19,4 +19,4 @@ async def list_recordings(call: Call) -> Response:
     """The recordings of a device, from its latest answer; empty until there is one."""
     device_id = call.path["deviceId"]
     await require_device(call, device_id)
-    return as_json(await recordings.load(call.house.database, device_id))
+    return as_json(await recordings.load(call.context.database, device_id))

@@ -1,8 +1,8 @@
-"""Saved commands: what is to be sent again and again (open-details 8.1)."""
+"""Saved commands: what is to be sent again and again (docs/commands.md)."""
 
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Family, serve_family
+from motorpool.api.engine.resource import USUAL, Resource, serve_family
 from motorpool.storage import commands, links
 from motorpool.storage.records import Command
 
@@ -11,12 +11,12 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("commands")
 
 
-SAVED_COMMANDS = Family(
+SAVED_COMMANDS = Resource(
     name="command",
     path="commands",
     shape=Command,
     table=commands.TABLE,
-    conduct=Plain[Command](
+    policy=Plain[Command](
         commands.TABLE,
         links.USER_COMMAND,
         device_link=links.DEVICE_COMMAND,

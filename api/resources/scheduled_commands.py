@@ -1,6 +1,7 @@
 """Scheduled commands: saved commands that go out with a calendar's windows, and what came of each.
 
-Specification, Scheduled command; decisions 9, 18 and 27. Whose devices it sends to stands in links, and what
+Specification, Scheduled command; docs/decisions/0009 and docs/decisions/0018 and docs/decisions/0027. Whose
+devices it sends to stands in links, and what
 happens when a window opens in actors/.
 """
 
@@ -16,7 +17,7 @@ from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Family, Id, fetch_one, serve_family
+from motorpool.api.engine.resource import USUAL, Id, Resource, fetch_one, serve_family
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
@@ -88,7 +89,7 @@ READ_ONLY = ("device_ids", "group_ids", "last_run")
 class ScheduledCommandConduct(Plain[ScheduledCommand]):
     """Whatever begins or ends the watching of a calendar stands in the transaction of the change itself."""
 
-    told_apart = frozenset({"GET", "PUT"})
+    distinguishes_missing = frozenset({"GET", "PUT"})
 
     def __init__(self) -> None:
         super().__init__(
@@ -160,13 +161,13 @@ class ScheduledCommandConduct(Plain[ScheduledCommand]):
     ) -> None:
         """What watches its calendar looks again."""
         del new
-        await tell_schedule_changed(call.house, number, is_new=old is None)
+        await tell_schedule_changed(call.context, number, is_new=old is None)
 
     async def show(self, call: Call, records: Sequence[ScheduledCommand]) -> list[ScheduledCommand]:
         """Add its links and when it last ran."""
         if not records:
             return []
-        found = await scheduled_commands.links_of(call.house.database, [record.id for record in records])
+        found = await scheduled_commands.links_of(call.context.database, [record.id for record in records])
         shown = []
         for record in records:
             fields = {name: getattr(record, name) for name in EDITABLE}
@@ -182,12 +183,12 @@ async def _accessible(call: Call, queries: Queries, command_ids: Iterable[int]) 
     return set(await commands.TABLE.ids(queries, ListQuery(accessible_to=user_id, conditions=(wanted,))))
 
 
-SCHEDULED_COMMANDS = Family(
+SCHEDULED_COMMANDS = Resource(
     name="scheduledCommand",
     path="scheduledcommands",
     shape=ScheduledCommand,
     table=scheduled_commands.TABLE,
-    conduct=ScheduledCommandConduct(),
+    policy=ScheduledCommandConduct(),
     parameters=USUAL,
     read_only=READ_ONLY,
 )
@@ -222,7 +223,7 @@ async def list_scheduled_command_runs(call: Call) -> Response:
     query = call.query(RunsQuery)
     schedule = await fetch_one(call, SCHEDULED_COMMANDS)
     found = await runs.listed(
-        call.house.database,
+        call.context.database,
         schedule.id,
         start=query.start,
         end=query.end,
@@ -247,7 +248,7 @@ async def run_scheduled_command(call: Call) -> Response:
     body = await call.body(RunBody) if (await call.raw_body()).strip() else RunBody()
     schedule = await fetch_one(call, SCHEDULED_COMMANDS)
     said = {"phase": body.phase}
-    await note(call, call.house.database, "run", SCHEDULED_COMMANDS.name, schedule.id, attributes=said)
+    await note(call, call.context.database, "run", SCHEDULED_COMMANDS.name, schedule.id, attributes=said)
     asked = RunNow(schedule.id, body.phase)
-    made = await call.house.system.ref(DISPATCHER).ask(asked, seconds=RUN_SECONDS)
+    made = await call.context.system.ref(DISPATCHER).ask(asked, seconds=RUN_SECONDS)
     return as_json(made)

@@ -1,4 +1,4 @@
-"""The server itself: settings, health, time zones, and what administrators look into (open-details 19)."""
+"""The server itself: settings, health, time zones, and what administrators look into (docs/server.md)."""
 
 import gc
 import shutil
@@ -65,38 +65,38 @@ async def update_server(call: Call) -> Response:
     """Replace the server's settings; for administrators."""
     ADMINISTER.require(call.caller)
     sent = await call.body(Server)
-    known = call.house.server
+    known = call.context.server
     if sent.id not in {0, known.id}:
         raise BadRequest("id: is not the server's")
-    async with call.house.database.transaction() as transaction:
+    async with call.context.database.transaction() as transaction:
         stored = await server.save(transaction, keep_secrets(sent, known))
         moved = stored.attributes.get(TIME_ZONE) != known.attributes.get(TIME_ZONE)
         if moved:
-            # Calendars that name no zone of their own have other windows now (decisions 28).
+            # Calendars that name no zone of their own have other windows now (docs/decisions/0028).
             await scheduled_commands.restart_calendar(transaction, None, call.now)
         await note(call, transaction, "edit", "server", known.id)
-    call.house.server = stored
+    call.context.server = stored
     if moved:
-        await tell_calendars_changed(call.house)
+        await tell_calendars_changed(call.context)
     return as_json(await _present(call))
 
 
 async def _present(call: Call) -> Server:
-    stored = {name: getattr(call.house.server, name) for name in ServerSettings.__struct_fields__}
+    stored = {name: getattr(call.context.server, name) for name in ServerSettings.__struct_fields__}
     space = None
     if call.visitor is not None and call.visitor.administrator:
         # Without a folder of our own (an external database) there is nothing to tell.
         with suppress(OSError):
-            found = await trio.to_thread.run_sync(shutil.disk_usage, call.house.settings.data)
+            found = await trio.to_thread.run_sync(shutil.disk_usage, call.context.settings.data)
             space = [found.free, found.total]
     return Server(
         **stored,
-        open_id_enabled=call.house.openid is not None,
-        open_id_force=call.house.settings.openid.forced,
-        email_enabled=call.house.outgoing.mail.enabled,
-        text_enabled=call.house.outgoing.sms.enabled,
-        geocoder_enabled=call.house.outgoing.geocoder is not None,
-        new_server=call.visitor is None and not await users.any_exist(call.house.database),
+        open_id_enabled=call.context.openid is not None,
+        open_id_force=call.context.settings.openid.forced,
+        email_enabled=call.context.outgoing.mail.enabled,
+        text_enabled=call.context.outgoing.sms.enabled,
+        geocoder_enabled=call.context.outgoing.geocoder is not None,
+        new_server=call.visitor is None and not await users.any_exist(call.context.database),
         storage_space=space,
     )
 
@@ -108,10 +108,10 @@ async def get_health(call: Call) -> Response:
     """200 while the server and its database work."""
     try:
         with trio.fail_after(HEALTH_SECONDS):
-            await call.house.database.check()
+            await call.context.database.check()
     except (StorageError, trio.TooSlowError):
         raise Health("the database does not answer") from None
-    if call.house.closing.is_set():
+    if call.context.closing.is_set():
         raise Health("the server is stopping")
     return as_text("OK")
 
@@ -139,5 +139,5 @@ async def collect_garbage(call: Call) -> Response:
 async def list_actors(call: Call) -> Response:
     """The live tree of actors: paths, mailboxes, restarts, last errors; for administrators."""
     ADMINISTER.require(call.caller)
-    tree = call.house.system.snapshot()
+    tree = call.context.system.snapshot()
     return as_bytes(msgspec.json.encode(tree), "application/json")

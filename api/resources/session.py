@@ -1,4 +1,4 @@
-"""Logging in and out, tokens, and opening a session as another user (open-details 2)."""
+"""Logging in and out, tokens, and opening a session as another user (docs/authentication.md)."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -70,15 +70,15 @@ async def get_session(call: Call) -> Response:
             raise NoSuch("nobody is logged in")
         return as_json(show(call.visitor.user))
     try:
-        token = await read_token(call.house, text)
+        token = await read_token(call.context, text)
     except InvalidToken as error:
         raise NoSuch(str(error)) from None
-    user = await user_of_token(call.house, token)
+    user = await user_of_token(call.context, token)
     if user is None:
         raise NoSuch("the token's user may not log in")
     response = as_json(show(user))
     await begin_session(call, response, user, token_expires=token.expires)
-    await note(call, call.house.database, "login", user=user)
+    await note(call, call.context.database, "login", user=user)
     return response
 
 
@@ -87,13 +87,13 @@ async def create_session(call: Call) -> Response:
     """Log in with e-mail and password, and a one-time code where the user has a key."""
     form = await call.form(LoginForm)
     try:
-        user = await log_in(call.house, call.address, form.email, form.password, form.code)
+        user = await log_in(call.context, call.address, form.email, form.password, form.code)
     except (Unauthorized, TooManyFailures):
-        await note(call, call.house.database, "denied")
+        await note(call, call.context.database, "denied")
         raise
     response = as_json(show(user))
     await begin_session(call, response, user)
-    await note(call, call.house.database, "login", user=user)
+    await note(call, call.context.database, "login", user=user)
     return response
 
 
@@ -101,7 +101,7 @@ async def create_session(call: Call) -> Response:
 async def delete_session(call: Call) -> Response:
     """Log out."""
     await end_session(call)
-    await note(call, call.house.database, "logout")
+    await note(call, call.context.database, "logout")
     return nothing()
 
 
@@ -125,8 +125,8 @@ async def create_token(call: Call) -> Response:
         expires = min(expires, call.caller.token_expires)
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
-    text, _ = issue(call.house.token_key, call.caller.id, SESSION, expires, now=call.now)
-    await note(call, call.house.database, "create", "token")
+    text, _ = issue(call.context.token_key, call.caller.id, SESSION, expires, now=call.now)
+    await note(call, call.context.database, "create", "token")
     return as_text(text)
 
 
@@ -138,26 +138,26 @@ async def revoke_token(call: Call) -> Response:
     """
     form = await call.form(RevokeForm)
     try:
-        token = read(call.house.token_key, form.token, LOGINS, now=call.now, expired_too=True)
+        token = read(call.context.token_key, form.token, LOGINS, now=call.now, expired_too=True)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
     own = call.caller.id in {token.user_id, token.issuer_id}
     if not own and not call.caller.administrator:
         raise BadRequest("the token is another user's")
-    async with call.house.database.transaction() as transaction:
+    async with call.context.database.transaction() as transaction:
         await tokens.revoke(transaction, token.id, token.expires)
         await sessions.delete_begun_by(transaction, token.user_id, token.expires)
         await note(call, transaction, "remove", "token")
-    call.house.accounts.forget_token(token.id)
-    await tell_changed(call.house, user_ids=(token.user_id,))
+    call.context.accounts.forget_token(token.id)
+    await tell_changed(call.context, user_ids=(token.user_id,))
     return nothing()
 
 
 @OPERATIONS.operation("GET", "/session/{id}", answer=User, refusals=(400,))
 async def impersonate(call: Call) -> Response:
     """Open a session as another user; for administrators and his managers."""
-    user = await users.TABLE.fetch(call.house.database, call.id)
-    permitted = user is not None and await may_see_user(call, call.house.database, user.id)
+    user = await users.TABLE.fetch(call.context.database, call.id)
+    permitted = user is not None and await may_see_user(call, call.context.database, user.id)
     if not permitted and not call.caller.administrator:
         raise Unauthorized("only an administrator or a manager of the user may do this")
     if user is None:
@@ -166,5 +166,5 @@ async def impersonate(call: Call) -> Response:
         raise BadRequest("the user is disabled or has expired")
     response = as_json(show(user))
     await begin_session(call, response, user, token_expires=call.caller.token_expires)
-    await note(call, call.house.database, "login", user=user)
+    await note(call, call.context.database, "login", user=user)
     return response

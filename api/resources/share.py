@@ -1,4 +1,6 @@
-"""Share links: a temporary user who sees one device or group, and a token to be him (open-details 7.5)."""
+"""Share links: a temporary user who sees one device or group, and a token to be him
+(docs/devices.md#sharing).
+"""
 
 import hashlib
 from datetime import datetime
@@ -51,7 +53,7 @@ async def share_device(call: Call) -> Response:
     """Issue a token that shows one device until the expiration."""
     _check_may_share(call)
     form = await call.form(ShareDeviceForm)
-    device = await devices.TABLE.fetch(call.house.database, form.device_id)
+    device = await devices.TABLE.fetch(call.context.database, form.device_id)
     if device is None or not await may_see_device(call, form.device_id):
         raise BadRequest("deviceId: no access to the device")
     token = await _share(
@@ -70,7 +72,7 @@ async def share_group(call: Call) -> Response:
     """Issue a token that shows the devices of a group, whichever these are, until the expiration."""
     _check_may_share(call)
     form = await call.form(ShareGroupForm)
-    group = await groups.TABLE.fetch(call.house.database, form.group_id)
+    group = await groups.TABLE.fetch(call.context.database, form.group_id)
     if group is None or not await may_see(call, groups.TABLE, form.group_id):
         raise BadRequest("groupId: no access to the group")
     token = await _share(
@@ -80,7 +82,7 @@ async def share_group(call: Call) -> Response:
 
 
 def _check_may_share(call: Call) -> None:
-    if call.house.server.attributes.get("disableShare") is True:
+    if call.context.server.attributes.get("disableShare") is True:
         raise Forbidden("sharing is switched off on this server")
     SHARE_OBJECTS.require(call.caller)
     MAKE_GUESTS.require(call.caller)
@@ -89,7 +91,7 @@ def _check_may_share(call: Call) -> None:
 async def _share(call: Call, pair: Pair, object_id: int, name: str, email: str, wanted: datetime) -> str:
     """Make or reuse the temporary user of this owner and object; each token keeps its own expiration."""
     expires = _expiration(call, wanted)
-    async with call.house.database.transaction() as transaction:
+    async with call.context.database.transaction() as transaction:
         # Of two shares of the same object at once the second finds the user of the first.
         await users.register(transaction)
         guest = await _guest(call, transaction, pair, object_id, name, _short(email), expires)
@@ -103,10 +105,10 @@ async def _share(call: Call, pair: Pair, object_id: int, name: str, email: str, 
             attributes={pair.keys[1]: object_id, "expiration": expires.isoformat()},
         )
     await tell_changed(
-        call.house, user_ids=(guest.id,), device_ids=(object_id,) if pair is USER_DEVICE else ()
+        call.context, user_ids=(guest.id,), device_ids=(object_id,) if pair is USER_DEVICE else ()
     )
     text, _ = issue(
-        call.house.token_key, guest.id, SHARE, expires, now=call.now, extra={"by": str(call.caller.id)}
+        call.context.token_key, guest.id, SHARE, expires, now=call.now, extra={"by": str(call.caller.id)}
     )
     return text
 
@@ -123,7 +125,7 @@ def _expiration(call: Call, wanted: datetime) -> datetime:
 async def _guest(
     call: Call, transaction: Queries, pair: Pair, object_id: int, name: str, email: str, expires: datetime
 ) -> User:
-    caller, shared = call.caller, call.house.settings.share
+    caller, shared = call.caller, call.context.settings.share
     # By name for both, a new user and a changed one.
     may: dict[str, Any] = {
         "name": name,

@@ -1,4 +1,4 @@
-"""What the server did each day, for administrators (open-details 19.2)."""
+"""What the server did each day, for administrators (docs/server.md#statistics)."""
 
 from typing import Annotated
 
@@ -30,5 +30,5 @@ async def list_statistics(call: Call) -> Response:
     """The days last captured in a span of time, today as it stands; for administrators."""
     ADMINISTER.require(call.caller)
     query = call.query(StatisticsQuery)
-    await call.house.system.ref(STATISTICS).ask(SaveNow())
-    return as_json(await statistics.between(call.house.database, query.start, query.end))
+    await call.context.system.ref(STATISTICS).ask(SaveNow())
+    return as_json(await statistics.between(call.context.database, query.start, query.end))

@@ -1,4 +1,4 @@
-"""Live video and playback: the playlists and their segments (decisions 24)."""
+"""Live video and playback: the playlists and their segments (docs/decisions/0024)."""
 
 from email.utils import format_datetime
 from typing import Annotated
@@ -10,7 +10,14 @@ from quart import Response
 from motorpool.actors.video.playback import PLAYBACK, FindSegment, ReadPlayback
 from motorpool.actors.video.segment_files import segment_path
 from motorpool.actors.video.snapshot import read_snapshot
-from motorpool.actors.video.stream import STREAM, AwaitPlaylist, ReadPart, ReadPlaylist, ReadSegment, Unmet
+from motorpool.actors.video.stream import (
+    STREAM,
+    AwaitPlaylist,
+    ReadPart,
+    ReadPlaylist,
+    ReadSegment,
+    WaitFailure,
+)
 from motorpool.api.access import require_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
@@ -55,21 +62,21 @@ async def get_live_playlist(call: Call) -> Response:
     until the playlist holds that: at most three target durations, then 503. What is too far ahead is 400.
     """
     stream = await _stream_key(call)
-    video = call.house.settings.video
+    video = call.context.settings.video
     wanted = call.query(Directives)
     if wanted.part is not None and wanted.msn is None:
         raise BadRequest("_HLS_part: of which segment? _HLS_msn is missing")
-    found: str | Unmet
+    found: str | WaitFailure
     if video.part_seconds and wanted.msn is not None:
         question = AwaitPlaylist(wanted.msn, wanted.part)
-        found = await call.house.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
+        found = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
     else:
         patience = video.start_seconds + 5
-        found = await call.house.system.ref(STREAM, stream).ask(ReadPlaylist(), seconds=patience)
+        found = await call.context.system.ref(STREAM, stream).ask(ReadPlaylist(), seconds=patience)
     match found:
-        case Unmet.AHEAD:
+        case WaitFailure.AHEAD:
             raise BadRequest("_HLS_msn, _HLS_part: too far ahead")
-        case Unmet.OVERDUE:
+        case WaitFailure.OVERDUE:
             raise Unavailable("the camera sends nothing now")
         case _:
             return as_bytes(found.encode(), PLAYLIST, FRESH)
@@ -88,7 +95,7 @@ async def get_live_part(call: Call) -> Response:
     """
     stream = await _stream_key(call)
     question = ReadPart(call.path["index"], call.path["part"])
-    content = await call.house.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
+    content = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
     if content is None:
         raise NoSuch("the part is not there")
     return as_bytes(content, SEGMENT, FOR_EVER)
@@ -103,7 +110,7 @@ async def get_live_part(call: Call) -> Response:
 async def get_live_segment(call: Call) -> Response:
     """A segment of the live stream; 404 once it has left the window."""
     stream = await _stream_key(call)
-    content = await call.house.system.ref(STREAM, stream).ask(ReadSegment(call.path["index"]))
+    content = await call.context.system.ref(STREAM, stream).ask(ReadSegment(call.path["index"]))
     if content is None:
         raise NoSuch("the segment is no longer there")
     return as_bytes(content, SEGMENT, FOR_EVER)
@@ -127,9 +134,9 @@ async def get_snapshot(call: Call) -> Response:
     started in time; 503 where the key frame does not decode, which the next one may.
     """
     stream = await _stream_key(call)
-    patience = call.house.settings.video.start_seconds + 5
+    patience = call.context.settings.video.start_seconds + 5
     try:
-        picture = await read_snapshot(call.house.system, stream, patience)
+        picture = await read_snapshot(call.context.system, stream, patience)
     except CodecError as error:
         raise Unavailable("the last key frame of this camera does not decode") from error
     if picture is None:
@@ -147,8 +154,8 @@ async def get_snapshot(call: Call) -> Response:
 async def get_playback_playlist(call: Call) -> Response:
     """The HLS playlist of what the latest videoPlayback has brought; reading starts nothing."""
     playback = await _stream_key(call)
-    patience = call.house.settings.video.start_seconds + 5
-    playlist = await call.house.system.ref(PLAYBACK, playback).ask(ReadPlayback(), seconds=patience)
+    patience = call.context.settings.video.start_seconds + 5
+    playlist = await call.context.system.ref(PLAYBACK, playback).ask(ReadPlayback(), seconds=patience)
     return as_bytes(playlist.encode(), PLAYLIST, FRESH)
 
 
@@ -162,11 +169,13 @@ async def get_playback_segment(call: Call) -> Response:
     """A segment of the playback; 404 once it is no longer kept."""
     playback = await _stream_key(call)
     index = call.path["index"]
-    run = await call.house.system.ref(PLAYBACK, playback).ask(FindSegment(index))
+    run = await call.context.system.ref(PLAYBACK, playback).ask(FindSegment(index))
     if run is None:
         raise NoSuch("the segment is no longer there")
     try:
-        content = await trio.to_thread.run_sync(segment_path(call.house.settings.data, run, index).read_bytes)
+        content = await trio.to_thread.run_sync(
+            segment_path(call.context.settings.data, run, index).read_bytes
+        )
     except OSError as error:  # dropped meanwhile
         raise NoSuch("the segment is no longer there") from error
     return as_bytes(content, SEGMENT, FOR_EVER)

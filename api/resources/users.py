@@ -1,4 +1,4 @@
-"""Users: the first becomes administrator, who may make and change whom (open-details 3)."""
+"""Users: the first becomes administrator, who may make and change whom (docs/users.md)."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from motorpool.api.auth.rights import LIST_USERS, MANAGE_USERS, OPEN_ATTRIBUTES,
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.engine.resource import USUAL, Conduct, Family, ListParameters, serve_family
+from motorpool.api.engine.resource import USUAL, ListParameters, Resource, ResourcePolicy, serve_family
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
@@ -44,8 +44,8 @@ def show(user: UserRow) -> User:
     return User(**{**fields, "totp_key": None, "password": None})
 
 
-class UserConduct(Conduct[User]):
-    """The rules of open-details 3.2 to 3.5; every refusal is a 400."""
+class UserConduct(ResourcePolicy[User]):
+    """The rules of docs/users.md#creation, docs/users.md#changes; every refusal is a 400."""
 
     needed = ("email",)
 
@@ -58,11 +58,11 @@ class UserConduct(Conduct[User]):
         sent = await call.body(shape)
         if not sent.password:
             return sent
-        closed = call.visitor is None and not call.house.server.registration
+        closed = call.visitor is None and not call.context.server.registration
         # Nobody spends our time on hashes who will be refused anyway.
-        if closed and await users.any_exist(call.house.database):
+        if closed and await users.any_exist(call.context.database):
             raise BadRequest("registration is not open")
-        return msgspec.structs.replace(sent, password=await call.house.passwords.hash(sent.password))
+        return msgspec.structs.replace(sent, password=await call.context.passwords.hash(sent.password))
 
     async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
         """Administrators see all, managers theirs; nobody else lists users (the specification's 400)."""
@@ -75,7 +75,7 @@ class UserConduct(Conduct[User]):
             manager_id = wanted.user_id
         conditions = [] if manager_id is None else [links.linked_from(links.USER_USER, manager_id)]
         if wanted.device_id is not None:
-            owners = await links.owners(call.house.database, links.USER_DEVICE, wanted.device_id)
+            owners = await links.owners(call.context.database, links.USER_DEVICE, wanted.device_id)
             conditions.append(Condition("id = any({0}::bigint[])", (owners,)))
         return ListQuery(
             conditions=tuple(conditions),
@@ -87,7 +87,7 @@ class UserConduct(Conduct[User]):
 
     async def may_read(self, call: Call, number: int) -> bool:
         """Oneself, one's managed users, or anybody for administrators."""
-        return await may_see_user(call, call.house.database, number)
+        return await may_see_user(call, call.context.database, number)
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits and who changes what."""
@@ -132,7 +132,7 @@ class UserConduct(Conduct[User]):
     async def written(self, call: Call, number: int, new: User | None, old: User | None) -> None:
         """Open sockets look again whether their user may still be there."""
         del new, old
-        await tell_changed(call.house, user_ids=(number,))
+        await tell_changed(call.context, user_ids=(number,))
 
     async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:
         """Hide secrets."""
@@ -152,7 +152,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if new.temporary:
         # Sharing makes such users and uses them again: nobody may have put one there for it to find.
         raise BadRequest("temporary: only an administrator may set it")
-    server = call.house.server
+    server = call.context.server
     if creator is not None and creator.manager:
         MANAGE_USERS.require(creator)
         limit = creator.user.user_limit
@@ -173,7 +173,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
 
 def registered(call: Call, new: U) -> U:
     """A user nobody in authority made: with the limits of the settings and the server's flags."""
-    chosen, server = call.house.settings.users, call.house.server
+    chosen, server = call.context.settings.users, call.context.server
     expires = None
     if chosen.expiration_days:
         expires = (call.now + timedelta(days=chosen.expiration_days)).replace(microsecond=0)
@@ -194,7 +194,7 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
         new = msgspec.structs.replace(new, totp_key=None)
     if caller.administrator:
         return new
-    if old.totp_key and not new.totp_key and call.house.server.attributes.get("totpForce") is True:
+    if old.totp_key and not new.totp_key and call.context.server.attributes.get("totpForce") is True:
         raise BadRequest("totpKey: needed on this server")
     own = caller.id == old.id
     if caller.readonly and not (own and _only_open_attributes_differ(new, old)):
@@ -206,7 +206,7 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
         for name in RESTRICTIONS:
             if getattr(new, name) != getattr(old, name):
                 raise BadRequest(f"{camel(name)}: nobody changes it for himself")
-    if (old.fixed_email or call.house.server.fixed_email) and new.email.lower() != old.email.lower():
+    if (old.fixed_email or call.context.server.fixed_email) and new.email.lower() != old.email.lower():
         raise BadRequest("email: only an administrator may change it")
     if new.temporary != old.temporary:
         raise BadRequest("temporary: only an administrator may change it")
@@ -253,12 +253,12 @@ def _check_totp_key(key: str | None) -> None:
 
 
 OPERATIONS = Operations("users")
-USERS = Family(
+USERS = Resource(
     name="user",
     path="users",
     shape=User,
     table=users.TABLE,
-    conduct=UserConduct(),
+    policy=UserConduct(),
     parameters=USUAL | {"device_id"},
     public_create=True,
 )

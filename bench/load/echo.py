@@ -1,4 +1,4 @@
-"""The reference for `ingest`: the least that a Trio server can do for a message (decisions 34).
+"""The reference for `ingest`: the least that a Trio server can do for a message (docs/decisions/0034).
 
 `python -m motorpool.bench.load.echo` listens on a free port of this machine and writes it as one line.
 """

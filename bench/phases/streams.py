@@ -24,7 +24,7 @@ START_SECONDS = 60.0
 CHECK_SECONDS = 900.0
 """Allowed for looking at all that was read."""
 BESIDE_MS = 100.0
-"""Sound may lie so far from its pictures (issue 4)."""
+"""Sound may lie so far from its pictures."""
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Minutes of live video and playback in Chromium with hls.js and in ffmpeg at once (decisions 35)."""
+"""Minutes of live video and playback in Chromium with hls.js and in ffmpeg at once (docs/decisions/0035)."""
 
 import contextlib
 import json
@@ -36,7 +36,7 @@ PART_SECONDS = 0.5
 LOW_LATENCY_SECONDS = 60.0
 """The longest that it plays."""
 AGED_SECONDS = 3.0
-"""The oldest that a picture may be with Low-Latency HLS (issue 4)."""
+"""The oldest that a picture may be with Low-Latency HLS."""
 RECORDED = timedelta(hours=3)
 """So long ago is what is played back."""
 FIRST_SEGMENT_SECONDS = 20.0

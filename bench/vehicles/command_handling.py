@@ -1,4 +1,4 @@
-"""What a simulated vehicle does when the platform tells it to (jt808-jt1078 4 and 5)."""
+"""What a simulated vehicle does when the platform tells it to (docs/protocols/jt808.md)."""
 
 import logging
 from collections.abc import Awaitable, Callable

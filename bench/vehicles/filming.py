@@ -1,4 +1,6 @@
-"""Media connections of a simulated vehicle: live pictures, and recordings played back (jt808-jt1078 5, 6)."""
+"""Media connections of a simulated vehicle: live pictures, and recordings played back
+(docs/protocols/jt808.md).
+"""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Calendars: iCalendar text to the windows of time that it opens (helpdesk 2.2, open-details 15).
+"""Calendars: iCalendar text to the windows of time that it opens (docs/calendars.md#windows).
 
 One component for all that asks: geofences and notifications (is it open now), scheduled commands (when does
 it open or shut next), service levels (how much of it is open between).

@@ -1,4 +1,4 @@
-"""The events of a calendar as it stands: what is checked when it is written (helpdesk 2.2)."""
+"""The events of a calendar as it stands: what is checked when it is written (docs/calendars.md#windows)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from typing import ClassVar
 
-from motorpool.codecs.reports import Order, Outgoing, Receipt, Report
+from motorpool.codecs.reports import DeviceCommand, Outgoing, Receipt, Report
 
 
 class DeviceCodec(abc.ABC):
@@ -34,7 +34,7 @@ class DeviceCodec(abc.ABC):
     def receive(self, data: bytes) -> list[Report]:
         """All messages that are complete with these bytes, in order; what is left waits for more.
 
-        A bad frame becomes `Rejected` and the stream goes on behind it.
+        A bad frame becomes `FrameRejected` and the stream goes on behind it.
 
         Raises:
             CodecError: the stream cannot go on; the connection is to be closed.
@@ -60,7 +60,7 @@ class DeviceCodec(abc.ABC):
         raise NotImplementedError(self.name, command)
 
     @abc.abstractmethod
-    def encode(self, order: Order) -> Outgoing:
+    def encode(self, order: DeviceCommand) -> Outgoing:
         """The bytes of a command.
 
         Raises:

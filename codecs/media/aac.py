@@ -12,7 +12,7 @@ from av.stream import Stream
 
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.audio_frames import ADPCM_HEAD_BYTES, RATE
-from motorpool.codecs.media.fragments import Sound
+from motorpool.codecs.media.fragments import AudioFrame
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.units import Coding
 
@@ -33,7 +33,7 @@ class Transcoder:
         self._samples = 0
         self._anchors: deque[tuple[int, int]] = deque()
 
-    def transcode(self, sounds: Sequence[Sound]) -> list[Sound]:
+    def transcode(self, sounds: Sequence[AudioFrame]) -> list[AudioFrame]:
         """The AAC frames that are complete with these units; up to two frames stay in the encoder."""
         pieces = []
         for sound in sounds:
@@ -44,7 +44,7 @@ class Transcoder:
             self._samples += sound.samples
         return self._encode(b"".join(pieces))
 
-    def drain(self) -> list[Sound]:
+    def drain(self) -> list[AudioFrame]:
         """What the encoder still holds; the transcoder is used up."""
         return self._frames(self._encoder.encode(None))
 
@@ -59,7 +59,7 @@ class Transcoder:
             return b""
         return b"".join(bytes(frame.planes[0])[: 2 * frame.samples] for frame in frames)
 
-    def _encode(self, pcm: bytes) -> list[Sound]:
+    def _encode(self, pcm: bytes) -> list[AudioFrame]:
         if not pcm:
             return []
         frame = av.AudioFrame("s16", "mono", len(pcm) // 2)
@@ -69,7 +69,7 @@ class Transcoder:
         frame.pts = self._samples - len(pcm) // 2
         return self._frames(self._encoder.encode(frame))
 
-    def _frames(self, packets: "Iterable[Packet[Stream]]") -> list[Sound]:
+    def _frames(self, packets: "Iterable[Packet[Stream]]") -> list[AudioFrame]:
         sounds = []
         for packet in packets:
             payload = bytes(packet)
@@ -79,7 +79,7 @@ class Transcoder:
             sample, pts = self._anchors[0]
             pts += (position - sample) * TICKS_PER_SECOND // RATE
             framed = adts.head(len(payload), RATE) + payload
-            sounds.append(Sound(pts, Coding.AAC, framed, adts.FRAME_SAMPLES))
+            sounds.append(AudioFrame(pts, Coding.AAC, framed, adts.FRAME_SAMPLES))
         return sounds
 
 

@@ -1,4 +1,4 @@
-"""Units of sound: how long each one lasts, and AAC made whole (`jt808-jt1078.md` 6.2)."""
+"""Units of sound: how long each one lasts, and AAC made whole (docs/protocols/jt1078.md)."""
 
 import msgspec
 

@@ -7,7 +7,7 @@ import msgspec
 
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.aac import Transcoder
-from motorpool.codecs.media.fragments import Cut, Sound
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import Coding
 
 __all__ = ["SoundCarrier"]
@@ -22,7 +22,7 @@ class SoundCarrier:
     def __init__(self) -> None:
         self._transcoder: Transcoder | None = None
 
-    def carry(self, cut: Cut) -> Cut:
+    def carry(self, cut: MediaFragment) -> MediaFragment:
         """The cut with AAC alone; up to two frames stay behind for the next cut, none after the last.
 
         Raises:
@@ -39,8 +39,8 @@ class SoundCarrier:
             cut, sounds=tuple(carried), has_sound=cut.has_sound or bool(cut.sounds)
         )
 
-    def _transcode(self, cut: Cut) -> list[Sound]:
-        carried: list[Sound] = []
+    def _transcode(self, cut: MediaFragment) -> list[AudioFrame]:
+        carried: list[AudioFrame] = []
         for coding, run in itertools.groupby(cut.sounds, _layout):
             if self._transcoder is not None and self._transcoder.layout != coding:
                 carried += self._transcoder.drain()
@@ -57,5 +57,5 @@ class SoundCarrier:
         return carried
 
 
-def _layout(sound: Sound) -> tuple[Coding, int]:
+def _layout(sound: AudioFrame) -> tuple[Coding, int]:
     return sound.coding, sound.g726_bits

@@ -5,7 +5,7 @@ import msgspec
 from motorpool.codecs.media.units import Coding
 
 
-class Sound(msgspec.Struct, frozen=True, gc=False):
+class AudioFrame(msgspec.Struct, frozen=True, gc=False):
     """One unit of sound with our time."""
 
     pts: int
@@ -35,7 +35,7 @@ class Keyframe(msgspec.Struct, frozen=True, gc=False):
     arrived: float
 
 
-class Cut(msgspec.Struct, frozen=True):
+class MediaFragment(msgspec.Struct, frozen=True):
     """All that one segment is muxed from, or one part of it."""
 
     start: int
@@ -44,7 +44,7 @@ class Cut(msgspec.Struct, frozen=True):
     coding: Coding | None
     """Of the pictures; None for sound alone."""
     pictures: tuple[PlacedPicture, ...]
-    sounds: tuple[Sound, ...]
+    sounds: tuple[AudioFrame, ...]
     discontinuity: bool
     """To be played as a new beginning: time, coding, parameter sets or tracks changed before it."""
     independent: bool

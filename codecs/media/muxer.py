@@ -9,7 +9,7 @@ from av.stream import Stream
 
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_frames import RATE
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 
 _TICK = Fraction(1, TICKS_PER_SECOND)
@@ -39,7 +39,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
         return (self.end - self.start) / TICKS_PER_SECOND
 
 
-def mux(cut: Cut) -> Segment:
+def mux(cut: MediaFragment) -> Segment:
     """The cut as a file of its own: tables first, the same packet identifiers each time.
 
     Its sound is AAC (see `SoundCarrier`). Blocking: about 0.2 ms a second of stream.
@@ -63,7 +63,7 @@ def mux(cut: Cut) -> Segment:
     )
 
 
-def _file(cut: Cut) -> bytes:
+def _file(cut: MediaFragment) -> bytes:
     file = io.BytesIO()
     with av.open(file, "w", format="mpegts", options=_OPTIONS) as container:
         units: list[tuple[int, Stream, bytes, bool]] = []

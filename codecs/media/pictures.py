@@ -1,4 +1,4 @@
-"""Units of one camera into pictures that can be cut and muxed (`jt808-jt1078.md` 7, quirks 3 to 5)."""
+"""Units of one camera into pictures that can be cut and muxed (docs/protocols/jt1078.md)."""
 
 import msgspec
 

@@ -11,15 +11,15 @@ the tick and the next cut starts where it ends. Where that cannot be:
   does better with a hole than a viewer with a stop until the next key frame.
 
 With `part_seconds` (Low-Latency HLS) a cut is but a part of a segment, made before the picture that would
-make it too long; `Cut.complete` says that the segment ends with it. Sound that comes later than its pictures
-goes with a later part.
+make it too long; `MediaFragment.complete` says that the segment ends with it. Sound that comes later than its
+pictures goes with a later part.
 """
 
 from collections import deque
 from dataclasses import dataclass
 
 from motorpool.codecs.media.audio_frames import Sounding, Sounds
-from motorpool.codecs.media.fragments import Cut, Keyframe, PlacedPicture, Sound
+from motorpool.codecs.media.fragments import AudioFrame, Keyframe, MediaFragment, PlacedPicture
 from motorpool.codecs.media.pictures import Picture, Pictures
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND, Timeline
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -93,14 +93,14 @@ class Segmenter:
         self._coding: Coding | None = None
         """Of the open pictures."""
         self._pictures: list[PlacedPicture] = []
-        self._sounds: list[Sound] = []
+        self._sounds: list[AudioFrame] = []
         self._bytes = 0
         self._goes_on = False
         """What is open belongs to a segment of which parts have been cut."""
         self._heard = False
         """The segment, as far as it has been cut, holds sound."""
 
-    def push(self, unit: AccessUnit, now: float) -> Cut | None:
+    def push(self, unit: AccessUnit, now: float) -> MediaFragment | None:
         """Take the next unit, which arrived at `now` (monotonic seconds); a cut when it completes one."""
         coding = unit.coding
         if coding is Coding.H264 or coding is Coding.H265:
@@ -117,25 +117,25 @@ class Segmenter:
             return self._push_sound(sounding, unit, now)
         return self._await_picture(sounding, unit, now)
 
-    def discontinuity(self) -> Cut | None:
+    def discontinuity(self) -> MediaFragment | None:
         """The next unit continues nothing (new connection, seek): a last cut of what is open."""
         cut = self.flush()
         self._broken = True
         return cut
 
-    def flush(self) -> Cut | None:
+    def flush(self) -> MediaFragment | None:
         """End of the stream or of its connection: a last cut of what is open. Then a key frame is awaited."""
         self._waiting.clear()
         self._waiting_ticks = 0
         return self._cut(self._last_end(), last=True) if self._is_open else None
 
-    def rest(self) -> Cut | None:
+    def rest(self) -> MediaFragment | None:
         """What `flush` would cut now; it stays open."""
         if not self._is_open:
             return None
         return self._make_cut(self._last_end(), self._discontinuity, last=True)
 
-    def _push_picture(self, picture: Picture, unit: AccessUnit, now: float) -> Cut | None:
+    def _push_picture(self, picture: Picture, unit: AccessUnit, now: float) -> MediaFragment | None:
         if not self._is_open and picture.keyframe:
             self._begin(picture, unit, now)
             return None
@@ -185,7 +185,7 @@ class Segmenter:
             if 0 <= sound_unit.timestamp - unit.timestamp <= _BESIDE_MS:
                 self._push_sound(sounding, sound_unit, arrived)
 
-    def _await_picture(self, sounding: Sounding, unit: AccessUnit, now: float) -> Cut | None:
+    def _await_picture(self, sounding: Sounding, unit: AccessUnit, now: float) -> MediaFragment | None:
         """Keep sound until a key frame comes, or until a whole segment of it says that none will."""
         self._waiting.append((unit, sounding, now))
         self._waiting_ticks += sounding.samples * TICKS_PER_SECOND // sounding.rate
@@ -208,7 +208,7 @@ class Segmenter:
 
     def _push_sound(
         self, sounding: Sounding, unit: AccessUnit, now: float, *, in_parts: bool = True
-    ) -> Cut | None:
+    ) -> MediaFragment | None:
         # What does not go into whole ticks (44.1 kHz) is carried, or sound would drift from its samples.
         exact = sounding.samples * TICKS_PER_SECOND + self._remainder
         duration, self._remainder = divmod(exact, sounding.rate)
@@ -229,7 +229,9 @@ class Segmenter:
         elif pts - self._pictures[-1].pts >= self._target:
             cut = self._cut(pts)
             self._open(pts, now, has_video=False)
-        self._sounds.append(Sound(pts, unit.coding, sounding.payload, sounding.samples, sounding.g726_bits))
+        self._sounds.append(
+            AudioFrame(pts, unit.coding, sounding.payload, sounding.samples, sounding.g726_bits)
+        )
         self._bytes += len(sounding.payload)
         return cut
 
@@ -264,9 +266,9 @@ class Segmenter:
             end = self._timeline.sound_end  # the camera stopped before its sound
         return end
 
-    def _cut(self, end: int, *, last: bool = False, complete: bool = True) -> Cut:
+    def _cut(self, end: int, *, last: bool = False, complete: bool = True) -> MediaFragment:
         """Close what is open. Sound from `end` on goes to the next cut, unless this is the last."""
-        later: list[Sound] = []
+        later: list[AudioFrame] = []
         if not last and self._sounds and self._sounds[-1].pts >= end:
             later = [sound for sound in self._sounds if sound.pts >= end]
             del self._sounds[-len(later) :]  # they are in the order of their times
@@ -304,8 +306,8 @@ class Segmenter:
             self._cut_soon = True
         self._heard = self._heard or bool(self._sounds)
 
-    def _make_cut(self, end: int, discontinuity: bool, *, last: bool, complete: bool = True) -> Cut:
-        return Cut(
+    def _make_cut(self, end: int, discontinuity: bool, *, last: bool, complete: bool = True) -> MediaFragment:
+        return MediaFragment(
             self._start,
             end,
             self._coding if self._pictures else None,

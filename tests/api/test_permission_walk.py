@@ -1,4 +1,5 @@
-"""Role by request, over HTTP, against a matrix that was written by hand (open-details 3 to 6, decisions 30).
+"""Role by request, over HTTP, against a matrix that was written by hand (docs/users.md,
+docs/http-api.md#lists, docs/decisions/0030).
 
 The matrix is permission_matrix.txt beside this file; here stands only how its world is made and walked.
 """

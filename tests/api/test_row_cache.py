@@ -1,6 +1,6 @@
 import trio
 
-from motorpool.api.row_cache import Memory
+from motorpool.api.row_cache import RowCache
 
 
 class Table:
@@ -20,7 +20,7 @@ class Table:
 
 
 def remembering(table, *, most=10, seconds=60.0, now=lambda: 0.0):
-    return Memory(table.fetch, most=most, seconds=seconds, monotonic=now)
+    return RowCache(table.fetch, most=most, seconds=seconds, monotonic=now)
 
 
 async def test_a_row_is_fetched_once_until_it_is_forgotten():

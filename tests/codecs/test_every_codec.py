@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
-from motorpool.codecs.reports import Login, MediaAddress, Order, Rejected, Reply, Report
+from motorpool.codecs.reports import DeviceCommand, FrameRejected, Login, MediaAddress, Reply, Report
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 KEPT_BYTES = 2 << 20
@@ -73,7 +73,7 @@ def test_vectors_give_the_reports_written_beside_them(
     assert [type(report).__name__ for report in reports] == [fields["type"] for fields in expected]
     for report, fields in zip(reports, expected, strict=True):
         told = json.loads(json.dumps(msgspec.to_builtins(report)))
-        if isinstance(report, Rejected):
+        if isinstance(report, FrameRejected):
             assert report.frame
         for name in fields.keys() - {"type"}:
             wanted = pytest.approx(fields[name]) if isinstance(fields[name], float) else fields[name]
@@ -199,7 +199,7 @@ def test_each_command_is_encoded_and_understood_by_the_device(codec: type[Device
     peer.utc_now = lambda: datetime(2026, 5, 1, 12, tzinfo=UTC)
     for command in sorted(codec.commands):
         attributes = ATTRIBUTES | OTHER_ATTRIBUTES.get(command, {})
-        order = Order(command, attributes, "13912345678", MediaAddress("203.0.113.5", 1078, 1079))
+        order = DeviceCommand(command, attributes, "13912345678", MediaAddress("203.0.113.5", 1078, 1079))
         assert decode(peer.encode(order).data), command
 
 
@@ -234,7 +234,9 @@ def test_any_attributes_are_encoded_or_refused_with_a_sentence(codec: type[Devic
     command = draw.draw(st.sampled_from(sorted(codec.commands)))
     attributes = ATTRIBUTES | draw.draw(st.dictionaries(names, values, max_size=4))
     try:
-        outgoing = peer.encode(Order(command, attributes, media=MediaAddress("203.0.113.5", 1078, 1079)))
+        outgoing = peer.encode(
+            DeviceCommand(command, attributes, media=MediaAddress("203.0.113.5", 1078, 1079))
+        )
     except UnsupportedCommand as error:
         refusal = str(error)
     else:
@@ -247,7 +249,7 @@ def test_any_attributes_are_encoded_or_refused_with_a_sentence(codec: type[Devic
 @each_codec
 def test_commands_that_nobody_knows_are_refused(codec: type[DeviceCodec]):
     with pytest.raises(UnsupportedCommand, match="makeCoffee"):
-        PEERS[codec.name]()[0].encode(Order("makeCoffee"))
+        PEERS[codec.name]()[0].encode(DeviceCommand("makeCoffee"))
 
 
 @each_codec

@@ -78,7 +78,7 @@ def filter_case(context, case):
     # An id past all that are possible is as unknown as any other: to delete it is 204.
     number = str((case.path_parameters or {}).get("id"))
     unknown = method == "DELETE" and number.isdecimal() and not is_id(int(number))
-    # Dates are taken as milliseconds too, and an empty text is no date (open-details 1).
+    # Dates are taken as milliseconds too, and an empty text is no date (docs/http-api.md#json-conventions).
     lenient = any(body.get(name) == "" or is_number(body.get(name)) for name in DATES)
     return not ((own and method != "GET") or empty or foreign or unknown or lenient)
 

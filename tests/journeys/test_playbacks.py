@@ -138,7 +138,7 @@ def device_of(client, peer):
 
 
 def ask(client, peer, **attributes):
-    """Order a playback of channel 1; the device's id."""
+    """DeviceCommand a playback of channel 1; the device's id."""
     device_id = device_of(client, peer)
     span = {"startTime": START.isoformat(), "endTime": (START + timedelta(minutes=5)).isoformat()}
     attributes = {"channel": 1, **span, **attributes}
@@ -339,7 +339,7 @@ def test_a_new_playback_begins_a_new_playlist_above_the_last_one(server, connect
         recorder.answer()
         recorder.play()
         first = until(client, device_id, lambda found: found.is_endlist)
-        # Refused: the one before stays.
+        # EncodingRefused: the one before stays.
         order = {"deviceId": device_id, "type": "videoPlayback", "attributes": {"channel": 1}}
         assert client.post("/commands/send", json=order).status_code == 400
         assert playlist_of(client, device_id).dumps() == first.dumps()

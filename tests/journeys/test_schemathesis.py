@@ -1,5 +1,5 @@
 """Schemathesis against a whole server: whatever fits the document is answered as it says, and whatever does
-not is refused (decisions 31).
+not is refused (docs/decisions/0031).
 
 `CRAWL_EXAMPLES=100 pytest tests/journeys/test_schemathesis.py` looks longer.
 """

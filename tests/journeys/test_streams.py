@@ -182,7 +182,7 @@ def test_the_first_reader_starts_the_camera_and_sees_every_picture(video_server,
             began = time.monotonic()
             first = playlist_of(client, device_id)
             waited = time.monotonic() - began
-            # Held until the first segment is there, not longer (decisions 24).
+            # Held until the first segment is there, not longer (docs/decisions/0024).
             assert len(first.segments) == 1
             assert waited < 2 + 1.5
             segments = follow(client, device_id, lambda found: len(found) >= 5)

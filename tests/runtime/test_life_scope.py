@@ -1,11 +1,11 @@
 from motorpool.runtime.envelope import Envelope
-from motorpool.runtime.life_scope import Ties
+from motorpool.runtime.life_scope import LifeScope
 from motorpool.runtime.testing import Broken
 from motorpool.runtime.timer_heap import Timer, TimerHeap
 
 
 def test_cutting_cancels_timers_and_fails_what_is_owed() -> None:
-    ties, heap = Ties(), TimerHeap()
+    ties, heap = LifeScope(), TimerHeap()
     timers = [Timer(lambda: None) for _ in range(3)]
     for timer in timers:
         heap.push(timer, 1.0)
@@ -15,16 +15,16 @@ def test_cutting_cancels_timers_and_fails_what_is_owed() -> None:
     ties.owe(open_request)
     ties.owe(answered)
     answered.answer(1)
-    assert repr(ties) == "<Ties: 2 timers, 2 answers owed>"
+    assert repr(ties) == "<LifeScope: 2 timers, 2 answers owed>"
     ties.cut(lambda: Broken("the end"))
     assert [timer.armed for timer in timers] == [True, False, False]
     assert str(open_request.error) == "the end"
     assert answered.error is None
-    assert repr(ties) == "<Ties: 0 timers, 0 answers owed>"
+    assert repr(ties) == "<LifeScope: 0 timers, 0 answers owed>"
 
 
 def test_requests_that_ended_do_not_pile_up() -> None:
-    ties = Ties()
+    ties = LifeScope()
     kept = [Envelope(number) for number in range(40)]
     for envelope in kept:
         ties.owe(envelope)

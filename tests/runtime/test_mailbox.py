@@ -169,6 +169,6 @@ async def test_turning_away_raises_in_tasks_and_returns_what_has_none() -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(send)
         await trio.testing.wait_all_tasks_blocked()
-        assert mailbox.turn_away(lambda: ActorStopped("devices/1")) == ["request"]
+        assert mailbox.reject_waiters(lambda: ActorStopped("devices/1")) == ["request"]
     assert refused == ["devices/1"]
     assert mailbox.clear() == ["first"]

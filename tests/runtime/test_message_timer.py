@@ -45,5 +45,5 @@ async def test_a_hundred_thousand_ticks_leave_nothing_behind(autojump_clock: Moc
         await system.ref(DEVICE, 1).tell(0)
         await trio.sleep(1000.5)
         assert Ticking.count == 1001
-        cell = system.ref(DEVICE, 1)._family.cells[1]
-        assert repr(cell.ties) == "<Ties: 1 timers, 0 answers owed>"
+        cell = system.ref(DEVICE, 1)._group.cells[1]
+        assert repr(cell.ties) == "<LifeScope: 1 timers, 0 answers owed>"

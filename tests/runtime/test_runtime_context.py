@@ -2,7 +2,7 @@ import contextvars
 
 import trio
 
-from motorpool.runtime.runtime_context import Machine
+from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.system import System
 from motorpool.runtime.testing import TestClock, open_tree
 
@@ -18,7 +18,7 @@ async def test_tasks_run_under_the_systems_nursery_with_its_context_and_a_name()
     async with open_tree() as system, trio.open_nursery() as nursery:
         assert isinstance(system, System)
         who.set("the opener")
-        machine = Machine(system, TestClock(), nursery)
+        machine = RuntimeContext(system, TestClock(), nursery)
         who.set("somebody else")
         machine.spawn(work, 1, name="devices/1")
         machine.spawn(work, 2, name="devices/2")

@@ -118,7 +118,7 @@ async def test_rest_for_one_takes_an_inner_supervisor_and_children_on_demand_wit
         await system.ref(A).tell(Broken("a"))
         await trio.testing.wait_all_tasks_blocked()
         assert stations == ["b stops", "device 1 stops"]
-        await system.ref(DEVICE, 2).tell("waits for its family")
+        await system.ref(DEVICE, 2).tell("waits for its group")
         await system.ref(B).tell("waits for its supervisor")
         await trio.testing.wait_all_tasks_blocked()
         assert len(stations) == 2
@@ -126,7 +126,7 @@ async def test_rest_for_one_takes_an_inner_supervisor_and_children_on_demand_wit
         assert stations[2] == "a starts"
         assert set(stations[3:]) == {
             "device 2 starts",
-            "device 2 gets waits for its family",
+            "device 2 gets waits for its group",
             "b starts",
             "b gets waits for its supervisor",
         }

@@ -18,7 +18,7 @@ from motorpool.storage import (
     scheduled_commands,
     users,
 )
-from motorpool.storage.edge_occurrences import Firing
+from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -108,7 +108,7 @@ class World:
         if calendar_id is None:
             calendar_id = 0 if phase == "manual" else schedule.calendar_id
         steps = steps or ("end" if phase == "end" else "start")
-        return await self.fire_many(Firing(schedule.id, calendar_id, at, phase, steps), now=now or at)
+        return await self.fire_many(EdgeOccurrence(schedule.id, calendar_id, at, phase, steps), now=now or at)
 
     async def fire_many(self, *turns, now):
         async with self.database.transaction() as transaction:

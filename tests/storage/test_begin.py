@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from motorpool.storage import access, commands, devices, edge_occurrences, links, scheduled_commands, users
-from motorpool.storage.edge_occurrences import LATE, LONGEST_QUEUE, Begun
+from motorpool.storage.edge_occurrences import LATE, LONGEST_QUEUE, StartedStep
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -55,7 +55,7 @@ class TestReasons:
         begun = await case.begin()
         (run,) = await case.world.runs()
         ids = run.id, case.schedule.id, case.device.id
-        assert begun == Begun(*ids, "start", NOW + MINUTE, followed=False, type="custom")
+        assert begun == StartedStep(*ids, "start", NOW + MINUTE, followed=False, type="custom")
         assert (run.status, run.reason, run.time) == ("sending", None, NOW + MINUTE)
 
     @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ class TestReasons:
             (lambda case: case.edit_owner(expiration_time=NOW + MINUTE + SECOND / 2), "no_permission"),
             (lambda case: case.edit_owner(expiration_time=NOW + MINUTE + SECOND), None),
             (lambda case: users.TABLE.delete(case.database, case.owner.id), "no_permission"),
-            # Neither keeps anybody from sending by hand (open-details 4.2).
+            # Neither keeps anybody from sending by hand (docs/permissions.md#who-may-do-what).
             (lambda case: case.edit_owner(readonly=True, limit_commands=True, device_readonly=True), None),
             (lambda case: devices.TABLE.delete(case.database, case.device.id), "device_not_found"),
             (lambda case: commands.TABLE.delete(case.database, case.command.id), "command_not_found"),

@@ -4,7 +4,7 @@ import pytest
 
 from motorpool.storage import commands, devices, links, runs, users
 from motorpool.storage.commands import Taken
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Command, Device, QueuedCommand, User
 from motorpool.storage.tables import ListQuery
 
@@ -48,7 +48,7 @@ async def test_one_that_has_waited_too_long_leaves_and_is_not_sent(database, dev
 
 
 async def test_a_command_for_no_device_is_rejected(database):
-    with pytest.raises(Rejected, match="deviceId 9"):
+    with pytest.raises(StatementRejected, match="deviceId 9"):
         await commands.put(database, QueuedCommand(device_id=9, type="custom"))
 
 
@@ -58,7 +58,7 @@ async def test_a_queue_has_an_end(database, device):
         device.id,
         commands.QUEUE_LENGTH,
     )
-    with pytest.raises(Rejected, match="1000 commands wait"):
+    with pytest.raises(StatementRejected, match="1000 commands wait"):
         await commands.put(database, QueuedCommand(device_id=device.id, type="custom"))
     assert len(await commands.queued_for(database, device.id)) == commands.QUEUE_LENGTH
 

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from motorpool.storage.database import DatabaseSettings, open_database
-from motorpool.storage.errors import Rejected, SetupFailed, StorageError, StorageUnavailable
+from motorpool.storage.errors import SetupFailed, StatementRejected, StorageError, StorageUnavailable
 
 NOW = datetime(2026, 6, 15, tzinfo=UTC)
 
@@ -53,7 +53,7 @@ async def test_a_wrong_statement_is_a_plain_storage_error(database):
 
 @pytest.mark.parametrize(("sql", "value"), [("select $1::bigint", 1 << 70), ("select $1::text", "a\x00")])
 async def test_a_value_out_of_range_is_rejected_in_plain_words(database, sql, value):
-    with pytest.raises(Rejected) as refused:
+    with pytest.raises(StatementRejected) as refused:
         await database.fetch_value(sql, value)
     assert "query argument" not in str(refused.value)
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.storage import devices, plain_tables
-from motorpool.storage.errors import Conflict, Rejected
+from motorpool.storage.errors import Conflict, StatementRejected
 from motorpool.storage.records import Calendar, Device
 from motorpool.storage.tables import ListQuery
 
@@ -62,7 +62,7 @@ async def test_a_number_that_differs_by_leading_zeros_is_taken(database):
 
 @pytest.mark.parametrize("unique_id", ["", "x" * 129])
 async def test_a_unique_id_has_1_to_128_signs(database, unique_id):
-    with pytest.raises(Rejected):
+    with pytest.raises(StatementRejected):
         await devices.TABLE.insert(database, Device(name="a", unique_id=unique_id))
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from motorpool.storage.driver_errors import Refusal, translated
-from motorpool.storage.errors import Conflict, Rejected, StorageError, StorageUnavailable
+from motorpool.storage.errors import Conflict, StatementRejected, StorageError, StorageUnavailable
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_what_may_pass_is_unavailable(state):
 
 @pytest.mark.parametrize("state", ["22001", "22P05", "22021", "54000", "23514"])
 def test_what_the_tables_cannot_hold_is_rejected(state):
-    assert type(translated(Refusal(state, "no"))) is Rejected
+    assert type(translated(Refusal(state, "no"))) is StatementRejected
 
 
 @pytest.mark.parametrize("state", ["42601", "42P01", ""])
@@ -55,7 +55,7 @@ def test_a_conflict_names_the_field_and_never_its_value(detail, field):
 
 def test_a_reference_to_nothing_is_named():
     error = translated(Refusal("23503", "violates", 'Key (group_id)=(99) is not present in table "groups".'))
-    assert isinstance(error, Rejected)
+    assert isinstance(error, StatementRejected)
     assert str(error) == "groupId 99 refers to nothing that exists"
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.storage import commands, links, runs, scheduled_commands
-from motorpool.storage.edge_occurrences import LATE, Firing
+from motorpool.storage.edge_occurrences import LATE, EdgeOccurrence
 from motorpool.storage.records import QueuedCommand, ScheduledCommandRun
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -119,7 +119,9 @@ class TestSteps:
     async def test_steps_of_one_device_in_one_firing_belong_together_and_to_nobody_else(self, world, command):
         devices = [await world.device() for _ in range(2)]
         schedules = [await world.schedule(*devices, start=[(command, 0), (command, 9)]) for _ in range(2)]
-        turns = [Firing(each.id, each.calendar_id, NOW + MINUTE, "start", "start") for each in schedules]
+        turns = [
+            EdgeOccurrence(each.id, each.calendar_id, NOW + MINUTE, "start", "start") for each in schedules
+        ]
         await world.fire_many(*turns, now=NOW + MINUTE)
         await world.fire(schedules[0], NOW + 2 * MINUTE)
         made = await world.runs()
@@ -174,7 +176,8 @@ class TestTargets:
         schedules = [await world.schedule(each, start=[(command, 0)]) for each in devices]
         quiet = await world.schedule(devices[0], start=[(command, 0)], active=False)
         turns = [
-            Firing(each.id, each.calendar_id, NOW + MINUTE, "start", "start") for each in (*schedules, quiet)
+            EdgeOccurrence(each.id, each.calendar_id, NOW + MINUTE, "start", "start")
+            for each in (*schedules, quiet)
         ]
         made = await world.fire_many(*turns, now=NOW + MINUTE)
         assert {(record.scheduled_command_id, record.device_id) for record, _ in made} == {

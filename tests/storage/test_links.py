@@ -1,7 +1,7 @@
 import pytest
 
 from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands, users
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -57,7 +57,7 @@ async def test_links_are_found_from_either_side(database, rows):
 
 async def test_a_link_to_nothing_is_rejected(database, rows):
     user, _, _ = rows
-    with pytest.raises(Rejected, match="deviceId 99 refers to nothing"):
+    with pytest.raises(StatementRejected, match="deviceId 99 refers to nothing"):
         await links.add(database, links.USER_DEVICE, user.id, 99)
 
 
@@ -94,7 +94,7 @@ async def test_every_declared_pair_has_its_table(database, rows):
     }
     schedule = ScheduledCommand(calendar_id=ids["calendar"])
     ids["scheduledCommand"] = (await scheduled_commands.TABLE.insert(database, schedule)).id
-    # Those of open-details 5, for owners user, device and group; without reports.
+    # Those of docs/permissions.md#links, for owners user, device and group; without reports.
     assert len(links.PAIRS) == 12 + 9 + 8
     for pair in links.PAIRS.values():
         owner_id, property_id = ids[pair.owner], ids[pair.property]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.storage import outbox, users
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
@@ -142,7 +142,7 @@ async def test_what_waits_for_a_user_goes_with_him(database):
 
 
 async def test_a_message_to_a_user_that_there_is_not_is_rejected(database):
-    with pytest.raises(Rejected):
+    with pytest.raises(StatementRejected):
         await outbox.put(database, OutgoingMessage(channel="sms", to="112", text="", user_id=99), now=NOW)
 
 
@@ -153,6 +153,6 @@ async def test_a_lane_holds_only_so_much_and_the_others_go_on(database):
         outbox.LENGTH - 1,
     )
     await outbox.put(database, MAIL, now=NOW)
-    with pytest.raises(Rejected, match="too many messages wait"):
+    with pytest.raises(StatementRejected, match="too many messages wait"):
         await outbox.put(database, MAIL, now=NOW)
     await outbox.put(database, SMS, now=NOW)

@@ -5,7 +5,7 @@ import pytest
 import trio
 
 from motorpool.storage import devices, events, positions
-from motorpool.storage.errors import Conflict, Rejected
+from motorpool.storage.errors import Conflict, StatementRejected
 from motorpool.storage.records import Device, Event, Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -45,7 +45,7 @@ async def test_positions_and_their_events_are_stored_together(database):
 
 async def test_an_event_that_cannot_be_stored_takes_its_positions_along(database):
     happened = [Event(type="alarm", event_time=NOW, device_id=1 << 70)]
-    with pytest.raises(Rejected, match="out of int64 range"):
+    with pytest.raises(StatementRejected, match="out of int64 range"):
         await store(database, position(1), happened=happened)
     assert await positions.by_ids(database, [1]) == []
 

@@ -7,7 +7,7 @@ from functools import partial
 import trio
 
 from motorpool.storage import commands, edge_occurrences, runs, scheduled_commands
-from motorpool.storage.edge_occurrences import Firing
+from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.records import QueuedCommand
 from motorpool.storage.runs import Outcome
 
@@ -70,7 +70,7 @@ async def test_an_edge_and_a_deactivation_end_in_one_of_two_ways(world, meanwhil
     for fires_first in (True, False):
         device, command = await world.device(), await world.command()
         schedule = await world.schedule(device, start=[(command, 0)])
-        turn = Firing(schedule.id, schedule.calendar_id, NOW + MINUTE, "start", "start")
+        turn = EdgeOccurrence(schedule.id, schedule.calendar_id, NOW + MINUTE, "start", "start")
 
         async def deactivate(transaction, schedule_id=schedule.id):
             await transaction.execute(
@@ -103,7 +103,7 @@ class Struggle:
         self.dispatcher = trio.Lock()
 
     async def prepare(self, at):
-        turns = [Firing(each.id, each.calendar_id, at, "start", "start") for each in self.schedules]
+        turns = [EdgeOccurrence(each.id, each.calendar_id, at, "start", "start") for each in self.schedules]
         await self.world.fire_many(*turns, now=at)
         self.runs = [run for run in await self.world.runs() if run.status == "pending"]
         self.first = [run for run in self.runs if run.step == 0]
@@ -154,7 +154,7 @@ class Struggle:
         await commands.expire(self.database, NOW, [run.id for run in self.first[::2]])
 
     async def supersede(self, at):
-        turns = [Firing(each.id, each.calendar_id, at, "end", "end") for each in self.schedules]
+        turns = [EdgeOccurrence(each.id, each.calendar_id, at, "end", "end") for each in self.schedules]
         async with self.dispatcher:
             await self.world.fire_many(*turns, now=at)
 
@@ -221,7 +221,7 @@ async def test_calendars_that_are_changed_as_their_edges_fire_wait_for_each_othe
     chance = random.Random(5)
     for number in range(1, 31):
         at = NOW + number * MINUTE
-        turns = [Firing(each.id, calendar.id, at, "start", "start") for each in schedules]
+        turns = [EdgeOccurrence(each.id, calendar.id, at, "start", "start") for each in schedules]
         chance.shuffle(turns)
         with trio.fail_after(30):
             async with trio.open_nursery() as nursery:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.storage import commands, devices, edge_occurrences, runs, scheduled_commands
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import QueuedCommand
 from motorpool.storage.runs import Outcome, Planned
 
@@ -173,11 +173,11 @@ class TestQueueing:
             device.id,
             commands.QUEUE_LENGTH,
         )
-        with pytest.raises(Rejected, match="1000 commands wait"):
+        with pytest.raises(StatementRejected, match="1000 commands wait"):
             await runs.queue(world.database, run.id, order(device), now=NOW, minutes=3)
         assert (await world.runs())[0].status == "sending"
         await devices.TABLE.delete(world.database, device.id)
-        with pytest.raises(Rejected, match="deviceId"):
+        with pytest.raises(StatementRejected, match="deviceId"):
             await runs.queue(world.database, run.id, order(device), now=NOW, minutes=3)
         assert (await world.runs())[0].status == "sending"
 

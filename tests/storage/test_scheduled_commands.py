@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from motorpool.storage import groups, links, plain_tables, scheduled_commands, users
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import ScheduledCommand, ScheduledStep
 from motorpool.storage.scheduled_commands import TABLE, Linked, Watched
 from motorpool.storage.tables import ListQuery
@@ -145,7 +145,7 @@ async def test_a_calendar_that_is_followed_cannot_go(world, database, pair):
     await TABLE.update(database, msgspec.structs.replace(two, active=False))
     assert await scheduled_commands.using_calendar(database, calendar_id) == 2
     assert await scheduled_commands.using_calendar(database, calendar_id + 1) == 0
-    with pytest.raises(Rejected):
+    with pytest.raises(StatementRejected):
         await plain_tables.CALENDARS.delete(database, calendar_id)
     for each in pair:
         await TABLE.delete(database, each.id)

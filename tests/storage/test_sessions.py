@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from motorpool.storage import sessions, users
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Session, User
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -32,7 +32,7 @@ async def test_a_session_comes_back_as_it_was_put(database, user):
 
 
 async def test_a_session_of_nobody_is_rejected(database):
-    with pytest.raises(Rejected, match="userId 9"):
+    with pytest.raises(StatementRejected, match="userId 9"):
         await sessions.put(database, _session("a", User(id=9)))
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from motorpool.storage.conditions import Condition
-from motorpool.storage.errors import Conflict, Rejected
+from motorpool.storage.errors import Conflict, StatementRejected
 from motorpool.storage.records import Group
 from motorpool.storage.tables import ListQuery, Table
 
@@ -75,7 +75,7 @@ async def test_an_unset_reference_is_null_in_the_table_and_zero_outside(plans):
 
 
 async def test_a_reference_to_nothing_is_rejected(plans):
-    with pytest.raises(Rejected, match="groupId 77 refers to nothing"):
+    with pytest.raises(StatementRejected, match="groupId 77 refers to nothing"):
         await PLANS.insert(plans, Plan(name="a", group_id=77))
 
 
@@ -179,7 +179,7 @@ async def test_a_family_without_access_lists_for_nobody(database):
 
 
 async def test_nul_in_a_text_is_rejected(database):
-    with pytest.raises(Rejected):
+    with pytest.raises(StatementRejected):
         await GROUPS.insert(database, Group(name="a\x00b"))
-    with pytest.raises(Rejected):
+    with pytest.raises(StatementRejected):
         await GROUPS.insert(database, Group(name="a", attributes={"x": "\x00"}))

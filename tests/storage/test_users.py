@@ -5,7 +5,7 @@ import pytest
 import trio
 
 from motorpool.storage import links, sessions, users
-from motorpool.storage.errors import Conflict, Rejected
+from motorpool.storage.errors import Conflict, StatementRejected
 from motorpool.storage.records import Session, User
 from motorpool.storage.tables import ListQuery
 
@@ -70,7 +70,7 @@ async def test_an_address_is_taken_whatever_its_case(database):
 
 
 async def test_a_user_needs_an_address(database):
-    with pytest.raises(Rejected):
+    with pytest.raises(StatementRejected):
         await users.TABLE.insert(database, User(name="nobody"))
 
 

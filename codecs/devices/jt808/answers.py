@@ -1,4 +1,5 @@
-"""What the platform answers, and the receipts that stand for it until it may go out (jt808-jt1078 1.3).
+"""What the platform answers, and the receipts that stand for it until it may go out
+(docs/protocols/jt808.md).
 
 A receipt is an integer: from the low end serial and id of the message to be answered, a media id, the kind of
 answer, and the identity's key, so that one connection may speak for several terminals. That of a file of an

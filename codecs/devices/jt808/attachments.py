@@ -20,7 +20,7 @@ from motorpool.codecs.devices.jt808.alarm_labels import LABEL_FORMS, NUMBER_BYTE
 from motorpool.codecs.devices.jt808.messages import text
 from motorpool.codecs.errors import Truncated, UnsupportedCommand
 from motorpool.codecs.reader import ByteReader
-from motorpool.codecs.reports import Order
+from motorpool.codecs.reports import DeviceCommand
 
 FILES_REQUEST = 0x9208
 FILES_OFFER = 0x1210
@@ -151,7 +151,7 @@ def file_answer(name: bytes, kind: int, missing: tuple[tuple[int, int], ...] = (
     )
 
 
-def files_request(order: Order) -> bytes:
+def files_request(order: DeviceCommand) -> bytes:
     """0x9208 for the alarm whose label stands in the order, in hex digits."""
     address = order.media
     if address is None or not address.host:

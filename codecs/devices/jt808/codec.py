@@ -1,4 +1,4 @@
-"""JT/T 808, 2013 and 2019: vehicle terminals (JT/T 808-2013, 808-2019, 1078-2016; jt808-jt1078).
+"""JT/T 808, 2013 and 2019: vehicle terminals (JT/T 808-2013, 808-2019, 1078-2016; docs/protocols/jt808.md).
 
 The form is told by each frame and answered in kind. The delimiter `E7` and the `(...)` texts of locks on the
 same port are not spoken here.
@@ -37,12 +37,12 @@ from motorpool.codecs.devices.jt808.video import VideoContext
 from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
 from motorpool.codecs.reports import (
     FILES_OF_ALARM,
+    DeviceCommand,
+    FrameRejected,
     Heartbeat,
     Login,
-    Order,
     Outgoing,
     Receipt,
-    Rejected,
     Reply,
     Report,
 )
@@ -82,10 +82,10 @@ class Jt808(DeviceCodec):
             try:
                 frame = open_frame(content)
             except FrameError as error:
-                reports.append(Rejected(str(error), content[:SHOWN_BYTES]))
+                reports.append(FrameRejected(str(error), content[:SHOWN_BYTES]))
                 continue
             if frame.phone != self._phone:
-                self._meet(frame, reports)
+                self._identify_sender(frame, reports)
             try:
                 if frame.message_id == LOCATION and not frame.total:
                     reports.append(
@@ -101,7 +101,7 @@ class Jt808(DeviceCodec):
                 else:
                     self._read(frame, reports)
             except CodecError as error:
-                reports.append(Rejected(str(error), content[:SHOWN_BYTES]))
+                reports.append(FrameRejected(str(error), content[:SHOWN_BYTES]))
                 reports.append(Reply(self._answers.refuse(self._receipt(frame), BAD)))
         return reports
 
@@ -118,7 +118,7 @@ class Jt808(DeviceCodec):
         """
         return b"" if receipt is None else self._answers.refuse(receipt)
 
-    def encode(self, order: Order) -> Outgoing:
+    def encode(self, order: DeviceCommand) -> Outgoing:
         """A command as one frame; what it takes is told in `jt808_commands` and `jt808_video`."""
         identity = self._identity or _identity_of(order)
         if order.type == "custom":
@@ -150,7 +150,7 @@ class Jt808(DeviceCodec):
         """At most 4 KiB of an unfinished frame, 64 KiB of a file and 1 MiB of half messages."""
         return self._framer.buffered + self._assembly.buffered
 
-    def _meet(self, frame: Frame, reports: list[Report]) -> None:
+    def _identify_sender(self, frame: Frame, reports: list[Report]) -> None:
         """A number not heard before, or the same in the other form, which is nobody new.
 
         Files of alarms come on a connection of their own, which must not take the place of the terminal's
@@ -206,7 +206,7 @@ class Jt808(DeviceCodec):
         return note(self._identity_bits, frame.message_id, frame.serial)
 
 
-def _identity_of(order: Order) -> Identity:
+def _identity_of(order: DeviceCommand) -> Identity:
     """For a peer that has not spoken yet."""
     try:
         return Identity.from_digits(order.unique_id, modern=False)

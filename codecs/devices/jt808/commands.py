@@ -1,4 +1,4 @@
-"""Orders of the API as JT/T 808 messages: id and body (jt808-jt1078 4, 5 and 8).
+"""Orders of the API as JT/T 808 messages: id and body (docs/protocols/jt808.md).
 
 `custom` takes its attribute `data` as hex digits: message id WORD and body, which get their header here; or a
 whole frame from `7e` to `7e`, which goes out as it stands. Message ids and defaults are told at each order.
@@ -11,7 +11,7 @@ from motorpool.codecs.devices.jt808 import parameters, video
 from motorpool.codecs.devices.jt808.attachments import FILES_REQUEST, files_request
 from motorpool.codecs.devices.jt808.video import VideoContext, integer
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import FILES_OF_ALARM, Order
+from motorpool.codecs.reports import FILES_OF_ALARM, DeviceCommand
 
 SET_PARAMETERS = 0x8103
 QUERY_PARAMETERS = 0x8104
@@ -28,7 +28,7 @@ MAX_TEXT_BYTES = 1000
 Message = tuple[int, bytes]
 
 
-def encode_order(order: Order, context: VideoContext, *, modern: bool) -> Message:
+def encode_order(order: DeviceCommand, context: VideoContext, *, modern: bool) -> Message:
     """Message id and body of an order other than `custom`.
 
     Raises:
@@ -48,7 +48,7 @@ def encode_order(order: Order, context: VideoContext, *, modern: bool) -> Messag
     return message_id, write_body(order, context)
 
 
-def custom_bytes(order: Order) -> bytes:
+def custom_bytes(order: DeviceCommand) -> bytes:
     """The bytes of a `custom` order's hex digits.
 
     Raises:
@@ -65,21 +65,21 @@ def custom_bytes(order: Order) -> bytes:
     return content
 
 
-def _control(code: int) -> Callable[[Order], Message]:
-    def write(_: Order) -> Message:
+def _control(code: int) -> Callable[[DeviceCommand], Message]:
+    def write(_: DeviceCommand) -> Message:
         return TERMINAL_CONTROL, bytes((code,))
 
     return write
 
 
-def _query(message_id: int) -> Callable[[Order], Message]:
-    def write(_: Order) -> Message:
+def _query(message_id: int) -> Callable[[DeviceCommand], Message]:
+    def write(_: DeviceCommand) -> Message:
         return message_id, b""
 
     return write
 
 
-def _follow(order: Order) -> Message:
+def _follow(order: DeviceCommand) -> Message:
     """With `duration` (seconds) a passing change, without it the lasting interval."""
     seconds = integer(order.attributes, "frequency", 30, 1, 65535)
     if "duration" in order.attributes:
@@ -87,11 +87,11 @@ def _follow(order: Order) -> Message:
     return SET_PARAMETERS, parameters.write_parameters({parameters.REPORT_SECONDS: seconds})
 
 
-def _stop_following(_: Order) -> Message:
+def _stop_following(_: DeviceCommand) -> Message:
     return FOLLOW, pack(">HI", 0, 0)
 
 
-def _connection(order: Order) -> Message:
+def _connection(order: DeviceCommand) -> Message:
     server = order.attributes.get("server")
     if not isinstance(server, str) or not server:
         raise UnsupportedCommand("server is required")
@@ -99,20 +99,20 @@ def _connection(order: Order) -> Message:
     return SET_PARAMETERS, parameters.write_parameters({parameters.SERVER: server, parameters.TCP_PORT: port})
 
 
-def _odometer(order: Order) -> Message:
+def _odometer(order: DeviceCommand) -> Message:
     """`data` in metres, as everywhere in the API."""
     metres = integer(order.attributes, "data", -1, 0, 100 * ((1 << 32) - 1))
     return SET_PARAMETERS, parameters.write_parameters({parameters.ODOMETER: metres // 100})
 
 
-def _speed_limit(order: Order) -> Message:
+def _speed_limit(order: DeviceCommand) -> Message:
     """`data` in km/h."""
     return SET_PARAMETERS, parameters.write_parameters(
         {parameters.SPEED_LIMIT: integer(order.attributes, "data", -1, 0, 255)}
     )
 
 
-def _configuration(order: Order) -> Message:
+def _configuration(order: DeviceCommand) -> Message:
     """`data` sets parameters; without it they are asked for."""
     text = str(order.attributes.get("data", ""))
     if not text.strip():
@@ -120,7 +120,7 @@ def _configuration(order: Order) -> Message:
     return SET_PARAMETERS, parameters.write_parameters(parameters.parse_parameters(text))
 
 
-def _photo(order: Order) -> Message:
+def _photo(order: DeviceCommand) -> Message:
     attributes = order.attributes
     return SHOOT, pack(
         ">BHHBBBBBBB",
@@ -137,7 +137,7 @@ def _photo(order: Order) -> Message:
     )
 
 
-def _text(order: Order, *, modern: bool) -> bytes:
+def _text(order: DeviceCommand, *, modern: bool) -> bytes:
     """`flags` defaults to the terminal's display and voice."""
     words = order.attributes.get("message")
     if not isinstance(words, str) or not words:
@@ -149,7 +149,7 @@ def _text(order: Order, *, modern: bool) -> bytes:
     return (bytes((flags, 1)) if modern else bytes((flags,))) + content  # 1: a notice
 
 
-_ORDERS: dict[str, Callable[[Order], Message]] = {
+_ORDERS: dict[str, Callable[[DeviceCommand], Message]] = {
     "positionSingle": _query(QUERY_POSITION),
     "positionPeriodic": _follow,
     "positionStop": _stop_following,
@@ -168,7 +168,7 @@ _ORDERS: dict[str, Callable[[Order], Message]] = {
     "configuration": _configuration,
     "requestPhoto": _photo,
 }
-_VIDEO: dict[str, tuple[int, Callable[[Order, VideoContext], bytes]]] = {
+_VIDEO: dict[str, tuple[int, Callable[[DeviceCommand, VideoContext], bytes]]] = {
     "videoStart": (video.LIVE_REQUEST, video.live_request),
     "videoStop": (video.LIVE_CONTROL, video.live_stop),
     "videoPlaybackList": (video.LIST_QUERY, video.list_query),

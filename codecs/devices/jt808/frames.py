@@ -1,4 +1,4 @@
-"""JT/T 808 frames: delimiters, escaping, check byte and header in both forms (jt808-jt1078 1).
+"""JT/T 808 frames: delimiters, escaping, check byte and header in both forms (docs/protocols/jt808.md).
 
 Both ends use it: the server's codec and the terminal of simulator and tests.
 """
@@ -9,7 +9,7 @@ import msgspec
 
 from motorpool.codecs.checksums import xor8
 from motorpool.codecs.errors import FrameError
-from motorpool.codecs.reports import Rejected
+from motorpool.codecs.reports import FrameRejected
 
 MAX_BODY_BYTES = 1023
 """Of one packet: the length field has ten bits."""
@@ -219,13 +219,13 @@ class Framer:
             self._carry = b""
         return given
 
-    def receive(self, data: bytes) -> list[bytes | Rejected]:
+    def receive(self, data: bytes) -> list[bytes | FrameRejected]:
         """The contents of all frames that end in these bytes: unescaped, their check byte right."""
         pieces = data.split(b"~")
         if self._carry:
             pieces[0] = self._carry + pieces[0]
         self._carry = pieces.pop()
-        frames: list[bytes | Rejected] = []
+        frames: list[bytes | FrameRejected] = []
         if pieces and (self._overflowed or not self._opened):
             self._begin(pieces, frames)
         for piece in pieces:
@@ -239,7 +239,7 @@ class Framer:
                 # This order alone equals one pass from left to right.
                 content = piece.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
             if xor8(content):
-                frames.append(Rejected("the check byte is wrong", piece[:SHOWN_BYTES]))
+                frames.append(FrameRejected("the check byte is wrong", piece[:SHOWN_BYTES]))
             else:
                 frames.append(content)
         if len(self._carry) > MAX_UNFINISHED_BYTES:
@@ -249,7 +249,7 @@ class Framer:
             self._carry = b""
         return frames
 
-    def _begin(self, pieces: list[bytes], frames: list[bytes | Rejected]) -> None:
+    def _begin(self, pieces: list[bytes], frames: list[bytes | FrameRejected]) -> None:
         """Drop what came before the first delimiter, or the rest of a frame that was too long."""
         before = pieces[0]
         pieces[0] = b""
@@ -257,10 +257,10 @@ class Framer:
             if len(before) > MAX_UNFINISHED_BYTES:
                 frames.append(_oversized(before))
             else:
-                frames.append(Rejected("bytes before the first delimiter", before[:SHOWN_BYTES]))
+                frames.append(FrameRejected("bytes before the first delimiter", before[:SHOWN_BYTES]))
         self._opened = True
         self._overflowed = False
 
 
-def _oversized(piece: bytes) -> Rejected:
-    return Rejected(f"more than {MAX_UNFINISHED_BYTES} bytes without a delimiter", piece[:SHOWN_BYTES])
+def _oversized(piece: bytes) -> FrameRejected:
+    return FrameRejected(f"more than {MAX_UNFINISHED_BYTES} bytes without a delimiter", piece[:SHOWN_BYTES])

@@ -1,4 +1,4 @@
-"""The additional items of a JT/T 808 location: id BYTE, length BYTE, value (jt808-jt1078 3)."""
+"""The additional items of a JT/T 808 location: id BYTE, length BYTE, value (docs/protocols/jt808.md)."""
 
 from collections.abc import Callable
 from functools import lru_cache

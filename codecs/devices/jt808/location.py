@@ -1,4 +1,6 @@
-"""The JT/T 808 location: 28 bytes and items, as in 0x0200 and all that carry one (jt808-jt1078 3)."""
+"""The JT/T 808 location: 28 bytes and items, as in 0x0200 and all that carry one
+(docs/protocols/jt808.md).
+"""
 
 from struct import Struct
 

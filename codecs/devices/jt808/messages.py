@@ -1,4 +1,4 @@
-"""Bodies of what JT/T 808 terminals send beside locations, as attributes (jt808-jt1078 2, 4 and 5)."""
+"""Bodies of what JT/T 808 terminals send beside locations, as attributes (docs/protocols/jt808.md)."""
 
 from struct import iter_unpack
 

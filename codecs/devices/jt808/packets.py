@@ -1,4 +1,4 @@
-"""Joins the packets of subpackaged JT/T 808 messages and asks for missing ones (jt808-jt1078 1.2)."""
+"""Joins the packets of subpackaged JT/T 808 messages and asks for missing ones (docs/protocols/jt808.md)."""
 
 from collections.abc import Callable
 from struct import pack

@@ -1,4 +1,4 @@
-"""JT/T 808 terminal parameters: their names, widths and lists (jt808-jt1078 4)."""
+"""JT/T 808 terminal parameters: their names, widths and lists (docs/protocols/jt808.md)."""
 
 from struct import pack
 

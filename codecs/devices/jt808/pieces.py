@@ -11,7 +11,7 @@ from struct import Struct
 import msgspec
 
 from motorpool.codecs.devices.jt808.frames import SHOWN_BYTES, Framer
-from motorpool.codecs.reports import Rejected
+from motorpool.codecs.reports import FrameRejected
 
 MARK = b"01cd"
 PIECE_BYTES = 1 << 16
@@ -61,7 +61,7 @@ class PieceFramer:
         """Bytes held back: at most those of an unfinished frame, and a piece's head or `PIECE_BYTES`."""
         return self._framer.buffered + len(self._held) + len(self._got)
 
-    def receive(self, data: bytes) -> Sequence[bytes | Rejected | Piece]:
+    def receive(self, data: bytes) -> Sequence[bytes | FrameRejected | Piece]:
         """All that is complete with these bytes: contents of frames as `Framer` gives them, and pieces."""
         if self._left or self._held or MARK in data:
             return self._receive_mixed(data)
@@ -70,8 +70,8 @@ class PieceFramer:
             self._held = self._framer.give_back(MARK)
         return found
 
-    def _receive_mixed(self, data: bytes) -> list[bytes | Rejected | Piece]:
-        found: list[bytes | Rejected | Piece] = []
+    def _receive_mixed(self, data: bytes) -> list[bytes | FrameRejected | Piece]:
+        found: list[bytes | FrameRejected | Piece] = []
         rest, self._held = self._held + data, b""
         at = 0
         while at < len(rest):
@@ -91,22 +91,22 @@ class PieceFramer:
                 at = self._take_frame(rest, at, found)
         return found
 
-    def _take_frame(self, rest: bytes, at: int, found: list[bytes | Rejected | Piece]) -> int:
+    def _take_frame(self, rest: bytes, at: int, found: list[bytes | FrameRejected | Piece]) -> int:
         """Up to the next delimiter, behind which a piece may begin."""
         end = rest.find(b"~", at) + 1 or len(rest)
         found += self._framer.receive(rest[at:end])
         return end
 
-    def _open(self, rest: bytes, at: int, found: list[bytes | Rejected | Piece]) -> int:
+    def _open(self, rest: bytes, at: int, found: list[bytes | FrameRejected | Piece]) -> int:
         _, name, offset, length = _HEAD.unpack_from(rest, at)
         if length > MAX_PIECE_BYTES:
-            found.append(Rejected(f"a piece of {length} bytes", rest[at : at + SHOWN_BYTES]))
+            found.append(FrameRejected(f"a piece of {length} bytes", rest[at : at + SHOWN_BYTES]))
             found += self._framer.receive(MARK)  # then it is no place for a piece until the next delimiter
             return at + len(MARK)
         self._name, self._offset, self._left = file_name(name), offset, length
         return at + _HEAD.size
 
-    def _take_content(self, rest: bytes, at: int, found: list[bytes | Rejected | Piece]) -> int:
+    def _take_content(self, rest: bytes, at: int, found: list[bytes | FrameRejected | Piece]) -> int:
         end = min(len(rest), at + self._left, at + PIECE_BYTES - len(self._got))
         self._got += rest[at:end]
         self._left -= end - at

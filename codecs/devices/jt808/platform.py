@@ -1,4 +1,4 @@
-"""What a platform sends, as a JT/T 808 terminal reads it (jt808-jt1078 2 to 5)."""
+"""What a platform sends, as a JT/T 808 terminal reads it (docs/protocols/jt808.md)."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Which orders went out, so that a terminal's answers find theirs (jt808-jt1078 1.3 and 5)."""
+"""Which orders went out, so that a terminal's answers find theirs (docs/protocols/jt808.md)."""
 
 MAX_ORDERS = 32
 """Remembered at a time; the oldest is forgotten first."""

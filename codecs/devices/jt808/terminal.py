@@ -39,7 +39,7 @@ from motorpool.codecs.devices.jt808.uplink import (
     UNREGISTER,
 )
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.reports import Recording, Rejected
+from motorpool.codecs.reports import FrameRejected, Recording
 
 __all__ = ["Terminal", "encode_items", "encode_location"]
 
@@ -290,7 +290,7 @@ class Terminal:
         """
         found: list[PlatformMessage] = []
         for content in self._framer.receive(data):
-            if isinstance(content, Rejected):
+            if isinstance(content, FrameRejected):
                 raise CodecError(content.error)
             frame = open_frame(content)
             if frame.phone != self.identity.phone:

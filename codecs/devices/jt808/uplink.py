@@ -1,4 +1,4 @@
-"""Whole JT/T 808 messages of a terminal as reports (jt808-jt1078 2 to 5)."""
+"""Whole JT/T 808 messages of a terminal as reports (docs/protocols/jt808.md)."""
 
 from collections.abc import Callable
 from struct import unpack_from
@@ -24,6 +24,7 @@ from motorpool.codecs.errors import FrameError, Truncated
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import (
     CommandResult,
+    FrameRejected,
     Goodbye,
     Heartbeat,
     Information,
@@ -31,7 +32,6 @@ from motorpool.codecs.reports import (
     MediaFile,
     PositionReport,
     RecordingList,
-    Rejected,
     Report,
 )
 
@@ -150,7 +150,7 @@ def _batch(message: Message) -> list[Report]:
     start = 3
     for _ in range(count):
         if start + 2 > len(message.body):
-            reports.append(Rejected(f"a batch of {count} ends early", message.body[start:]))
+            reports.append(FrameRejected(f"a batch of {count} ends early", message.body[start:]))
             break
         (size,) = unpack_from(">H", message.body, start)
         start += 2
@@ -159,7 +159,7 @@ def _batch(message: Message) -> list[Report]:
             reports.append(message.location(start, end, archived=archived))
             last = len(reports) - 1
         except Truncated as error:
-            reports.append(Rejected(str(error), message.body[start : min(end, start + SHOWN_BYTES)]))
+            reports.append(FrameRejected(str(error), message.body[start : min(end, start + SHOWN_BYTES)]))
         start = end
     if last is None:
         raise FrameError(f"no good position in a batch of {count}")

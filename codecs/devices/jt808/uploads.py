@@ -18,7 +18,15 @@ from motorpool.codecs.devices.jt808.frames import seal
 from motorpool.codecs.devices.jt808.pieces import Piece, file_name
 from motorpool.codecs.devices.jt808.uplink import Message
 from motorpool.codecs.errors import FrameError
-from motorpool.codecs.reports import FileBegun, FileEnded, FilePiece, FilesOffered, Rejected, Reply, Report
+from motorpool.codecs.reports import (
+    FileBegun,
+    FileEnded,
+    FilePiece,
+    FilesOffered,
+    FrameRejected,
+    Reply,
+    Report,
+)
 
 MAX_FILES = 64
 """Of one connection that are not whole; a usual alarm has three pictures and two films."""
@@ -80,9 +88,9 @@ class Uploads:
         """A piece of a file; what belongs to none that was begun is rejected."""
         ranges = self._open.get(piece.name)
         if ranges is None:
-            return Rejected("a piece of a file that was not begun", piece.content[:256])
+            return FrameRejected("a piece of a file that was not begun", piece.content[:256])
         if not ranges.add(piece.offset, piece.offset + len(piece.content)):
-            return Rejected("a piece outside of its file, or one too many", piece.content[:256])
+            return FrameRejected("a piece outside of its file, or one too many", piece.content[:256])
         return FilePiece(_shown(piece.name), piece.offset, piece.content)
 
     def _offered(self, message: Message) -> list[Report]:

@@ -1,4 +1,4 @@
-"""Video orders of JT/T 1078 as bodies of JT/T 808 messages (jt808-jt1078 5 and 8; decisions 23)."""
+"""Video orders of JT/T 1078 as bodies of JT/T 808 messages (docs/protocols/jt808.md; docs/decisions/0023)."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ import msgspec
 from motorpool.codecs.channel_numbers import MAX_CHANNEL
 from motorpool.codecs.devices.jt808.times import NO_TIME, TerminalClock
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import MediaAddress, Order
+from motorpool.codecs.reports import DeviceCommand, MediaAddress
 
 LIVE_REQUEST = 0x9101
 LIVE_CONTROL = 0x9102
@@ -58,7 +58,7 @@ def integer(attributes: Mapping[str, Any], name: str, default: int, low: int, hi
     return value
 
 
-def channel(order: Order, default: int = 1, low: int = 1) -> int:
+def channel(order: DeviceCommand, default: int = 1, low: int = 1) -> int:
     """The logical channel, as the device calls it: `channel`, else `index`; 0, all of them, stays 0."""
     attributes = order.attributes
     name = "channel" if "channel" in attributes or "index" not in attributes else "index"
@@ -66,7 +66,7 @@ def channel(order: Order, default: int = 1, low: int = 1) -> int:
     return order.channels.number_of(ours) if ours else 0
 
 
-def live_request(order: Order, _: VideoContext) -> bytes:
+def live_request(order: DeviceCommand, _: VideoContext) -> bytes:
     """0x9101."""
     attributes = order.attributes
     address = _media(order)
@@ -78,7 +78,7 @@ def live_request(order: Order, _: VideoContext) -> bytes:
     )
 
 
-def live_stop(order: Order, _: VideoContext) -> bytes:
+def live_stop(order: DeviceCommand, _: VideoContext) -> bytes:
     """0x9102 with control 0: close."""
     attributes = order.attributes
     return pack(
@@ -90,7 +90,7 @@ def live_stop(order: Order, _: VideoContext) -> bytes:
     )
 
 
-def list_query(order: Order, context: VideoContext) -> bytes:
+def list_query(order: DeviceCommand, context: VideoContext) -> bytes:
     """0x9205; without times the last 24 hours."""
     attributes = order.attributes
     start, end = _time(attributes, "startTime", "from"), _time(attributes, "endTime", "to")
@@ -113,7 +113,7 @@ def list_query(order: Order, context: VideoContext) -> bytes:
     )
 
 
-def playback_request(order: Order, context: VideoContext) -> bytes:
+def playback_request(order: DeviceCommand, context: VideoContext) -> bytes:
     """0x9201."""
     attributes = order.attributes
     start = _time(attributes, "startTime", "from")
@@ -136,7 +136,7 @@ def playback_request(order: Order, context: VideoContext) -> bytes:
     )
 
 
-def playback_control(order: Order, context: VideoContext) -> bytes:
+def playback_control(order: DeviceCommand, context: VideoContext) -> bytes:
     """0x9202."""
     attributes = order.attributes
     name = attributes.get("control", "start")
@@ -154,7 +154,7 @@ def playback_control(order: Order, context: VideoContext) -> bytes:
     )
 
 
-def _media(order: Order) -> MediaAddress:
+def _media(order: DeviceCommand) -> MediaAddress:
     if order.media is None or not order.media.host:
         raise UnsupportedCommand("the server knows no address of its own for the device's media")
     return order.media

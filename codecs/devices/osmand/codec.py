@@ -1,4 +1,5 @@
-"""OsmAnd and Traccar Client: positions by HTTP, in the query, a form or JSON (protocols 1; RFC 9112 by h11).
+"""OsmAnd and Traccar Client: positions by HTTP, in the query, a form or JSON (docs/protocols/osmand.md; RFC
+9112 by h11).
 
 Each request is answered once its positions are stored; answers keep the order of the requests, so that a peer
 may send the next before the last is answered.
@@ -15,13 +16,13 @@ from motorpool.codecs.devices.osmand.json import read_json
 from motorpool.codecs.devices.osmand.query import read_query
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import (
+    DeviceCommand,
+    FrameRejected,
     Heartbeat,
     Login,
-    Order,
     Outgoing,
     PositionReport,
     Receipt,
-    Rejected,
     Reply,
     Report,
 )
@@ -127,7 +128,7 @@ class OsmAnd(DeviceCodec):
         """Texts that wait go out together, a line each, in the next answer."""
         self._texts.append(command.encode())
 
-    def encode(self, order: Order) -> Outgoing:
+    def encode(self, order: DeviceCommand) -> Outgoing:
         """The text of a `custom` order, for the body of an answer."""
         text = order.attributes.get("data")
         if order.type != "custom":
@@ -186,7 +187,7 @@ class OsmAnd(DeviceCodec):
         except CodecError as error:
             text = b"" if request.method == b"HEAD" else str(error).encode()
             self._settle(self._received, 400, text)
-            reports.append(Rejected(str(error), bytes(request.target)[:SHOWN_BYTES]))
+            reports.append(FrameRejected(str(error), bytes(request.target)[:SHOWN_BYTES]))
             self._reply(reports)
             return
         if unique_id != self._unique_id:
@@ -201,7 +202,7 @@ class OsmAnd(DeviceCodec):
     def _reject(self, reports: list[Report], error: str, status: int) -> None:
         """Answer what cannot be read on; nothing after it is."""
         shown = bytes(self._request.target) if self._request else self._http.trailing_data[0]
-        reports.append(Rejected(error, shown[:SHOWN_BYTES]))
+        reports.append(FrameRejected(error, shown[:SHOWN_BYTES]))
         self._open().write(status, error.encode(), last=True)
         self._ends = True
         self._start_next(b"")

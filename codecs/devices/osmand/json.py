@@ -1,4 +1,6 @@
-"""The JSON form of an OsmAnd request, as background-geolocation clients send it (protocols 1)."""
+"""The JSON form of an OsmAnd request, as background-geolocation clients send it
+(docs/protocols/osmand.md).
+"""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""The query and form parameters of an OsmAnd request as a report (protocols 1)."""
+"""The query and form parameters of an OsmAnd request as a report (docs/protocols/osmand.md)."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """The head of a JT/T 1078 media packet: its two widths, what its numbers mean, what devices put wrong.
 
-Section numbers are those of `jt808-jt1078.md`.
+Section numbers are those of `docs/protocols/jt808.md`.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ HEADS = {
 AUDIO, TRANSPARENT = 3, 4
 """Data types; those below are pictures: 0 I, 1 P, 2 B."""
 WHOLE, FIRST, LAST, MIDDLE = 0, 1, 2, 3
-"""Cut marks."""
+"""Fragmentation marks."""
 
 H264_TYPE, H265_TYPE = 98, 99
 PAYLOAD_TYPES = {

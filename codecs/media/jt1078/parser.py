@@ -1,4 +1,4 @@
-"""JT/T 1078 media packets in, access units out (`jt808-jt1078.md` 6 and 7), over TCP or UDP."""
+"""JT/T 1078 media packets in, access units out (docs/protocols/jt1078.md), over TCP or UDP."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from motorpool.codecs.media.jt1078.packet_head import (
     split_hisilicon,
 )
 from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.codecs.reports import Rejected
+from motorpool.codecs.reports import FrameRejected
 
 MAX_UNIT_BYTES = 1 << 20
 """A picture past this is dropped: 4K key frames stay below."""
@@ -76,7 +76,7 @@ class Jt1078:
         """Bytes held back: a cut packet and unfinished units."""
         return len(self._rest) + self._open_bytes
 
-    def receive(self, data: bytes) -> list[AccessUnit | Rejected]:
+    def receive(self, data: bytes) -> list[AccessUnit | FrameRejected]:
         """All units that are complete with these bytes, in the order of their last packets.
 
         A bad head costs its packet and the open units; the stream goes on at the next packet. A length that
@@ -92,14 +92,14 @@ class Jt1078:
                 self._rest += data
                 return []
             data = bytes(self._rest) + data
-        found: list[AccessUnit | Rejected] = []
+        found: list[AccessUnit | FrameRejected] = []
         position = 0 if self._sim_bytes else self._identify(data, found)
         if self._sim_bytes:
             position = self._packets(data, position, found)
         self._rest = data[position:]
         return found
 
-    def _packets(self, data: bytes, position: int, found: list[AccessUnit | Rejected]) -> int:
+    def _packets(self, data: bytes, position: int, found: list[AccessUnit | FrameRejected]) -> int:
         """Take the packets from `position` on; returns where the first incomplete one begins."""
         unpack, size = self._head.unpack_from, self._head.size
         own_sim, joins, statistics = self._sim_bytes, self._joins, self.statistics
@@ -182,7 +182,7 @@ class Jt1078:
         self._needed = size
         return position
 
-    def _identify(self, data: bytes, found: list[AccessUnit | Rejected]) -> int:
+    def _identify(self, data: bytes, found: list[AccessUnit | FrameRejected]) -> int:
         """Find the first packet and its SIM; returns its position."""
         position = 0
         while position < len(data):
@@ -205,11 +205,11 @@ class Jt1078:
             position += 1
         return False
 
-    def _skip(self, data: bytes, position: int, found: list[AccessUnit | Rejected], error: str) -> int:
+    def _skip(self, data: bytes, position: int, found: list[AccessUnit | FrameRejected], error: str) -> int:
         """Leave what is at `position`; returns where a packet may begin next."""
         if not self._junk:
             self.statistics.rejected += 1
-            found.append(Rejected(error, data[position : position + 256]))
+            found.append(FrameRejected(error, data[position : position + 256]))
             for join in self._joins.values():
                 if join.parts:
                     self._abandon(join)
@@ -238,7 +238,7 @@ class Jt1078:
         join.size = 0
         join.broken = False
 
-    def _close(self, join: Join, found: list[AccessUnit | Rejected]) -> None:
+    def _close(self, join: Join, found: list[AccessUnit | FrameRejected]) -> None:
         if join.broken:
             self._abandon(join)
             return
@@ -248,7 +248,7 @@ class Jt1078:
         self._clear(join)
         self._emit(join, payload, found)
 
-    def _emit(self, join: Join, payload: bytes, found: list[AccessUnit | Rejected]) -> None:
+    def _emit(self, join: Join, payload: bytes, found: list[AccessUnit | FrameRejected]) -> None:
         join.broken = False
         if not payload:
             return

@@ -17,7 +17,7 @@ _UNITY = pack(">9I", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 """The matrix that turns nothing."""
 _UNDETERMINED = 0x55C4
 """Language `und`."""
-_HANDLERS = {b"vide": b"Pictures\0", b"soun": b"Sound\0"}
+_HANDLERS = {b"vide": b"Pictures\0", b"soun": b"AudioFrame\0"}
 _MEDIA_HEADERS = {b"vide": (b"vmhd", 1, bytes(8)), b"soun": (b"smhd", 0, bytes(4))}
 
 _BASE_IS_FRAGMENT = 0x02_0000

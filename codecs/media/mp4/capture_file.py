@@ -17,7 +17,7 @@ import msgspec
 
 from motorpool.codecs.media import adts, annexb
 from motorpool.codecs.media.audio_transcoding import SoundCarrier
-from motorpool.codecs.media.fragments import Cut, PlacedPicture, Sound
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, PlacedPicture
 from motorpool.codecs.media.mp4.boxes import (
     NO_SYNC,
     SYNC,
@@ -102,17 +102,17 @@ class CaptureFile:
         """Seconds, of the longest track."""
         return max(self._ends, default=0) / TICKS_PER_SECOND
 
-    def write(self, cut: Cut) -> None:
+    def write(self, cut: MediaFragment) -> None:
         """Append the cut; nothing where it holds nothing whole (the first sound of an encoder)."""
         composed = self.compose(cut)
         if composed is not None:
             self.put(composed)
 
-    def is_quick(self, cut: Cut) -> bool:
+    def is_quick(self, cut: MediaFragment) -> bool:
         """Whether `compose` takes no longer than making a segment of it does."""
         return (cut.coding is None or cut.coding in self._numbers) and not cut.needs_transcoding
 
-    def compose(self, cut: Cut) -> Composed | None:
+    def compose(self, cut: MediaFragment) -> Composed | None:
         """What the cut adds, to be `put` before the next one is; without the disk.
 
         Raises:
@@ -154,7 +154,7 @@ class CaptureFile:
 
     # Samples
 
-    def _place_pictures(self, cut: Cut, samples: dict[int, _Samples]) -> None:
+    def _place_pictures(self, cut: MediaFragment, samples: dict[int, _Samples]) -> None:
         if cut.coding is None or not cut.pictures:
             return
         number = self._track_of_pictures(cut.coding, cut.pictures)
@@ -168,7 +168,7 @@ class CaptureFile:
         found.flags = [SYNC if picture.keyframe else NO_SYNC for picture in cut.pictures]
         found.end = cut.end
 
-    def _place_sounds(self, sounds: Sequence[Sound], samples: dict[int, _Samples]) -> None:
+    def _place_sounds(self, sounds: Sequence[AudioFrame], samples: dict[int, _Samples]) -> None:
         like, alike, ticks = b"", _Samples(), 0
         for sound in sounds:
             payload = sound.payload

@@ -18,7 +18,7 @@ from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.messages.topics import ACCESS_CHANGES, AccessChanged
 from motorpool.storage import access, devices, groups, links, users
 from motorpool.storage.conditions import both
-from motorpool.storage.errors import Conflict, NotFound, Rejected, StorageUnavailable
+from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageUnavailable
 from motorpool.storage.records import Device, Group, User
 
 
@@ -93,7 +93,7 @@ class History:
             # What another writer has deleted meanwhile is a refusal as in the API.
             try:
                 await step()
-            except (Conflict, NotFound, Rejected):
+            except (Conflict, NotFound, StatementRejected):
                 continue
 
     async def link_device(self):

@@ -8,15 +8,15 @@ import pytest
 import trio
 
 from motorpool.actors.devices.device import NO_FIX, device_spec
-from motorpool.actors.devices.directory import DeviceSeen
+from motorpool.actors.devices.directory import DeviceStatusChanged
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.messages.downlink import (
     CONNECTION,
     Close,
     Configure,
     Deliver,
-    Introduce,
-    Refused,
+    EncodingRefused,
+    Reannounce,
     Stored,
     Transmit,
 )
@@ -29,11 +29,11 @@ from motorpool.actors.messages.uplink import (
     CommandSent,
     Connected,
     DeviceEdited,
+    DeviceSeen,
     Disconnected,
     FileKept,
     FilesClaimed,
     GetCommandTypes,
-    Heard,
     LatestForgotten,
     MediaUploaded,
     PositionReported,
@@ -59,7 +59,7 @@ from motorpool.codecs.reports import (
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import commands, device_states, devices, positions, recordings
-from motorpool.storage.errors import Rejected
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -291,7 +291,7 @@ class TestPositions:
             device = running.system.ref(DEVICE, 4242)
             for told in (
                 said(fix(NOW), connection),
-                Heard("jt808", connection),
+                DeviceSeen("jt808", connection),
                 Connected(connection, "jt808", "", ""),
                 CommandAnswered(CommandResult(None, True), "jt808", connection),
                 MediaUploaded(MediaFile("image", "jpg", b"x"), "jt808", connection),
@@ -365,16 +365,16 @@ class TestConnections:
             await time.settle()
             await running.device(row).tell("nonsense")  # no such message: a crash
             await time.passes(0.2)
-            told = said(fix(NOW), connection) if first == "position" else Heard("jt808", connection)
+            told = said(fix(NOW), connection) if first == "position" else DeviceSeen("jt808", connection)
             await running.device(row).tell(told)
             await time.settle()
-            assert probe.messages == [Introduce()]
+            assert probe.messages == [Reannounce()]
             assert running.statuses[-1] == "online"
             assert len(running.positions) == (first == "position")
             await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
             assert await running.device(row).ask(SendCommand("positionSingle")) == CommandSent()
             await running.device(row).tell(told)
-            assert [type(each) for each in probe.messages] == [Introduce, Transmit]
+            assert [type(each) for each in probe.messages] == [Reannounce, Transmit]
 
     @pytest.mark.parametrize(
         "edit", [{"disabled": True}, {"expiration_time": NOW - MINUTE}, {"expiration_time": NOW}]
@@ -450,7 +450,7 @@ class TestStatus:
         async with house(status_timeout_seconds=100) as running:
             connection, _ = await running.connect(row)
             await time.passes(90, step=5)
-            await running.device(row).tell(Heard("jt808", connection))
+            await running.device(row).tell(DeviceSeen("jt808", connection))
             await time.passes(90, step=5)
             assert set(running.statuses) == {"online"}
             # At least the time-out after the last message, and at most a fifth of it later.
@@ -473,10 +473,10 @@ class TestStatus:
             seen = len(running.statuses)
             for _ in range(10):
                 await time.passes(0.25)
-                await running.device(row).tell(Heard("jt808", connection))
+                await running.device(row).tell(DeviceSeen("jt808", connection))
             told = running.neighbours.directory.messages[seen:]
             assert told == [
-                DeviceSeen(LiveDevice(row.id, "online", NOW + timedelta(seconds=seconds), 0))
+                DeviceStatusChanged(LiveDevice(row.id, "online", NOW + timedelta(seconds=seconds), 0))
                 for seconds in (1, 2)
             ]
 
@@ -536,7 +536,7 @@ class TestCommands:
     async def test_a_queued_command_is_out_of_its_table_before_its_bytes_go_out(
         self, database, make_device, house, time
     ):
-        """At most once: whatever happens while it is sent, it is not sent again (decisions 2)."""
+        """At most once: whatever happens while it is sent, it is not sent again (docs/decisions/0002)."""
         row = await make_device()
         left = []
 
@@ -577,7 +577,7 @@ class TestCommands:
 
     async def test_what_is_refused_says_why(self, database, make_device, house):
         row = await make_device()
-        refusal = {Transmit: Refused("data is required")}
+        refusal = {Transmit: EncodingRefused("data is required")}
         async with house() as running:
             device = running.device(row)
             for order in (
@@ -607,7 +607,7 @@ class TestCommands:
             commands.QUEUE_LENGTH,
         )
         async with house() as running:
-            with pytest.raises(Rejected, match="1000 commands wait"):
+            with pytest.raises(StatementRejected, match="1000 commands wait"):
                 await running.device(row).ask(SendCommand("positionSingle"))
             assert await running.device(row).ask(GetCommandTypes()) == ("custom",)
 
@@ -662,7 +662,7 @@ class TestCommands:
     async def test_a_refused_video_start_holds_no_stream(self, make_device, house):
         row = await make_device()
         async with house() as running:
-            await running.connect(row, answers={Transmit: Refused("no such channel")})
+            await running.connect(row, answers={Transmit: EncodingRefused("no such channel")})
             outcome = await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
             assert outcome == CommandRefused("no such channel")
             assert running.streams == {}
@@ -701,7 +701,7 @@ class TestCommands:
         row = await make_device()
         async with house() as running:
             await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
-            await running.connect(row, answers={Transmit: Refused("no such channel")})
+            await running.connect(row, answers={Transmit: EncodingRefused("no such channel")})
             await time.settle()
             assert running.streams == {}
 
@@ -742,13 +742,15 @@ class TestCommands:
         async with house() as running:
             seen = []
 
-            class Line(Probe):
+            class TerminalProbe(Probe):
                 def handle(self, message):
                     if isinstance(message, Transmit):
                         seen.append(list(running.playbacks[(row.id, 1)].messages))
                     return super().handle(message)
 
-            running.neighbours.connections[1] = Line({Transmit: Refused("startTime is required")})
+            running.neighbours.connections[1] = TerminalProbe(
+                {Transmit: EncodingRefused("startTime is required")}
+            )
             running.neighbours.connection = lambda number, answers: running.neighbours.connections[number]
             await running.connect(row)
             outcome = await running.device(row).ask(SendCommand("videoPlayback", {"channel": 1}))
@@ -843,7 +845,7 @@ class TestFilesOfAlarms:
     ):
         row = await make_device()
         async with house() as running:
-            connection, probe = await running.connect(row, answers={Transmit: Refused("no address")})
+            connection, probe = await running.connect(row, answers={Transmit: EncodingRefused("no address")})
             for _ in range(2):
                 await running.device(row).tell(said(self.alarm(), connection))
             await running.device(row).ask(GetCommandTypes())

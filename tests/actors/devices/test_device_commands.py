@@ -11,7 +11,7 @@ import trio
 
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.position_writer import AppendEvents
-from motorpool.actors.messages.downlink import CONNECTION, Deliver, Refused, Transmit, Transmitted
+from motorpool.actors.messages.downlink import CONNECTION, Deliver, EncodingRefused, Transmit, Transmitted
 from motorpool.actors.messages.uplink import (
     DEVICE,
     CommandQueued,
@@ -161,7 +161,7 @@ class TestSending:
         assert await house.queued() == []
 
     async def test_what_the_device_declines_is_told_in_its_words(self, house):
-        await house.connect({Transmit: Refused("data is required")})
+        await house.connect({Transmit: EncodingRefused("data is required")})
         assert (await house.step(minutes=5))[1] == CommandRefused("data is required")
 
     async def test_one_that_was_cancelled_as_it_was_sent_does_not_wait(self, house):
@@ -215,7 +215,7 @@ class TestDelivery:
     async def test_a_device_that_declines_it_then_has_not_been_sent_it(self, house, time):
         run_id, _ = await house.step(minutes=5)
         await time.passes(60)
-        await house.connect({Transmit: Refused("data is required")})
+        await house.connect({Transmit: EncodingRefused("data is required")})
         await time.settle()
         assert await house.run(run_id) == ("skipped", "not_sent", "data is required", NOW + MINUTE)
         assert house.events == []

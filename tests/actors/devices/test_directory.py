@@ -9,7 +9,7 @@ import trio
 from motorpool.actors.devices.directory import (
     DIRECTORY,
     DevicesEdited,
-    DeviceSeen,
+    DeviceStatusChanged,
     GetLatest,
     GetLive,
     PositionsForgotten,
@@ -37,7 +37,7 @@ async def store(database, *stored):
 
 
 def seen(device_id, status="online", moment=NOW):
-    return DeviceSeen(LiveDevice(device_id, status, moment, 99))
+    return DeviceStatusChanged(LiveDevice(device_id, status, moment, 99))
 
 
 @pytest.fixture

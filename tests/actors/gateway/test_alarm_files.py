@@ -8,8 +8,8 @@ from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.connection import (
     UPLOAD_IDLE_SECONDS,
     UPLOAD_SECONDS,
-    Connection,
     ConnectionLimits,
+    DeviceConnection,
 )
 from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.downlink import CONNECTION, Stored
@@ -86,7 +86,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
             limits = ConnectionLimits(login_seconds=30.0, idle_seconds=1800.0)
 
             def make():
-                return Connection(
+                return DeviceConnection(
                     wire, Jt808(), database=database, limits=limits, uploads=room if self.takes else None
                 )
 

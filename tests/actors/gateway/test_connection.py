@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors.gateway.connection import Connection, ConnectionLimits
+from motorpool.actors.gateway.connection import ConnectionLimits, DeviceConnection
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import MESSAGES_RECEIVED
@@ -16,8 +16,8 @@ from motorpool.actors.messages.downlink import (
     Close,
     Configure,
     Deliver,
-    Introduce,
-    Refused,
+    EncodingRefused,
+    Reannounce,
     Stored,
     Transmit,
     Transmitted,
@@ -26,8 +26,8 @@ from motorpool.actors.messages.uplink import (
     DEVICE,
     CommandAnswered,
     Connected,
+    DeviceSeen,
     Disconnected,
-    Heard,
     MediaUploaded,
     PositionReported,
     RecordingsListed,
@@ -37,7 +37,7 @@ from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.platform import Acknowledged, RecordingsAsked, Registered
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.osmand.codec import OsmAnd
-from motorpool.codecs.reports import Order, Recording
+from motorpool.codecs.reports import DeviceCommand, Recording
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import users
@@ -88,7 +88,7 @@ def line(database, tcp, tree, neighbours, read, time):
             wire = Wire(ours)
 
             def make():
-                return Connection(
+                return DeviceConnection(
                     wire,
                     codec(),
                     database=database,
@@ -258,7 +258,7 @@ class TestIdentity:
             peer.socket.send(peer.terminal.register() + peer.terminal.unregister())
             await time.settle()
             assert [answer.result for answer in peer.answers()] == [0, 0]
-            assert kinds(neighbours.devices[row.id]) == [Connected, Heard, Disconnected]
+            assert kinds(neighbours.devices[row.id]) == [Connected, DeviceSeen, Disconnected]
 
 
 class TestUpwards:
@@ -269,7 +269,7 @@ class TestUpwards:
             await time.settle()
             (answer,) = peer.answers()
             assert (answer.answered_id, answer.result) == (0x0002, 0)
-            assert neighbours.devices[row.id].messages[-1] == Heard("jt808", peer.ref)
+            assert neighbours.devices[row.id].messages[-1] == DeviceSeen("jt808", peer.ref)
 
     async def test_each_message_counts_once_whoever_waits_for_it(self, make_device, line, time):
         await make_device()
@@ -292,7 +292,7 @@ class TestUpwards:
             peer.socket.send(peer.terminal.register())
             await time.settle()
             peer.answers()
-            await peer.ref.ask(Transmit(Order("positionSingle", unique_id=PHONE)))
+            await peer.ref.ask(Transmit(DeviceCommand("positionSingle", unique_id=PHONE)))
             (asked,) = peer.answers()
             body = encode_location(1, 2, NOW)
             peer.socket.send(peer.terminal.position_answer(asked, body))
@@ -301,7 +301,12 @@ class TestUpwards:
             peer.socket.send(peer.terminal.passengers(NOW - timedelta(minutes=5), NOW, 3, 1))
             await time.settle()
             told = neighbours.devices[row.id].messages[1:]
-            assert {type(each) for each in told} == {Heard, PositionReported, CommandAnswered, MediaUploaded}
+            assert {type(each) for each in told} == {
+                DeviceSeen,
+                PositionReported,
+                CommandAnswered,
+                MediaUploaded,
+            }
             assert [each.media.content for each in told if isinstance(each, MediaUploaded)] == [
                 b"\xff\xd8\xff\xd9"
             ]
@@ -322,7 +327,7 @@ class TestUpwards:
             await time.settle()
             probe = neighbours.devices[row.id]
             assert not any(isinstance(told, RecordingsListed) for told in probe.messages)
-            await peer.ref.ask(Transmit(Order(type="videoPlaybackList", unique_id=PHONE)))
+            await peer.ref.ask(Transmit(DeviceCommand(type="videoPlaybackList", unique_id=PHONE)))
             asked = [each for each in peer.answers() if isinstance(each, RecordingsAsked)]
             peer.socket.send(peer.terminal.recordings(asked[0].serial, [found]))
             await time.settle()
@@ -377,12 +382,12 @@ class TestDownwards:
             peer.socket.send(peer.terminal.register())
             await time.settle()
             peer.answers()
-            outcome = await peer.ref.ask(Transmit(Order("positionSingle", unique_id=PHONE)))
+            outcome = await peer.ref.ask(Transmit(DeviceCommand("positionSingle", unique_id=PHONE)))
             (asked,) = peer.answers()
             assert asked.message_id == 0x8201
             assert isinstance(outcome, Transmitted)
-            refused = await peer.ref.ask(Transmit(Order("makeCoffee", unique_id=PHONE)))
-            assert isinstance(refused, Refused)
+            refused = await peer.ref.ask(Transmit(DeviceCommand("makeCoffee", unique_id=PHONE)))
+            assert isinstance(refused, EncodingRefused)
             assert "makeCoffee" in refused.reason
             assert peer.answers() == []
 
@@ -408,12 +413,12 @@ class TestDownwards:
     ):
         row = await make_device()
         async with line() as peer:
-            await peer.ref.tell(Introduce())
+            await peer.ref.tell(Reannounce())
             assert neighbours.devices == {}
             peer.socket.send(peer.terminal.heartbeat())
             await time.settle()
-            await peer.ref.tell(Introduce())
-            assert kinds(neighbours.devices[row.id]) == [Connected, Heard, Connected]
+            await peer.ref.tell(Reannounce())
+            assert kinds(neighbours.devices[row.id]) == [Connected, DeviceSeen, Connected]
 
     async def test_a_queued_text_goes_out_with_the_next_answer(self, make_device, line, neighbours, time):
         row = await make_device("phone")
@@ -528,7 +533,7 @@ class TestEnd:
             assert peer.wire.reason == "because"
             assert neighbours.devices[row.id].messages[-1] == Disconnected(peer.ref)
             with pytest.raises((ActorStopped, ActorFailed)):
-                await peer.ref.ask(Transmit(Order("positionSingle")))
+                await peer.ref.ask(Transmit(DeviceCommand("positionSingle")))
 
     async def test_the_servers_stop_closes_the_socket(self, make_device, line, neighbours, time):
         row = await make_device()

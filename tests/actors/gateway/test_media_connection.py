@@ -8,7 +8,7 @@ import trio
 
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.wire import Wire
-from motorpool.actors.messages.downlink import CONNECTION, Close, Refused, Stored, Transmit
+from motorpool.actors.messages.downlink import CONNECTION, Close, EncodingRefused, Stored, Transmit
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.video.media_requests import FindPublisher, Publisher
@@ -17,7 +17,7 @@ from motorpool.actors.video.stream import STREAM
 from motorpool.codecs.channel_numbers import ATTRIBUTE, channel_numbers
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.codecs.reports import Order
+from motorpool.codecs.reports import DeviceCommand
 from motorpool.runtime import Actor, DynamicSpec, Failure
 from motorpool.runtime.testing import Probe
 from motorpool.storage.errors import StorageUnavailable
@@ -254,8 +254,8 @@ async def test_it_takes_no_commands_and_closes_when_told(line, film, time):
     async with line() as camera:
         camera.send(film(1)[:2])
         await time.settle()
-        outcome = await camera.ref.ask(Transmit(Order("positionSingle")))
-        assert outcome == Refused("a media connection takes no commands")
+        outcome = await camera.ref.ask(Transmit(DeviceCommand("positionSingle")))
+        assert outcome == EncodingRefused("a media connection takes no commands")
         await camera.ref.tell(Stored((1,)))
         await camera.ref.tell(Close("replaced"))
         await time.settle()

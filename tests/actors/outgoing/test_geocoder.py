@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS
-from motorpool.actors.outgoing.errors import Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
 from motorpool.actors.outgoing.http import OutgoingHttp
 
@@ -133,7 +133,7 @@ async def test_googles_refusals_come_with_200(web_server):
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"5", b"null", b'{"address": []}', b"{}"])
 async def test_what_cannot_be_read_is_said_so_in_one_line(web_server, body):
     server = web_server(lambda _: (200, body))
-    with pytest.raises(Refused):
+    with pytest.raises(DeliveryRefused):
         await geocoder(server).address(0, 0)
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.outgoing.errors import Refused, Unreachable
-from motorpool.actors.outgoing.guard import Guard, is_public
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
+from motorpool.actors.outgoing.guard import AddressGuard, is_public
 
 PRIVATE = """
     0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1
@@ -26,13 +26,13 @@ PUBLIC = """
 @pytest.mark.parametrize("text", PRIVATE.split())
 def test_private_local_and_reserved_addresses_are_not_public(text):
     assert not is_public(ip_address(text))
-    assert not Guard().permits(ip_address(text))
+    assert not AddressGuard().permits(ip_address(text))
 
 
 @pytest.mark.parametrize("text", PUBLIC.split())
 def test_addresses_of_the_internet_are_public(text):
     assert is_public(ip_address(text))
-    assert Guard().permits(ip_address(text))
+    assert AddressGuard().permits(ip_address(text))
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -44,7 +44,7 @@ def test_an_ipv4_address_counts_the_same_in_every_ipv6_form(number):
 
 
 def test_an_allowed_network_may_be_reached_in_either_form():
-    guard = Guard(("10.1.0.0/16", "fd00:1::/32"))
+    guard = AddressGuard(("10.1.0.0/16", "fd00:1::/32"))
     assert guard.permits(ip_address("10.1.2.3"))
     assert guard.permits(ip_address("::ffff:10.1.2.3"))
     assert guard.permits(ip_address("fd00:1::5"))
@@ -54,13 +54,13 @@ def test_an_allowed_network_may_be_reached_in_either_form():
 
 async def test_of_a_names_addresses_only_those_that_may_be_reached_are_left(names):
     names({"mixed.example": [["10.0.0.1", "8.8.8.8", "::1", "2606:4700::1"]]})
-    assert await Guard().resolve("mixed.example", 443) == ("8.8.8.8", "2606:4700::1")
+    assert await AddressGuard().resolve("mixed.example", 443) == ("8.8.8.8", "2606:4700::1")
 
 
 async def test_a_name_in_a_private_network_is_refused_by_name_and_not_by_address(names):
     names({"inside.example": [["10.0.0.1"]]})
-    with pytest.raises(Refused) as caught:
-        await Guard().resolve("inside.example", 80)
+    with pytest.raises(DeliveryRefused) as caught:
+        await AddressGuard().resolve("inside.example", 80)
     assert "inside.example" in str(caught.value)
     assert "10.0.0.1" not in str(caught.value)
     assert caught.value.permanent
@@ -68,18 +68,18 @@ async def test_a_name_in_a_private_network_is_refused_by_name_and_not_by_address
 
 async def test_what_the_operator_names_may_be_anywhere(names):
     names({"modem.example": [["192.168.1.2"]]})
-    assert await Guard().resolve("modem.example", 80, trusted=True) == ("192.168.1.2",)
+    assert await AddressGuard().resolve("modem.example", 80, trusted=True) == ("192.168.1.2",)
 
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "::1", "[::1]", "localhost"]
 )
 async def test_no_way_of_writing_this_machine_gets_through(host):
-    with pytest.raises((Refused, Unreachable)):
-        await Guard().resolve(host, 80)
+    with pytest.raises((DeliveryRefused, Unreachable)):
+        await AddressGuard().resolve(host, 80)
 
 
 async def test_an_unknown_name_is_unreachable(names):
     names({})
     with pytest.raises(Unreachable, match=r"nowhere\.example has no address"):
-        await Guard().resolve("nowhere.example", 80)
+        await AddressGuard().resolve("nowhere.example", 80)

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from motorpool.actors.outgoing.errors import OutgoingError, Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -44,9 +44,9 @@ async def test_any_status_is_an_answer(web_server, status):
 
 async def test_a_private_address_is_refused_before_anything_is_sent(web_server):
     server = web_server()
-    with pytest.raises(Refused, match="private network"):
+    with pytest.raises(DeliveryRefused, match="private network"):
         await OutgoingHttp().request("GET", server.url)
-    with pytest.raises(Refused, match="private network"):
+    with pytest.raises(DeliveryRefused, match="private network"):
         await OutgoingHttp(("10.0.0.0/8",)).request("GET", server.url)
     assert server.asked == []
 
@@ -74,7 +74,7 @@ async def test_a_name_is_resolved_once_and_the_checked_address_is_the_one_connec
     assert resolver.questions == ["fleet.example"]
     assert server.asked[0].headers["Host"] == f"fleet.example:{server.port}"
     # Next time the name leads somewhere else, and that is looked at again.
-    with pytest.raises(Refused, match="private network"):
+    with pytest.raises(DeliveryRefused, match="private network"):
         await http.request("GET", url)
 
 
@@ -103,14 +103,14 @@ async def test_an_answer_past_the_bound_is_refused(web_server):
     server = web_server(lambda _: (200, b"x" * 1001))
     http = OutgoingHttp(LOOPBACK)
     assert len((await http.request("GET", server.url, most_bytes=1001)).content) == 1001
-    with pytest.raises(Refused, match="more than 1000 bytes"):
+    with pytest.raises(DeliveryRefused, match="more than 1000 bytes"):
         await http.request("GET", server.url, most_bytes=1000)
 
 
 async def test_an_answer_that_unfolds_is_refused(web_server):
     server = web_server(lambda _: (200, b"x"))
     server.headers["Content-Encoding"] = "gzip"
-    with pytest.raises(Refused, match="compressed"):
+    with pytest.raises(DeliveryRefused, match="compressed"):
         await OutgoingHttp(LOOPBACK).request("GET", server.url)
 
 
@@ -181,7 +181,7 @@ async def test_a_header_that_cannot_be_sent_is_refused(web_server):
 async def test_what_is_no_json_is_refused(web_server):
     server = web_server(lambda _: (200, b"[" * 100_000))
     answer = await OutgoingHttp(LOOPBACK).request("GET", server.url)
-    with pytest.raises(Refused, match="no JSON"):
+    with pytest.raises(DeliveryRefused, match="no JSON"):
         answer.json()
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.actors.messages.counters import MAIL_SENT
-from motorpool.actors.outgoing.errors import Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.mail import Mail, own_account
 from motorpool.actors.outgoing.smtp import SmtpAccount
@@ -74,7 +74,7 @@ async def test_a_system_mail_goes_by_the_servers_account_in_any_case(mail_server
 async def test_a_users_own_host_may_not_lie_in_a_private_network(mail_server):
     own = await mail_server()
     mail = Mail(OutgoingHttp(), None)
-    with pytest.raises(Refused, match="private network"):
+    with pytest.raises(DeliveryRefused, match="private network"):
         await send(mail, attributes={HOST: "127.0.0.1", "mail.smtp.port": own.port})
     assert own.left == 0
 

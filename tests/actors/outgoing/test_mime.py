@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.outgoing.errors import Refused
+from motorpool.actors.outgoing.errors import DeliveryRefused
 from motorpool.actors.outgoing.mime import compose, mail_address
 from motorpool.storage.outbox import OutgoingMessage
 
@@ -84,7 +84,7 @@ def test_a_text_arrives_as_it_was_but_for_its_line_ends(text):
     ],
 )
 def test_what_is_no_address_gets_no_mail_ever(text):
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(DeliveryRefused) as caught:
         mail_address(text)
     assert caught.value.permanent
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.actors.outgoing import Outgoing, SmsGateway, SmtpAccount
+from motorpool.actors.outgoing import OutgoingServices, SmsGateway, SmtpAccount
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled, outbox_spec
 from motorpool.storage import outbox, users
 from motorpool.storage.outbox import OutgoingMessage
@@ -25,7 +25,7 @@ def ways(mail=None, sms=None, seconds=30.0):
         seconds=seconds,
         trusted=True,
     )
-    return Outgoing(
+    return OutgoingServices(
         allow=("127.0.0.0/8",),
         mail=account if mail else None,
         sms=SmsGateway(url=sms.url, template='["{message}", "{id}"]') if sms else None,

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from motorpool.actors.messages.counters import SMS_SENT
-from motorpool.actors.outgoing.errors import Refused, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.sms import Sms, SmsGateway, telephone_number
 from motorpool.storage.outbox import OutgoingMessage
@@ -65,7 +65,7 @@ async def test_a_gateway_may_want_everything_in_the_address(web_server):
 @pytest.mark.parametrize("status", [400, 404, 422])
 async def test_what_the_gateway_does_not_take_concerns_this_message(web_server, status):
     server = web_server(lambda _: (status, b"your key secret"))
-    with pytest.raises(Refused, match=f"the SMS gateway answers {status}") as caught:
+    with pytest.raises(DeliveryRefused, match=f"the SMS gateway answers {status}") as caught:
         await sms(server.url).send(message(), message_id="0123")
     assert not caught.value.permanent
     assert "secret" not in str(caught.value)
@@ -92,7 +92,7 @@ async def test_without_a_gateway_no_message_goes():
 
 async def test_a_long_text_is_refused_and_not_cut(web_server):
     server = web_server()
-    with pytest.raises(Refused, match="at most 1000 characters") as caught:
+    with pytest.raises(DeliveryRefused, match="at most 1000 characters") as caught:
         await sms(server.url).send(message("x" * 1001), message_id="0123")
     assert caught.value.permanent
     assert server.asked == []
@@ -117,7 +117,7 @@ def test_a_number_loses_what_people_put_between_its_digits(text, number):
 
 @pytest.mark.parametrize("text", ["", "1", "+", "ann", "12x", "+49+30", "1" * 21, "12\n34", "١٢٣"])
 def test_what_is_no_number_gets_no_message_ever(text):
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(DeliveryRefused) as caught:
         telephone_number(text)
     assert caught.value.permanent
     assert not Sms.can_reach(text)

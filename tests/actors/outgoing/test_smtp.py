@@ -10,10 +10,10 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.outgoing.errors import Refused, Unreachable
-from motorpool.actors.outgoing.smtp import Envelope, SmtpAccount, submit
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
+from motorpool.actors.outgoing.smtp import SmtpAccount, SmtpEnvelope, submit
 
-PLAIN = Envelope("fleet@example.net", "ann@example.org", b"Subject: x\r\n\r\nHello\r\n")
+PLAIN = SmtpEnvelope("fleet@example.net", "ann@example.org", b"Subject: x\r\n\r\nHello\r\n")
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def scripted():
 async def test_a_mail_arrives_byte_by_byte(mail_server, hand_in):
     server = await mail_server()
     content = b"Subject: dots\r\n\r\n.\r\n..\r\n.a\r\nb.\r\n\r\n.\r\n"
-    await hand_in(server.port, Envelope("fleet@example.net", "ann@example.org", content))
+    await hand_in(server.port, SmtpEnvelope("fleet@example.net", "ann@example.org", content))
     envelope, _ = await server.next()
     assert (envelope.mail_from, envelope.rcpt_tos) == ("fleet@example.net", ["ann@example.org"])
     assert envelope.original_content == content
@@ -176,7 +176,7 @@ async def test_a_server_without_login_takes_no_credentials(mail_server, hand_in)
 
 async def test_an_unknown_recipient_concerns_this_mail_alone_and_for_good(mail_server, hand_in):
     server = await mail_server(refusals={"ann@example.org": "550 no such user here"})
-    with pytest.raises(Refused, match="does not take the mail: 550 no such user here") as caught:
+    with pytest.raises(DeliveryRefused, match="does not take the mail: 550 no such user here") as caught:
         await hand_in(server.port)
     assert caught.value.permanent
 
@@ -193,7 +193,7 @@ async def test_what_may_be_taken_later_is_told_from_what_never_will(
     mail_server, hand_in, refusals, permanent
 ):
     server = await mail_server(refusals=refusals)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(DeliveryRefused) as caught:
         await hand_in(server.port)
     assert caught.value.permanent is permanent
 
@@ -206,18 +206,20 @@ async def test_a_server_that_is_closing_concerns_all_mail(mail_server, hand_in):
 
 async def test_a_mail_past_the_servers_size_is_refused_before_it_is_sent(mail_server, hand_in):
     server = await mail_server(data_size_limit=1000)
-    with pytest.raises(Refused, match="552") as caught:
-        await hand_in(server.port, Envelope("a@example.net", "ann@example.org", b"x" * 70 + b"\r\n" * 600))
+    with pytest.raises(DeliveryRefused, match="552") as caught:
+        await hand_in(
+            server.port, SmtpEnvelope("a@example.net", "ann@example.org", b"x" * 70 + b"\r\n" * 600)
+        )
     assert caught.value.permanent
     assert server.attempts == 0
 
 
 async def test_an_international_address_needs_a_server_that_knows_them(mail_server, hand_in):
-    envelope = Envelope("fleet@example.net", "jürgen@example.org", "To: jürgen\r\n\r\n".encode(), True)
+    envelope = SmtpEnvelope("fleet@example.net", "jürgen@example.org", "To: jürgen\r\n\r\n".encode(), True)
     knowing, other = await mail_server(enable_SMTPUTF8=True), await mail_server()
     await hand_in(knowing.port, envelope)
     assert (await knowing.next())[0].rcpt_tos == ["jürgen@example.org"]
-    with pytest.raises(Refused, match="only ASCII") as caught:
+    with pytest.raises(DeliveryRefused, match="only ASCII") as caught:
         await hand_in(other.port, envelope)
     assert caught.value.permanent
 
@@ -282,8 +284,10 @@ async def test_a_mail_that_was_taken_is_not_lost_by_a_silent_farewell(hand_in, s
 
 async def test_a_line_break_in_an_address_is_no_second_command(mail_server, hand_in):
     server = await mail_server()
-    envelope = Envelope("fleet@example.net", "ann@example.org>\r\nRCPT TO:<eve@example.org", PLAIN.content)
-    with pytest.raises(Refused):
+    envelope = SmtpEnvelope(
+        "fleet@example.net", "ann@example.org>\r\nRCPT TO:<eve@example.org", PLAIN.content
+    )
+    with pytest.raises(DeliveryRefused):
         await hand_in(server.port, envelope)
     assert (server.attempts, server.left) == (0, 0)
 
@@ -358,7 +362,7 @@ async def test_a_server_that_does_not_read_keeps_no_thread_after_the_end(authori
         thread = threading.Thread(target=stop_reading)
         thread.start()
         account = SmtpAccount(host="mail.example", port=listening.getsockname()[1], security="none")
-        large = Envelope("fleet@example.net", "ann@example.org", b"x\r\n" * 4_000_000)
+        large = SmtpEnvelope("fleet@example.net", "ann@example.org", b"x\r\n" * 4_000_000)
         threads = trio.CapacityLimiter(1)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(submit, account, ("127.0.0.1",), large, authority.trusting, threads)

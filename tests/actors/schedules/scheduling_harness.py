@@ -14,7 +14,7 @@ import trio
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.devices.position_writer import POSITION_WRITER
-from motorpool.actors.messages.downlink import CONNECTION, Refused, Transmit, Transmitted
+from motorpool.actors.messages.downlink import CONNECTION, EncodingRefused, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, Disconnected
 from motorpool.actors.tree import schedule_spec
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS
@@ -76,7 +76,7 @@ class Corded(Statements):
         self._cord.pull()
 
 
-class Line(Actor):
+class SimulatedTerminal(Actor):
     """A device's connection."""
 
     def __init__(self, device, life):
@@ -87,7 +87,7 @@ class Line(Actor):
         if not isinstance(message, Transmit):
             return None
         if self._life.cord.is_cut or self._device in self._life.declining:
-            return Refused("not now")
+            return EncodingRefused("not now")
         self._life.received.append((self._device, message.order.attributes["data"]))
         return Deferred() if self._life.is_stalled else Transmitted(None)
 
@@ -163,7 +163,7 @@ class Life:
 
     async def connect(self, device_id, system):
         number = next(self._numbers)
-        ref = await system.start(CONNECTION, number, lambda: Line(device_id, self))
+        ref = await system.start(CONNECTION, number, lambda: SimulatedTerminal(device_id, self))
         self._lines[device_id] = ref
         await system.ref(DEVICE, device_id).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1"))
 

@@ -239,7 +239,7 @@ class Model:
             return seen.time
         return self.now
 
-    # Firing
+    # EdgeOccurrence
 
     def _fire_edge(self, number: int, at: datetime, phase: str) -> bool:
         """Whether it fired."""

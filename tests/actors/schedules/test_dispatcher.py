@@ -18,7 +18,7 @@ from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import commands, edge_occurrences, links, plain_tables, runs, scheduled_commands, users
-from motorpool.storage.edge_occurrences import Firing
+from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import (
     Calendar,
@@ -115,7 +115,7 @@ class House:
         return made
 
     def turn(self, schedule, at=NOW, phase="start"):
-        return Fire(Firing(schedule.id, self.calendar.id, at, phase, phase))
+        return Fire(EdgeOccurrence(schedule.id, self.calendar.id, at, phase, phase))
 
     async def runs(self):
         """(run, device, status, reason) of all records."""

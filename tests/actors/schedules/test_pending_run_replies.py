@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 import trio
 
-from motorpool.actors.schedules.pending_run_replies import RunsWanted
+from motorpool.actors.schedules.pending_run_replies import PendingRunReplies
 from motorpool.runtime import Deferred, Failure
 from motorpool.storage.errors import StorageUnavailable
 
@@ -36,7 +36,7 @@ def wanted(database):
 
     @asynccontextmanager
     async def working():
-        its = RunsWanted(database)
+        its = PendingRunReplies(database)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(its.run)
             yield its

@@ -15,7 +15,7 @@ from motorpool.actors.messages.scheduling import (
 from motorpool.actors.schedules.scheduled_command import IDLE_SECONDS, SLICE, scheduled_command_spec
 from motorpool.runtime import ChildSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage.edge_occurrences import Firing
+from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.runs import Planned
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -55,8 +55,8 @@ async def test_an_edge_is_its_turn(schedule, dispatcher):
         await ref.tell(EdgeReached(3, NOW, opens=True))
         await ref.tell(EdgeReached(3, NOW, opens=False))
     assert dispatcher.messages == [
-        Fire(Firing(7, 3, NOW, "start", "start")),
-        Fire(Firing(7, 3, NOW, "end", "end")),
+        Fire(EdgeOccurrence(7, 3, NOW, "start", "start")),
+        Fire(EdgeOccurrence(7, 3, NOW, "end", "end")),
     ]
 
 

@@ -642,7 +642,7 @@ async def test_devices_that_a_restart_cut_off_have_a_minute_to_come_back(world, 
     number = await world.schedule((1, 99), start=[world.stop, (world.go, 90)], to=[world.van, bus])
     world.offline.update({world.van, bus})
     clock.move_wall(180)  # the window opened two minutes ago
-    async with running(homecoming_seconds=60):
+    async with running(reconnect_grace_seconds=60):
         await time.passes(20, step=5)
         assert await world.history(number) == []
         world.offline.remove(world.van)
@@ -664,7 +664,7 @@ async def test_what_is_nearly_too_late_does_not_wait_for_its_device(world, runni
     number = await world.schedule((1, 99), start=[world.stop])
     world.offline.add(world.van)
     clock.move_wall(350)
-    async with running(homecoming_seconds=60):
+    async with running(reconnect_grace_seconds=60):
         await time.settle()
         assert [row[3] for row in await world.history(number)] == ["offline"]
 
@@ -675,7 +675,7 @@ async def test_a_step_that_waits_for_its_device_to_come_back_ends_with_the_sched
     number = await world.schedule((1, 99), start=[world.stop])
     world.offline.add(world.van)
     clock.move_wall(120)
-    async with running(homecoming_seconds=60):
+    async with running(reconnect_grace_seconds=60):
         await time.passes(5)
         await world.edit(number, active=False)
         world.offline.clear()

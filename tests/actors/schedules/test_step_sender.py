@@ -9,8 +9,8 @@ import trio
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.schedules.step_sender import SEND_SECONDS, send_step
 from motorpool.runtime import Actor, DynamicSpec, Failure
-from motorpool.storage.edge_occurrences import Begun
-from motorpool.storage.errors import Rejected, StorageUnavailable
+from motorpool.storage.edge_occurrences import StartedStep
+from motorpool.storage.errors import StatementRejected, StorageUnavailable
 from motorpool.storage.records import QueuedCommand
 from motorpool.storage.runs import Outcome
 
@@ -48,7 +48,7 @@ def sent(tree):
         )
         async with tree(spec) as system:
             outcome = await settled(
-                send_step(system, Begun(7, 1, 42, "start", NOW, followed=False, **fields))
+                send_step(system, StartedStep(7, 1, 42, "start", NOW, followed=False, **fields))
             )
         return outcome, told
 
@@ -70,8 +70,8 @@ def sent(tree):
             Outcome(7, "failed", "StorageUnavailable: the database is away"),
         ),
         (
-            Failure(Rejected("1000 commands wait for the device already")),
-            Outcome(7, "failed", "Rejected: 1000 commands wait for the device already"),
+            Failure(StatementRejected("1000 commands wait for the device already")),
+            Outcome(7, "failed", "StatementRejected: 1000 commands wait for the device already"),
         ),
     ],
     ids=["sent", "queued", "offline", "declined", "database away", "queue full"],
@@ -95,7 +95,7 @@ async def test_a_device_that_never_answers_is_waited_for_ten_seconds(tree, time)
     async with tree(spec) as system, trio.open_nursery() as nursery:
 
         async def send():
-            came.append(await settled(send_step(system, Begun(7, 1, 42, "start", NOW, followed=False))))
+            came.append(await settled(send_step(system, StartedStep(7, 1, 42, "start", NOW, followed=False))))
 
         nursery.start_soon(send)
         await time.passes(SEND_SECONDS - 0.1)

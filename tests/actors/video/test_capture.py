@@ -8,7 +8,7 @@ import av
 import pytest
 import trio
 
-from motorpool.actors.messages.publishing import CutsTaken, LeaveCuts, StreamEnded, TakeCuts
+from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
 from motorpool.actors.video.capture import (
     CAPTURE,
     CaptureLimits,
@@ -36,7 +36,7 @@ class Source(Probe):
         self.is_busy = False
 
     def handle(self, message):
-        if isinstance(message, LeaveCuts) and not self.is_busy:
+        if isinstance(message, Unsubscribe) and not self.is_busy:
             message.taker.offer(StreamEnded(message.reason, self.segmenter.rest()))
         return super().handle(message)
 
@@ -76,7 +76,7 @@ class House:
         for unit in units:
             cut = self.segmenter.push(unit, 0.0)
             if cut is not None:
-                await self.ref.tell(CutsTaken((cut,)))
+                await self.ref.tell(FragmentsReady((cut,)))
         await self.time.settle()
 
     async def end(self, reason="the device ended it"):
@@ -94,7 +94,7 @@ def house(database, make_device, tree, time, tmp_path):
 
     class Opened:
         def __init__(self, answers=None, per_device=8, **limits):
-            self.answers = {TakeCuts: None} if answers is None else answers
+            self.answers = {Subscribe: None} if answers is None else answers
             self.per_device = per_device
             self.limits = CaptureLimits(**limits)
 
@@ -128,7 +128,7 @@ class TestPlayback:
             created = await captures.start()
             assert (created.status, created.live) == ("RECORDING", False)
             # Before anybody sends a command.
-            assert captures.told() == [TakeCuts]
+            assert captures.told() == [Subscribe]
             assert captures.sources[PLAYBACK].messages[0].taker == captures.ref
             sizes = []
             for second in range(9):
@@ -148,7 +148,7 @@ class TestPlayback:
             assert ended.completed_at > ended.started_at
             # It has left by itself, and the stream has let go of it.
             assert not captures.ref.alive
-            assert captures.told() == [TakeCuts]
+            assert captures.told() == [Subscribe]
 
     async def test_a_burst_is_kept_in_full(self, house, film, time):
         async with house() as captures:
@@ -173,7 +173,7 @@ class TestPlayback:
                 0,
             )
             assert failed.completed_at is not None
-            assert captures.told()[-1] is LeaveCuts
+            assert captures.told()[-1] is Unsubscribe
             assert captures.files == []
 
     async def test_what_ends_without_anything_that_decodes_fails(self, house, film, time):
@@ -204,7 +204,7 @@ class TestPlayback:
             ended = await captures.record()
             assert (ended.status, ended.reason) == ("COMPLETE", "the device sent nothing for too long")
             assert count(captures.files[0]) == 15
-            assert captures.told()[-1] is LeaveCuts
+            assert captures.told()[-1] is Unsubscribe
 
     async def test_sound_alone_is_enough(self, house, time):
         async with house() as captures:
@@ -242,7 +242,7 @@ class TestPlayback:
                 ref = captures.system.ref(CAPTURE, record.id)
                 segmenter = Segmenter(1.0, live=False)
                 cuts = [segmenter.push(unit, 0.0) for unit in film(3)]
-                await ref.tell(CutsTaken(tuple(cut for cut in cuts if cut is not None)))
+                await ref.tell(FragmentsReady(tuple(cut for cut in cuts if cut is not None)))
                 await ref.tell(StreamEnded("over", segmenter.flush()))
             await captures.time.settle()
             assert [count(path) for path in captures.files] == [15, 15]
@@ -252,7 +252,7 @@ class TestLive:
     async def test_it_takes_the_live_stream_for_its_time(self, house, film, time):
         async with house() as captures:
             await captures.start(live=True, seconds=120)
-            assert (captures.told(STREAM), captures.told(PLAYBACK)) == ([TakeCuts], [])
+            assert (captures.told(STREAM), captures.told(PLAYBACK)) == ([Subscribe], [])
             await time.passes(60, step=1)
             await captures.show(film(30))
             await time.passes(59, step=1)
@@ -267,9 +267,9 @@ class TestLive:
             await captures.start(live=True)
             await captures.show(film(2))
             await time.passes(9, step=1)
-            assert captures.told(STREAM) == [TakeCuts]
+            assert captures.told(STREAM) == [Subscribe]
             await time.passes(12, step=1)
-            assert captures.told(STREAM) == [TakeCuts] * 3
+            assert captures.told(STREAM) == [Subscribe] * 3
 
 
 class TestEnds:
@@ -283,7 +283,7 @@ class TestEnds:
             assert await captures.record() == ended
             assert count(captures.files[0]) == 15
             await captures.time.settle()
-            assert captures.told() == [TakeCuts, LeaveCuts]
+            assert captures.told() == [Subscribe, Unsubscribe]
             with pytest.raises(ActorStopped):
                 await captures.ref.ask(EndCapture("again"))
 
@@ -368,7 +368,7 @@ class TestTrouble:
             assert failed.status == "FAILED"
             assert failed.reason == "the disk did not take it: No space left on device"
             assert failed.size == written
-            assert captures.told()[-1] is LeaveCuts
+            assert captures.told()[-1] is Unsubscribe
             # What was written stays, and others go on.
             assert count(captures.media / "van 1" / full.file_name) == 15
             await captures.start()
@@ -435,6 +435,6 @@ class TestTrouble:
 
             monkeypatch.setattr("motorpool.actors.video.capture.Capture._in_thread", hang)
             await captures.show(film(2))
-            nothing = CutsTaken(())
+            nothing = FragmentsReady(())
             assert until_full(lambda _: captures.ref.tell_nowait(nothing)) == 32
             release.set()

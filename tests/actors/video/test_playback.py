@@ -9,12 +9,12 @@ import trio
 
 from motorpool.actors.messages.downlink import Close
 from motorpool.actors.messages.publishing import (
-    LeaveCuts,
     Publish,
     PublisherLeft,
     StreamEnded,
-    TakeCuts,
+    Subscribe,
     UnitsPublished,
+    Unsubscribe,
 )
 from motorpool.actors.messages.uplink import CommandSent, SendCommand
 from motorpool.actors.video.playback import (
@@ -79,7 +79,7 @@ class House:
         return None if run is None else segment_path(self.data, run, index).read_bytes()
 
     async def take(self, name):
-        await self.ref.ask(TakeCuts(self.system.ref(TAKER, name)))
+        await self.ref.ask(Subscribe(self.system.ref(TAKER, name)))
         return self.takers.setdefault(name, Probe())
 
     def files(self):
@@ -459,7 +459,7 @@ class TestKeeping:
                 await playback.send(camera, film(30)[5 * second : 5 * second + 5])
                 await time.passes(5, step=1)
             assert playback.commands == []
-            await playback.ref.tell(LeaveCuts(playback.system.ref(TAKER, "one"), "enough"))
+            await playback.ref.tell(Unsubscribe(playback.system.ref(TAKER, "one"), "enough"))
             await time.passes(2, step=1)
             assert told_stop(playback)
             assert playback.files() == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from motorpool.actors.video.playback_control import END, Steering, order_of
+from motorpool.actors.video.playback_control import END, Steering, parse_control
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 PAUSE, FORWARD, SEEK = 1, 3, 5
@@ -44,7 +44,7 @@ def steering():
     ],
 )
 def test_orders_are_read_as_the_codec_reads_them(attributes, order):
-    assert order_of(attributes) == order
+    assert parse_control(attributes) == order
 
 
 def test_a_seek_breaks_where_the_stamps_jump_and_not_at_key_frames_on_their_way(steering):

@@ -1,8 +1,8 @@
-"""Numbers of playlists across lives, in the real table."""
+"""SequenceAllocator of playlists across lives, in the real table."""
 
 import logging
 
-from motorpool.actors.video.sequence_allocator import RESERVED_INDICES, Numbers
+from motorpool.actors.video.sequence_allocator import RESERVED_INDICES, SequenceAllocator
 from motorpool.runtime.actor import ActorLog
 
 LOG = ActorLog(logging.getLogger("numbers"), {"actor": "streams/1"})
@@ -10,29 +10,29 @@ LOG = ActorLog(logging.getLogger("numbers"), {"actor": "streams/1"})
 
 async def test_what_was_reserved_is_skipped_after_a_crash_and_not_after_an_orderly_end(database, make_device):
     row = await make_device()
-    first = Numbers(database, row.id, 1, "playback", LOG)
+    first = SequenceAllocator(database, row.id, 1, "playback", LOG)
     assert await first.load() == (0, 0)
-    crashed = Numbers(database, row.id, 1, "playback", LOG)
+    crashed = SequenceAllocator(database, row.id, 1, "playback", LOG)
     assert await crashed.load() == (RESERVED_INDICES, RESERVED_INDICES)
     await crashed.save(RESERVED_INDICES + 7, RESERVED_INDICES + 2)
-    assert await Numbers(database, row.id, 1, "playback", LOG).load() == (
+    assert await SequenceAllocator(database, row.id, 1, "playback", LOG).load() == (
         RESERVED_INDICES + 7,
         RESERVED_INDICES + 2,
     )
     # Live counts for itself.
-    assert await Numbers(database, row.id, 1, "live", LOG).load() == (0, 0)
+    assert await SequenceAllocator(database, row.id, 1, "live", LOG).load() == (0, 0)
 
 
 async def test_they_suffice_until_the_reserve_is_used_up_even_in_an_outage(
     database, make_device, outage, caplog
 ):
     row = await make_device()
-    numbers = Numbers(database, row.id, 1, "live", LOG)
+    numbers = SequenceAllocator(database, row.id, 1, "live", LOG)
     await numbers.load()
-    assert numbers.suffice(RESERVED_INDICES - 1)
-    assert not numbers.suffice(RESERVED_INDICES - 1, 2)
-    assert not numbers.suffice(RESERVED_INDICES)
+    assert numbers.has_room(RESERVED_INDICES - 1)
+    assert not numbers.has_room(RESERVED_INDICES - 1, 2)
+    assert not numbers.has_room(RESERVED_INDICES)
     with outage():
         await numbers.reserve(RESERVED_INDICES, 0)
-    assert numbers.suffice(2 * RESERVED_INDICES - 1)
+    assert numbers.has_room(2 * RESERVED_INDICES - 1)
     assert "numbers were not written down" in caplog.text

@@ -10,7 +10,7 @@ from PIL import Image
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.video import snapshot
-from motorpool.actors.video.snapshot import SNAPSHOT, Develop, read_snapshot, snapshot_spec
+from motorpool.actors.video.snapshot import SNAPSHOT, DecodeSnapshot, read_snapshot, snapshot_spec
 from motorpool.actors.video.stream import STREAM, StreamLimits, stream_spec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import Keyframe
@@ -148,7 +148,7 @@ async def test_many_channels_take_two_threads(house, film, time, monkeypatch):
     async with house() as running, trio.open_nursery() as nursery:
         for channel in range(2, 12):
             keyframe = Keyframe(Coding.H264, film(1)[0].payload, 0, 0.0)
-            nursery.start_soon(running.system.ref(SNAPSHOT, (1, channel)).ask, Develop(keyframe))
+            nursery.start_soon(running.system.ref(SNAPSHOT, (1, channel)).ask, DecodeSnapshot(keyframe))
     assert (counted.decoded, counted.most) == (10, 2)
 
 
@@ -189,7 +189,7 @@ async def test_a_key_frame_that_does_not_decode_is_an_error_told_once_and_harms_
         snapshots = running.system.ref(SNAPSHOT, running.key)
         for _ in range(3):
             with pytest.raises(CodecError):
-                await snapshots.ask(Develop(spoilt))
+                await snapshots.ask(DecodeSnapshot(spoilt))
         assert caplog.text.count("no snapshot: the key frame does not decode") == 1
         await running.publish(film(1))
         assert (await running.read()).jpeg.startswith(b"\xff\xd8")

@@ -10,12 +10,12 @@ import trio
 
 from motorpool.actors.messages.downlink import Close
 from motorpool.actors.messages.publishing import (
-    LeaveCuts,
     Publish,
     PublisherLeft,
     StreamEnded,
-    TakeCuts,
+    Subscribe,
     UnitsPublished,
+    Unsubscribe,
 )
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.video import sequence_allocator as numbers_file
@@ -28,7 +28,7 @@ from motorpool.actors.video.stream import (
     ReadSegment,
     Released,
     StreamLimits,
-    Unmet,
+    WaitFailure,
     channel_of,
     stream_spec,
 )
@@ -69,7 +69,7 @@ class House:
     async def take(self, name="taker"):
         """A taker's ref and probe."""
         ref = self.system.ref(TAKER, name)
-        await self.ref.ask(TakeCuts(ref))
+        await self.ref.ask(Subscribe(ref))
         return ref, self.takers.setdefault(name, Probe())
 
     async def publish(self, number=1):
@@ -500,7 +500,7 @@ class TestTakers:
             ]
             await time.passes(300, step=5)
             assert stream.commands == ["videoStart"]
-            await stream.ref.tell(LeaveCuts(ref, "enough"))
+            await stream.ref.tell(Unsubscribe(ref, "enough"))
             ended = probe.messages.pop()
             assert isinstance(ended, StreamEnded)
             assert (ended.reason, len(ended.rest.pictures)) == ("enough", 5)
@@ -634,7 +634,7 @@ class TestParts:
     ):
         stream, _, _ = shown
         for index, part in [(4, None), (4, 0), (2, 8), (10**9, None)]:
-            assert await stream.ref.ask(AwaitPlaylist(index, part)) is Unmet.AHEAD
+            assert await stream.ref.ask(AwaitPlaylist(index, part)) is WaitFailure.AHEAD
         read = []
 
         async def reload(index, part):
@@ -647,9 +647,9 @@ class TestParts:
             await time.passes(1.9)
             assert read == []
             await time.passes(0.2)
-            assert read == [Unmet.OVERDUE]
+            assert read == [WaitFailure.OVERDUE]
             await time.passes(1)
-            assert read == [Unmet.OVERDUE] * 2
+            assert read == [WaitFailure.OVERDUE] * 2
 
     async def test_the_part_that_is_named_as_the_next_is_awaited_and_no_other(self, shown, time):
         stream, camera, units = shown

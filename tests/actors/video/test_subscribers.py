@@ -1,11 +1,11 @@
-"""Takers of cuts: actors with room, without, and gone."""
+"""Subscribers of cuts: actors with room, without, and gone."""
 
 import pytest
 import trio
 
-from motorpool.actors.messages.publishing import CutsTaken, StreamEnded
-from motorpool.actors.video.subscribers import Takers
-from motorpool.codecs.media.fragments import Cut
+from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
+from motorpool.actors.video.subscribers import Subscribers
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import Actor, DynamicSpec, Kind, Restart
 
 TAKER = Kind("taker")
@@ -47,7 +47,7 @@ def joined(tree):
             )
             system = await self.running.__aenter__()
             self.actors = [Slow() for _ in range(self.count)]
-            takers, refs = Takers(), []
+            takers, refs = Subscribers(), []
             for number, actor in enumerate(self.actors):
                 if not self.slow:
                     actor.free.set()
@@ -64,7 +64,7 @@ def joined(tree):
 
 
 def cut(number):
-    return Cut(number, number + 1, None, (), (), False, True, 0.0)
+    return MediaFragment(number, number + 1, None, (), (), False, True, 0.0)
 
 
 CUTS = tuple(cut(number) for number in range(6))
@@ -81,8 +81,8 @@ async def test_cuts_and_the_end_reach_each_taker_once(joined, time):
         takers.end(StreamEnded("over again"))
         takers.pass_on(CUTS)
         assert not takers
-        assert actors[0].messages == [CutsTaken(CUTS[:1]), CutsTaken(CUTS[1:3]), OVER]
-        assert actors[1].messages == [CutsTaken(CUTS[:1]), StreamEnded("let go", CUTS[1])]
+        assert actors[0].messages == [FragmentsReady(CUTS[:1]), FragmentsReady(CUTS[1:3]), OVER]
+        assert actors[1].messages == [FragmentsReady(CUTS[:1]), StreamEnded("let go", CUTS[1])]
 
 
 async def test_who_has_no_room_misses_cuts(joined, time):
@@ -93,7 +93,11 @@ async def test_who_has_no_room_misses_cuts(joined, time):
         slow.free.set()
         await time.settle()
         takers.pass_on(CUTS[3:])
-        assert slow.messages == [CutsTaken(CUTS[:1]), CutsTaken(CUTS[1:2]), CutsTaken(CUTS[3:])]
+        assert slow.messages == [
+            FragmentsReady(CUTS[:1]),
+            FragmentsReady(CUTS[1:2]),
+            FragmentsReady(CUTS[3:]),
+        ]
 
 
 async def test_who_may_wait_waits_for_room_but_not_for_ever(joined, time):
@@ -109,7 +113,7 @@ async def test_who_may_wait_waits_for_room_but_not_for_ever(joined, time):
         await time.passes(9)
         slow.free.set()
         await time.settle()
-        assert slow.messages == [CutsTaken(CUTS[number : number + 1]) for number in range(3)]
+        assert slow.messages == [FragmentsReady(CUTS[number : number + 1]) for number in range(3)]
         slow.free = trio.Event()
         takers.pass_on(CUTS[:1])
         takers.pass_on(CUTS[1:2])
@@ -119,8 +123,8 @@ async def test_who_may_wait_waits_for_room_but_not_for_ever(joined, time):
         slow.free.set()
         await time.settle()
         takers.pass_on(CUTS[4:5])
-        assert CutsTaken(CUTS[3:4]) not in slow.messages
-        assert slow.messages[-1] == CutsTaken(CUTS[4:5])
+        assert FragmentsReady(CUTS[3:4]) not in slow.messages
+        assert slow.messages[-1] == FragmentsReady(CUTS[4:5])
 
 
 async def test_the_end_is_told_as_soon_as_there_is_room(joined, time):

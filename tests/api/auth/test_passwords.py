@@ -83,12 +83,12 @@ def test_an_account_is_forgiven_and_the_address_is_not():
     attempts = Attempts(CHEAP, Watch())
     for _ in range(3):
         attempts.begin("ann", "10.0.0.1")
-    attempts.forgive(" ANN")
+    attempts.reset_failures(" ANN")
     for _ in range(2):
         attempts.begin("ann", "10.0.0.1")
     with pytest.raises(TooManyFailures):
         attempts.begin("ben", "10.0.0.1")
-    attempts.forgive("nobody")
+    attempts.reset_failures("nobody")
 
 
 def test_the_limit_of_an_address_holds_over_all_accounts():

@@ -18,7 +18,9 @@ OPEN = {
     ("post", "/password/reset"),
     ("post", "/password/update"),
 }
-"""What the specification and open-details 2.1 name as open, as far as it is served by now."""
+"""What the specification and docs/authentication.md#credentials name as open, as far as it is served by
+now.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -8,18 +8,18 @@ from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import Linked
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import USUAL, Conduct, Family, serve_family
+from motorpool.api.engine.resource import USUAL, Resource, ResourcePolicy, serve_family
 from motorpool.api.http.errors import BadRequest, NoSuch
 from motorpool.storage import commands, links, users
 from motorpool.storage.records import Command
 
 # What a further family needs: one declaration.
-COMMANDS = Family(
+COMMANDS = Resource(
     name="command",
     path="commands",
     shape=Command,
     table=commands.TABLE,
-    conduct=Linked(commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND),
+    policy=Linked(commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND),
     parameters=USUAL | {"device_id"},
 )
 
@@ -59,13 +59,13 @@ def test_a_family_takes_the_parameters_it_declares():
 class Candid(Linked[Command]):
     """Tells everybody which ids there are."""
 
-    told_apart = frozenset({"GET", "PUT", "DELETE"})
+    distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
 
 
-@pytest.mark.parametrize("conduct", [Linked, Candid])
-async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, database, conduct):
+@pytest.mark.parametrize("policy", [Linked, Candid])
+async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, database, policy):
     operations = Operations("commands")
-    serve_family(replace(COMMANDS, conduct=conduct(commands.TABLE, links.USER_COMMAND)), operations)
+    serve_family(replace(COMMANDS, policy=policy(commands.TABLE, links.USER_COMMAND)), operations)
     serve = {(each.method, "{" in each.path): each.serve for each in operations}
     hidden = (await commands.TABLE.insert(database, Command(type="custom"))).id
     ann = await served.user("ann")
@@ -83,7 +83,7 @@ async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, d
                 return type(refused)
         return None
 
-    candid = conduct is Candid
+    candid = policy is Candid
     for method, unseen, unknown, admins in (
         ("GET", BadRequest if candid else NoSuch, NoSuch, NoSuch),
         ("PUT", BadRequest, NoSuch if candid else BadRequest, NoSuch),
@@ -97,7 +97,7 @@ async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, d
 
 
 def test_what_a_family_does_not_say_is_the_plain():
-    assert isinstance(COMMANDS.conduct, Conduct)
-    assert COMMANDS.conduct.told_apart == frozenset()
+    assert isinstance(COMMANDS.policy, ResourcePolicy)
+    assert COMMANDS.policy.distinguishes_missing == frozenset()
     assert COMMANDS.read_only == ()
     assert not COMMANDS.public_create

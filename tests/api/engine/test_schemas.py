@@ -11,7 +11,7 @@ from motorpool.api.engine.schemas import Schemas
 
 
 class Driver(msgspec.Struct, rename="camel"):
-    """Somebody who drives (open-details 17).
+    """Somebody who drives (docs/http-api.md#drivers-orders-and-maintenance).
 
     More of him.
     """

@@ -1,4 +1,4 @@
-"""Behind a proxy: whose word counts, and for what (decisions 19)."""
+"""Behind a proxy: whose word counts, and for what (docs/decisions/0019)."""
 
 from motorpool.api.program.settings import HttpSettings, LoginSettings
 

@@ -187,10 +187,10 @@ def test_the_actors_are_told_how_long_each_kind_of_history_is_kept():
     days = {
         "positions": PositionSettings(retention_days=1),
         "captures": CaptureSettings(retention_days=2),
-        "schedules": ScheduleSettings(retention_days=3, homecoming_seconds=7),
+        "schedules": ScheduleSettings(retention_days=3, reconnect_grace_seconds=7),
     }
     told = fleet_settings(Settings(**days), None)
     assert told.position_retention_days == 1
     assert told.captures_retention_days == 2
-    assert (told.schedule_retention_days, told.homecoming_seconds) == (3, 7)
+    assert (told.schedule_retention_days, told.reconnect_grace_seconds) == (3, 7)
     assert fleet_settings(Settings(), None).schedule_retention_days == 90

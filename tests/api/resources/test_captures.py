@@ -5,7 +5,7 @@ import io
 import av
 import pytest
 
-from motorpool.actors.messages.publishing import CutsTaken, StreamEnded
+from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.captures import CAPTURES, CaptureFilesRemoved
 from motorpool.api.program.settings import CaptureSettings
@@ -31,7 +31,7 @@ async def stream(served, capture, units=SOUND, reason="the device ended it"):
     running = served.house.system.ref(CAPTURE, capture["id"])
     segmenter = Segmenter(live=False)
     cuts = [segmenter.push(unit, 0.0) for unit in units]
-    await running.tell(CutsTaken(tuple(cut for cut in cuts if cut is not None)))
+    await running.tell(FragmentsReady(tuple(cut for cut in cuts if cut is not None)))
     if reason:
         await running.tell(StreamEnded(reason, segmenter.flush()))
         await running.wait_stopped()

@@ -6,13 +6,13 @@ import pytest
 
 from motorpool.bench.checks.films import check_film
 from motorpool.bench.vehicles.footage import Shot
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import CaptureFile
 from motorpool.codecs.media.segmenter import Segmenter
 
 
 @pytest.fixture
-def cuts(loop: list[Shot]) -> list[Cut]:
+def cuts(loop: list[Shot]) -> list[MediaFragment]:
     """Eight seconds of a camera as a server cuts them."""
     segmenter, number, made = Segmenter(2.0), 0, []
     for shot in loop:
@@ -21,7 +21,7 @@ def cuts(loop: list[Shot]) -> list[Cut]:
     return [cut for cut in [*made, segmenter.flush()] if cut is not None]
 
 
-def write(path: Path, cuts: list[Cut]) -> Path:
+def write(path: Path, cuts: list[MediaFragment]) -> Path:
     with path.open("w+b", buffering=0) as file:
         capture = CaptureFile(file)
         for cut in cuts:
@@ -30,19 +30,21 @@ def write(path: Path, cuts: list[Cut]) -> Path:
     return path
 
 
-def test_a_whole_film_has_nothing_wrong(film: Path, cuts: list[Cut], tmp_path: Path) -> None:
+def test_a_whole_film_has_nothing_wrong(film: Path, cuts: list[MediaFragment], tmp_path: Path) -> None:
     found = check_film(film, write(tmp_path / "film.mp4", cuts))
     assert (found.frames, found.sounds, found.decoded) == (200, 125, 1)
     assert (found.holes, found.strangers, found.broken) == (0, 0, 0)
     assert found.beside_ms < 1
 
 
-def test_a_fragment_that_is_missing_is_a_hole_of_both(film: Path, cuts: list[Cut], tmp_path: Path) -> None:
+def test_a_fragment_that_is_missing_is_a_hole_of_both(
+    film: Path, cuts: list[MediaFragment], tmp_path: Path
+) -> None:
     found = check_film(film, write(tmp_path / "film.mp4", cuts[:1] + cuts[2:]))
     assert (found.holes, found.strangers, found.broken) == (2, 0, 0)
 
 
-def test_a_byte_that_was_changed_is_noticed(film: Path, cuts: list[Cut], tmp_path: Path) -> None:
+def test_a_byte_that_was_changed_is_noticed(film: Path, cuts: list[MediaFragment], tmp_path: Path) -> None:
     path = write(tmp_path / "film.mp4", cuts)
     content = bytearray(path.read_bytes())
     content[-20] ^= 0xFF

@@ -12,7 +12,7 @@ from motorpool.bench.vehicles.footage import read_number_message
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078.parser import Jt1078
 from motorpool.codecs.media.units import AccessUnit
-from motorpool.codecs.reports import CommandResult, MediaAddress, Order, Report
+from motorpool.codecs.reports import CommandResult, DeviceCommand, MediaAddress, Report
 
 PHONE = "13500000001"
 
@@ -41,7 +41,7 @@ class Platform:
     def order(self, connection: socket.socket, kind: str) -> None:
         port = self.media.getsockname()[1]
         media = MediaAddress("127.0.0.1", port, port)
-        connection.sendall(self.codec.encode(Order(kind, {"channel": 1}, media=media)).data)
+        connection.sendall(self.codec.encode(DeviceCommand(kind, {"channel": 1}, media=media)).data)
 
     def close(self) -> None:
         self.terminals.close()

@@ -8,7 +8,7 @@ import pytest
 from motorpool.bench.load.plan import CommandedLoad, CommandedResult, Mark
 from motorpool.bench.load.program import LoadFailed, LoadProgram, run_program
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.reports import CommandResult, Order, Report
+from motorpool.codecs.reports import CommandResult, DeviceCommand, Report
 from motorpool.runtime.clock import SystemClock
 
 CLOCK = SystemClock()
@@ -44,7 +44,7 @@ class Platform:
         return self.codecs[place].receive(self.connections[place].recv(65536))
 
     def order(self, place: int, kind: str) -> bytes:
-        return self.codecs[place].encode(Order(kind, {})).data
+        return self.codecs[place].encode(DeviceCommand(kind, {})).data
 
     def await_result(self, place: int) -> CommandResult:
         (result,) = [report for report in self.read(place) if isinstance(report, CommandResult)]

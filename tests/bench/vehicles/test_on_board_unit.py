@@ -25,13 +25,13 @@ from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import (
     FILES_OF_ALARM,
     CommandResult,
+    DeviceCommand,
     FileEnded,
     FilePiece,
     FilesOffered,
     Login,
     MediaAddress,
     MediaFile,
-    Order,
     PositionReport,
     RecordingList,
     Report,
@@ -72,7 +72,7 @@ class Line:
     async def order(self, kind: str, media_port: int = 0, **attributes: Any) -> int | None:
         """Send a command; its reference."""
         media = MediaAddress("127.0.0.1", media_port, media_port)
-        outgoing = self.codec.encode(Order(kind, attributes, media=media))
+        outgoing = self.codec.encode(DeviceCommand(kind, attributes, media=media))
         await self.send(outgoing.data)
         return outgoing.reference
 
@@ -366,7 +366,9 @@ async def test_an_alarm_has_files_which_the_vehicle_brings_when_asked(number: in
         label = alarm.attributes["alarmLabel"]
         for _ in range(2):
             media = MediaAddress("127.0.0.1", 1, 1, here.port)
-            await line.send(line.codec.encode(Order(FILES_OF_ALARM, {"label": label}, media=media)).data)
+            await line.send(
+                line.codec.encode(DeviceCommand(FILES_OF_ALARM, {"label": label}, media=media)).data
+            )
             upload = await here.platform.next_line()
             offered = await upload.first(FilesOffered)
             assert (offered.label, offered.is_ours, offered.files) == (label, True, 2)
@@ -384,7 +386,7 @@ async def test_an_alarm_has_files_which_the_vehicle_brings_when_asked(number: in
         # It is raised as seldom as the plan has it.
         labelled = [each for each in line.reports if "alarmLabel" in getattr(each, "attributes", {})]
         assert len(labelled) == 1
-        unknown = Order(FILES_OF_ALARM, {"label": "00" * 16}, media=media)
+        unknown = DeviceCommand(FILES_OF_ALARM, {"label": "00" * 16}, media=media)
         await line.send(line.codec.encode(unknown).data)
         with trio.move_on_after(0.3):
             await here.platform.next_line()

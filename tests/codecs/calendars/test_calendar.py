@@ -186,7 +186,7 @@ def test_a_shift_over_the_change_of_the_clock_ends_by_the_clock_on_the_wall():
 
 
 def test_skipped_and_repeated_local_times_are_read_with_the_offset_before_the_change():
-    # helpdesk 2.2 rule 8
+    # docs/calendars.md#windows
     assert of_year("UID:a\nDTSTART;TZID=Europe/Lisbon:20260329T013000\nDURATION:PT2H") == [
         "0329T0130/0329T0230"
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.aac import Transcoder
-from motorpool.codecs.media.fragments import Sound
+from motorpool.codecs.media.fragments import AudioFrame
 from motorpool.codecs.media.units import Coding
 
 # Tables of the IMA ADPCM recommendation (1992).
@@ -27,7 +27,7 @@ def tone(samples: int, hertz: float = 400.0) -> list[int]:
     return [round(12_000 * math.sin(2 * math.pi * hertz * sample / 8000)) for sample in range(samples)]
 
 
-def decoded(frames: list[Sound]) -> list[int]:
+def decoded(frames: list[AudioFrame]) -> list[int]:
     """Samples of AAC frames, less the encoder's first 1024, which lie before the sound."""
     with av.open(io.BytesIO(b"".join(frame.payload for frame in frames)), format="aac") as container:
         samples: list[float] = []
@@ -85,9 +85,10 @@ def ima_encoded(samples: list[int]) -> list[bytes]:
     return payloads
 
 
-def sounds_of(coding: Coding, payloads: list[bytes], bits: int = 0, start: int = 900_000) -> list[Sound]:
+def sounds_of(coding: Coding, payloads: list[bytes], bits: int = 0, start: int = 900_000) -> list[AudioFrame]:
     return [
-        Sound(start + number * 3600, coding, payload, 320, bits) for number, payload in enumerate(payloads)
+        AudioFrame(start + number * 3600, coding, payload, 320, bits)
+        for number, payload in enumerate(payloads)
     ]
 
 
@@ -137,7 +138,7 @@ def test_a_gap_in_the_sound_is_a_gap_in_the_frames() -> None:
 
 def test_units_that_do_not_decode_sound_as_silence() -> None:
     transcoder = Transcoder(Coding.ADPCM)
-    broken = Sound(900_000, Coding.ADPCM, b"\0\0\xff\0" + bytes(160), 320)
+    broken = AudioFrame(900_000, Coding.ADPCM, b"\0\0\xff\0" + bytes(160), 320)
     frames = transcoder.transcode([broken] * 10) + transcoder.drain()
     assert len(decoded(frames)) >= 3200
 

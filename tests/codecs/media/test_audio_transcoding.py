@@ -1,21 +1,21 @@
 from motorpool.codecs.media.audio_transcoding import SoundCarrier
-from motorpool.codecs.media.fragments import Cut, Sound
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import Coding
 
 SECOND = 90_000
 
 
-def cut_of(*sounds: Sound, last: bool = False) -> Cut:
-    return Cut(SECOND, 2 * SECOND, None, (), sounds, False, True, 0.0, last)
+def cut_of(*sounds: AudioFrame, last: bool = False) -> MediaFragment:
+    return MediaFragment(SECOND, 2 * SECOND, None, (), sounds, False, True, 0.0, last)
 
 
-def telephone(count: int) -> tuple[Sound, ...]:
+def telephone(count: int) -> tuple[AudioFrame, ...]:
     """Units of 40 ms."""
-    return tuple(Sound(SECOND + 3600 * n, Coding.G711A, b"\xd5" * 320, 320) for n in range(count))
+    return tuple(AudioFrame(SECOND + 3600 * n, Coding.G711A, b"\xd5" * 320, 320) for n in range(count))
 
 
 def test_aac_is_carried_as_it_came() -> None:
-    sounds = tuple(Sound(SECOND + 11_520 * n, Coding.AAC, b"frame", 1024) for n in range(3))
+    sounds = tuple(AudioFrame(SECOND + 11_520 * n, Coding.AAC, b"frame", 1024) for n in range(3))
     cut = cut_of(*sounds)
     assert SoundCarrier().carry(cut) is cut
 
@@ -32,7 +32,7 @@ def test_what_stays_in_the_encoder_comes_with_the_next_cut_and_all_of_it_after_t
 
 
 def test_aac_after_telephone_sound_comes_behind_what_the_encoder_still_held() -> None:
-    aac = Sound(2 * SECOND, Coding.AAC, b"frame", 1024)
+    aac = AudioFrame(2 * SECOND, Coding.AAC, b"frame", 1024)
     carried = SoundCarrier().carry(cut_of(*telephone(25), aac)).sounds
     assert carried[-1] == aac
     assert len(carried) == 10

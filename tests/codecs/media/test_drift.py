@@ -23,7 +23,7 @@ SETTLED_SECONDS = 20
 SETS = b"\0\0\0\1\x67\x42\0\x1f\xe9\0\0\0\1\x68\xce\x38\x80"
 
 
-class Sound(msgspec.Struct, frozen=True):
+class AudioFrame(msgspec.Struct, frozen=True):
     """How a terminal codes its sound."""
 
     coding: Coding
@@ -44,7 +44,7 @@ class Habit(msgspec.Struct, frozen=True):
     sound_speed: float = 1.0
     """Of the sound's sampling clock, and of the stamps that count its samples."""
     counts_samples: bool = True
-    """Sound is stamped by its samples, else by the clock of the pictures."""
+    """AudioFrame is stamped by its samples, else by the clock of the pictures."""
     video_base: int = 1_700_000_000_000
     sound_base: int = 1_700_000_000_000
     constant_video: bool = False
@@ -61,11 +61,11 @@ class Habit(msgspec.Struct, frozen=True):
 
 
 SOUNDS = {
-    "AAC 8k": Sound(Coding.AAC, 8_000, 1024),
-    "AAC 16k": Sound(Coding.AAC, 16_000, 1024),
-    "AAC 44k": Sound(Coding.AAC, 44_100, 1024),
-    "G.711 20": Sound(Coding.G711A, 8_000, 160),
-    "G.711 40": Sound(Coding.G711A, 8_000, 320),
+    "AAC 8k": AudioFrame(Coding.AAC, 8_000, 1024),
+    "AAC 16k": AudioFrame(Coding.AAC, 16_000, 1024),
+    "AAC 44k": AudioFrame(Coding.AAC, 44_100, 1024),
+    "G.711 20": AudioFrame(Coding.G711A, 8_000, 160),
+    "G.711 40": AudioFrame(Coding.G711A, 8_000, 320),
 }
 HABITS = {
     "exact": Habit(),
@@ -101,7 +101,7 @@ CASES = [
 """The longest units are the hardest to place, so each habit meets them, and one of the others."""
 
 
-def recorded(sound: Sound, habit: Habit) -> list[tuple[float, AccessUnit]]:
+def recorded(sound: AudioFrame, habit: Habit) -> list[tuple[float, AccessUnit]]:
     """What a terminal records: the true milliseconds of each unit, in that order."""
     step = 1000 / habit.fps
     units = []

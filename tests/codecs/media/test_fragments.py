@@ -1,10 +1,10 @@
-from motorpool.codecs.media.fragments import Cut, Sound
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import Coding
 
 
-def cut(*codings: Coding) -> Cut:
-    sounds = tuple(Sound(0, coding, b"\0", 1) for coding in codings)
-    return Cut(0, 1, None, (), sounds, False, True, 0.0)
+def cut(*codings: Coding) -> MediaFragment:
+    sounds = tuple(AudioFrame(0, coding, b"\0", 1) for coding in codings)
+    return MediaFragment(0, 1, None, (), sounds, False, True, 0.0)
 
 
 def test_only_sound_that_hls_cannot_carry_needs_a_thread() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import SoundCarrier
-from motorpool.codecs.media.fragments import Cut, PlacedPicture, Sound
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, PlacedPicture
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -109,15 +109,15 @@ def test_sound_that_changes_its_coding_plays_on(sound: Film, camera, play) -> No
 def test_bytes_that_are_no_film_raise_a_codec_error() -> None:
     pictures = (PlacedPicture(START, b"no start code at all", True),)
     with pytest.raises(CodecError, match="cannot be muxed"):
-        mux(Cut(START, START + 1, Coding.H264, pictures, (), False, True, 0.0))
+        mux(MediaFragment(START, START + 1, Coding.H264, pictures, (), False, True, 0.0))
 
 
 def test_sound_too_short_for_a_frame_comes_with_the_next_segment(play) -> None:
     carrier = SoundCarrier()
-    sounds = tuple(Sound(START + 3600 * n, Coding.G711A, b"\xd5" * 320, 320) for n in range(2))
-    first = mux(carrier.carry(Cut(START, START + 7200, None, (), sounds, False, True, 0.0)))
+    sounds = tuple(AudioFrame(START + 3600 * n, Coding.G711A, b"\xd5" * 320, 320) for n in range(2))
+    first = mux(carrier.carry(MediaFragment(START, START + 7200, None, (), sounds, False, True, 0.0)))
     assert first.data == b""
-    ending = Cut(START + 7200, START + 7201, None, (), (), False, True, 0.0, last=True)
+    ending = MediaFragment(START + 7200, START + 7201, None, (), (), False, True, 0.0, last=True)
     last = mux(carrier.carry(ending))
     assert play(last.data).samples >= 640
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.parts import GrowingSegment
 from motorpool.codecs.media.playlist import LivePlaylist
@@ -36,13 +36,13 @@ def part(
     )
 
 
-def cut_all(segmenter: Segmenter, units: list[AccessUnit]) -> list[Cut]:
+def cut_all(segmenter: Segmenter, units: list[AccessUnit]) -> list[MediaFragment]:
     cuts = [segmenter.push(unit, unit.timestamp / 1000) for unit in units]
     return [cut for cut in [*cuts, segmenter.flush()] if cut is not None]
 
 
-def segments_of(cuts: list[Cut]) -> list[list[Cut]]:
-    found: list[list[Cut]] = [[]]
+def segments_of(cuts: list[MediaFragment]) -> list[list[MediaFragment]]:
+    found: list[list[MediaFragment]] = [[]]
     for cut in cuts:
         found[-1].append(cut)
         if cut.complete:

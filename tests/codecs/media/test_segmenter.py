@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.media import adts, h264
-from motorpool.codecs.media.fragments import Cut
+from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 
@@ -35,17 +35,17 @@ def speech(number: int, coding: Coding = Coding.AAC) -> AccessUnit:
     return AccessUnit(1, coding, False, 5_000 + 128 * number, payload)
 
 
-def pushed(segmenter: Segmenter, units: list[AccessUnit], start: float = 100.0) -> list[Cut]:
+def pushed(segmenter: Segmenter, units: list[AccessUnit], start: float = 100.0) -> list[MediaFragment]:
     """All cuts, each unit arriving when it was stamped."""
     cuts = [segmenter.push(unit, start + unit.timestamp / 1000) for unit in units]
     return [cut for cut in cuts if cut is not None]
 
 
-def whole(segmenter: Segmenter, units: list[AccessUnit]) -> list[Cut]:
+def whole(segmenter: Segmenter, units: list[AccessUnit]) -> list[MediaFragment]:
     return [*pushed(segmenter, units), *filter(None, [segmenter.flush()])]
 
 
-def numbers(*cuts: Cut) -> list[int]:
+def numbers(*cuts: MediaFragment) -> list[int]:
     return [
         int(picture.payload.rsplit(b"\x65")[-1].rsplit(b"\x41")[-1][:-1])
         for cut in cuts
@@ -191,7 +191,7 @@ def test_sound_goes_on_when_the_camera_stops_and_comes_back() -> None:
     units = [
         unit for unit in mixed(500, 156) if not unit.coding.is_video or not 6_500 < unit.timestamp < 15_300
     ]
-    # Sound is sent once its last sample is there.
+    # AudioFrame is sent once its last sample is there.
     sent = [(unit.timestamp + (0 if unit.coding.is_video else 128), unit) for unit in units]
     segmenter = Segmenter(2.0)
     cuts = [segmenter.push(unit, 100.0 + at / 1000) for at, unit in sorted(sent, key=itemgetter(0))]

@@ -8,13 +8,13 @@ from motorpool.codecs.devices.jt808.platform import Acknowledged, Registered, Ti
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
+    DeviceCommand,
+    FrameRejected,
     Heartbeat,
     Login,
     MediaAddress,
-    Order,
     PositionReport,
     RecordingList,
-    Rejected,
 )
 
 WHEN = datetime(2026, 5, 1, 10, tzinfo=UTC)
@@ -95,7 +95,7 @@ def test_a_body_that_cannot_be_read_is_answered_as_bad(terminal):
 
 
 def test_a_bad_header_is_dropped_without_an_answer(terminal):
-    assert kinds(Jt808().receive(b"~\x00\x00~" + terminal.heartbeat())) == [Rejected, Login, Heartbeat]
+    assert kinds(Jt808().receive(b"~\x00\x00~" + terminal.heartbeat())) == [FrameRejected, Login, Heartbeat]
 
 
 def test_the_time_is_told_where_there_is_a_clock(terminal):
@@ -137,7 +137,9 @@ def test_the_file_is_answered_by_its_media_id(terminal):
 def test_an_order_goes_out_in_the_terminals_form_and_its_answer_names_it(terminal):
     codec = Jt808()
     codec.receive(terminal.heartbeat())
-    outgoing = codec.encode(Order("videoStart", {"channel": 2}, media=MediaAddress("10.0.0.1", 1078, 1079)))
+    outgoing = codec.encode(
+        DeviceCommand("videoStart", {"channel": 2}, media=MediaAddress("10.0.0.1", 1078, 1079))
+    )
     (asked,) = terminal.receive(outgoing.data)
     (result,) = codec.receive(terminal.answer(asked))
     assert result.reference == outgoing.reference
@@ -148,7 +150,7 @@ def test_a_list_of_recordings_names_its_query(terminal):
     codec = Jt808()
     codec.utc_now = lambda: WHEN
     codec.receive(terminal.heartbeat())
-    outgoing = codec.encode(Order("videoPlaybackList"))
+    outgoing = codec.encode(DeviceCommand("videoPlaybackList"))
     (asked,) = terminal.receive(outgoing.data)
     assert asked.end_time == WHEN
     assert asked.start_time == WHEN - timedelta(hours=24)
@@ -161,25 +163,25 @@ def test_a_list_of_recordings_names_its_query(terminal):
 def test_a_custom_message_gets_its_header_here(terminal):
     codec = Jt808()
     codec.receive(terminal.heartbeat())
-    (message,) = terminal.receive(codec.encode(Order("custom", {"data": "8105 04"})).data)
+    (message,) = terminal.receive(codec.encode(DeviceCommand("custom", {"data": "8105 04"})).data)
     assert (message.message_id, message.command) == (0x8105, 4)
 
 
 def test_a_custom_frame_goes_out_as_it_stands():
-    outgoing = Jt808().encode(Order("custom", {"data": "7e 00 7e"}, "1"))
+    outgoing = Jt808().encode(DeviceCommand("custom", {"data": "7e 00 7e"}, "1"))
     assert (outgoing.data, outgoing.reference) == (b"~\0~", None)
 
 
 def test_a_body_that_fits_no_frame_is_refused():
     with pytest.raises(UnsupportedCommand, match="1024 bytes"):
-        Jt808().encode(Order("custom", {"data": "8300" + "00" * 1024}, "1"))
+        Jt808().encode(DeviceCommand("custom", {"data": "8300" + "00" * 1024}, "1"))
 
 
 def test_before_the_first_frame_the_number_is_that_of_the_order():
-    (message,) = Terminal("111").receive(Jt808().encode(Order("rebootDevice", {}, "111")).data)
+    (message,) = Terminal("111").receive(Jt808().encode(DeviceCommand("rebootDevice", {}, "111")).data)
     assert message.command == 4
     with pytest.raises(UnsupportedCommand, match="does not fit"):
-        Jt808().encode(Order("rebootDevice", {}, "no number"))
+        Jt808().encode(DeviceCommand("rebootDevice", {}, "no number"))
 
 
 def test_another_zone_counts_from_the_next_message(terminal):

@@ -4,13 +4,13 @@ from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, enco
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.video import VideoContext
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import MediaAddress, Order
+from motorpool.codecs.reports import DeviceCommand, MediaAddress
 
 CONTEXT = VideoContext(TerminalClock(), None)
 
 
 def encoded(command, *, modern=False, **attributes):
-    order = Order(command, attributes, media=MediaAddress("10.0.0.1", 1078, 1079))
+    order = DeviceCommand(command, attributes, media=MediaAddress("10.0.0.1", 1078, 1079))
     message_id, body = encode_order(order, CONTEXT, modern=modern)
     return f"{message_id:04x}", body.hex()
 
@@ -75,13 +75,13 @@ def test_wrong_orders_are_refused_with_a_sentence(command, attributes, error):
 
 
 def test_custom_is_message_id_and_body_in_hex():
-    assert custom_bytes(Order("custom", {"data": "81 05 04"})) == b"\x81\x05\x04"
+    assert custom_bytes(DeviceCommand("custom", {"data": "81 05 04"})) == b"\x81\x05\x04"
 
 
 @pytest.mark.parametrize("data", ["", "8", "81", "hello", None])
 def test_custom_without_a_message_id_is_refused(data):
     with pytest.raises(UnsupportedCommand, match="hex digits"):
-        custom_bytes(Order("custom", {"data": data}))
+        custom_bytes(DeviceCommand("custom", {"data": data}))
 
 
 def test_the_commands_of_the_specification_are_there():

@@ -11,7 +11,7 @@ from motorpool.codecs.devices.jt808.frames import (
     seal_packets,
 )
 from motorpool.codecs.errors import FrameError
-from motorpool.codecs.reports import Rejected
+from motorpool.codecs.reports import FrameRejected
 
 OLD = Identity.from_digits("13912345678", modern=False)
 NEW = Identity.from_digits("13912345678", modern=True)
@@ -127,7 +127,7 @@ def test_headers_that_cannot_be(content, error):
 def test_a_wrong_check_byte_costs_one_frame():
     spoilt = HEARTBEAT.replace(b"\x4c\x7e", b"\x4d\x7e")
     frames = Framer().receive(spoilt + HEARTBEAT)
-    assert [isinstance(frame, Rejected) for frame in frames] == [True, False]
+    assert [isinstance(frame, FrameRejected) for frame in frames] == [True, False]
     assert frames[0].error == "the check byte is wrong"
 
 
@@ -144,7 +144,7 @@ def test_bytes_before_the_first_delimiter_are_dropped_and_told_once():
     assert framer.receive(b"noi") == []
     assert framer.receive(b"se") == []
     rejected, content = framer.receive(HEARTBEAT)
-    assert rejected == Rejected("bytes before the first delimiter", b"noise")
+    assert rejected == FrameRejected("bytes before the first delimiter", b"noise")
     assert content == content_of(HEARTBEAT)
 
 
@@ -155,20 +155,20 @@ def test_a_frame_without_end_is_dropped_and_told_once(opening):
     for _ in range(1000):
         told += framer.receive(b"x" * 1000)
         assert framer.buffered <= MAX_UNFINISHED_BYTES
-    assert [type(one) for one in told] == [Rejected]
+    assert [type(one) for one in told] == [FrameRejected]
     assert told[0].frame == b"x" * 256
     assert framer.receive(HEARTBEAT) == [content_of(HEARTBEAT)]
 
 
 def test_junk_between_frames_costs_neither():
     frames = Framer().receive(HEARTBEAT + b"junk" + HEARTBEAT)
-    assert [type(frame) for frame in frames] == [bytes, Rejected, bytes]
+    assert [type(frame) for frame in frames] == [bytes, FrameRejected, bytes]
 
 
 @pytest.mark.parametrize(("before", "told"), [(b"", 1), (HEARTBEAT, 1)])
 def test_a_frame_too_long_is_dropped_also_where_it_comes_at_once(before, told):
     frames = Framer().receive(before + b"~" * (not before) + b"x" * 5000 + HEARTBEAT)
-    rejected = [frame for frame in frames if isinstance(frame, Rejected)]
+    rejected = [frame for frame in frames if isinstance(frame, FrameRejected)]
     assert len(rejected) == told
     assert "more than 4096 bytes" in rejected[0].error
 

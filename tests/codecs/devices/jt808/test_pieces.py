@@ -13,7 +13,7 @@ from motorpool.codecs.devices.jt808.pieces import (
     file_name,
     write_piece,
 )
-from motorpool.codecs.reports import Rejected
+from motorpool.codecs.reports import FrameRejected
 
 FRAME = bytes(range(40))
 frames = st.binary(min_size=1, max_size=40).filter(lambda content: not content.startswith(MARK))
@@ -111,9 +111,9 @@ def test_long_pieces_are_handed_on_in_parts_of_one_size_whatever_the_reads(read_
 def test_what_tells_an_absurd_length_is_noise_up_to_the_next_frame():
     stream = MARK + bytes(50) + b"\0\0\0\0" + b"\xff\xff\xff\xff" + bytes(300)
     found = PieceFramer().receive(stream + wrap(FRAME) + write_piece(b"x", 0, b"y"))
-    assert isinstance(found[0], Rejected)
+    assert isinstance(found[0], FrameRejected)
     assert "4294967295 bytes" in found[0].error
-    assert [each for each in found if not isinstance(each, Rejected)] == [
+    assert [each for each in found if not isinstance(each, FrameRejected)] == [
         FRAME + bytes((FRAME_CHECK,)),
         Piece(b"x", 0, b"y"),
     ]

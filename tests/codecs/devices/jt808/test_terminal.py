@@ -8,7 +8,14 @@ from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.platform import Acknowledged, Registered, ResendAsked
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
 from motorpool.codecs.errors import CodecError, FrameError
-from motorpool.codecs.reports import Goodbye, MediaFile, Order, PositionReport, Recording, RecordingList
+from motorpool.codecs.reports import (
+    DeviceCommand,
+    Goodbye,
+    MediaFile,
+    PositionReport,
+    Recording,
+    RecordingList,
+)
 
 WHEN = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
@@ -155,7 +162,7 @@ def test_terminals_that_cannot_be(phone, version, error):
 def ordered(codec, terminal, command, **attributes):
     """What the terminal reads of an order, and its reference."""
     codec.receive(terminal.heartbeat())
-    outgoing = codec.encode(Order(command, attributes))
+    outgoing = codec.encode(DeviceCommand(command, attributes))
     (message,) = terminal.receive(outgoing.data)
     return message, outgoing.reference
 

@@ -10,13 +10,13 @@ from motorpool.codecs.devices.jt808.uplink import Message, read_message
 from motorpool.codecs.errors import CodecError, FrameError
 from motorpool.codecs.reports import (
     CommandResult,
+    FrameRejected,
     Goodbye,
     Heartbeat,
     Information,
     MediaFile,
     PositionReport,
     RecordingList,
-    Rejected,
 )
 
 WHEN = datetime(2026, 5, 1, 10, tzinfo=UTC)
@@ -80,7 +80,7 @@ def test_a_batch_is_acknowledged_by_its_last_position_only(read):
 def test_a_batch_whose_last_record_is_bad_is_acknowledged_all_the_same(read):
     good, bad = read(0x0704, b"\0\2\1" + b"\0\x1c" + PLACE + b"\0\4oops")
     assert (good.receipt, good.archived) == (0x0704_0007, True)
-    assert isinstance(bad, Rejected)
+    assert isinstance(bad, FrameRejected)
 
 
 def test_a_batch_that_ends_early_keeps_what_came(read):

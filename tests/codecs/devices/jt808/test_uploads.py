@@ -24,15 +24,15 @@ from motorpool.codecs.devices.jt808.uploader import (
 from motorpool.codecs.devices.jt808.uploads import MAX_FILES, MAX_RANGES, Ranges
 from motorpool.codecs.reports import (
     FILES_OF_ALARM,
+    DeviceCommand,
     FileBegun,
     FileEnded,
     FilePiece,
     FilesOffered,
+    FrameRejected,
     Login,
     MediaAddress,
-    Order,
     PositionReport,
-    Rejected,
     Reply,
 )
 
@@ -48,7 +48,7 @@ def label_of(version, files=2, sequence=1):
 
 def asked_by(codec, terminal, label):
     """What the platform asks the terminal."""
-    order = Order(
+    order = DeviceCommand(
         FILES_OF_ALARM, {"label": label.hex()}, terminal.identity.number, MediaAddress("h", 1, 2, 3)
     )
     (asked,) = terminal.receive(codec.encode(order).data)
@@ -171,19 +171,19 @@ def test_what_is_missing_is_asked_for_until_it_is_there(version):
 
 def test_pieces_of_what_was_not_begun_or_outside_of_it_are_rejected():
     upload = Upload(2013)
-    assert [type(each) for each in upload.send(write_piece(NAME, 0, b"x"))] == [Rejected]
+    assert [type(each) for each in upload.send(write_piece(NAME, 0, b"x"))] == [FrameRejected]
     upload.begin(content=b"four")
     found = upload.send(
         write_piece(b"another", 0, b"x") + write_piece(NAME, 3, b"xy") + write_piece(NAME, 0xFFFF_FFFF, b"x")
     )
-    assert [type(each) for each in found] == [Rejected] * 3
+    assert [type(each) for each in found] == [FrameRejected] * 3
     assert [type(each) for each in upload.send(write_piece(NAME, 3, b"x"))] == [FilePiece]
 
 
 def test_an_end_without_a_beginning_is_a_bad_message_and_the_stream_goes_on():
     upload = Upload(2013)
     rejected, reply = upload.end()
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, FrameRejected)
     (answer,) = upload.read(reply.data)
     assert (answer.answered_id, answer.result) == (0x1212, 2)
     assert [type(each) for each in upload.begin()] == [FileBegun]
@@ -193,7 +193,7 @@ def test_no_more_files_than_the_limit_are_open_at_a_time():
     upload = Upload(2013)
     for number in range(MAX_FILES):
         assert isinstance(upload.begin(b"%d" % number)[0], FileBegun)
-    assert isinstance(upload.begin(b"one more")[0], Rejected)
+    assert isinstance(upload.begin(b"one more")[0], FrameRejected)
     upload.send(b"".join(pieces_of(b"0", CONTENT)))
     assert isinstance(upload.end(b"0")[0], FileEnded)
     assert isinstance(upload.begin(b"one more")[0], FileBegun)

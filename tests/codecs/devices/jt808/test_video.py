@@ -7,7 +7,7 @@ from motorpool.codecs.channel_numbers import ATTRIBUTE, channel_numbers
 from motorpool.codecs.devices.jt808 import video
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import MediaAddress, Order
+from motorpool.codecs.reports import DeviceCommand, MediaAddress
 
 MEDIA = MediaAddress("203.0.113.5", 1078, 1079)
 ADDRESS = b"\x0b203.0.113.5"
@@ -15,7 +15,7 @@ CONTEXT = video.VideoContext(TerminalClock(), lambda: datetime(2026, 5, 2, 10, t
 
 
 def body(write, context=CONTEXT, media=MEDIA, **attributes):
-    return write(Order("video", attributes, media=media), context)
+    return write(DeviceCommand("video", attributes, media=media), context)
 
 
 def test_a_live_request_names_our_address_channel_and_stream():
@@ -50,12 +50,14 @@ def test_channels_outside_1_to_31_are_refused(write, channel):
 @pytest.mark.parametrize(("channel", "number"), [(1, 0), (2, 1), (3, 36), (4, 4)])
 def test_a_device_that_counts_oddly_is_told_its_own_number(write, at, channel, number):
     attributes = {"channel": channel, "startTime": "2026-05-01T00:00:00Z"}
-    order = Order("video", attributes, media=MEDIA, channels=channel_numbers({ATTRIBUTE: "0:1,1:2,36:3"}))
+    order = DeviceCommand(
+        "video", attributes, media=MEDIA, channels=channel_numbers({ATTRIBUTE: "0:1,1:2,36:3"})
+    )
     assert write(order, CONTEXT)[at] == number
 
 
 def test_all_channels_are_all_of_an_odd_device_too():
-    order = Order("video", {}, media=MEDIA, channels=channel_numbers({ATTRIBUTE: "7:1"}))
+    order = DeviceCommand("video", {}, media=MEDIA, channels=channel_numbers({ATTRIBUTE: "7:1"}))
     assert video.list_query(order, CONTEXT)[0] == 0
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from motorpool.codecs.devices.osmand.codec import MAX_BODY_BYTES, MAX_HEAD_BYTES, OsmAnd
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
-from motorpool.codecs.reports import Heartbeat, Login, Order, PositionReport, Rejected, Reply
+from motorpool.codecs.reports import DeviceCommand, FrameRejected, Heartbeat, Login, PositionReport, Reply
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 0\r\n\r\n"
 
@@ -105,7 +105,7 @@ def test_more_requests_than_may_wait_end_the_connection(codec):
 
 def test_no_id_is_answered_at_once_and_the_connection_lives(codec):
     rejected, reply = codec.receive(get("lat=1"))
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, FrameRejected)
     assert status(reply.data) == 400
     assert not codec.closing
     assert kinds(codec.receive(get())) == [Login, PositionReport]
@@ -135,7 +135,7 @@ def test_other_methods_are_refused(codec, method):
 )
 def test_what_cannot_be_read_on_is_answered_and_ends_the_connection(codec, request_bytes, code):
     rejected, reply = codec.receive(request_bytes)
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, FrameRejected)
     assert isinstance(reply, Reply)
     assert status(reply.data) == code
     assert b"connection: close\r\n" in reply.data.lower()
@@ -147,7 +147,7 @@ def test_what_cannot_be_read_on_is_answered_and_ends_the_connection(codec, reque
 
 def test_a_bad_request_behind_a_good_one_waits_for_its_turn(codec):
     _, position, rejected = codec.receive(get() + b"nonsense\r\n\r\n")
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, FrameRejected)
     assert not codec.closing
     assert codec.receive(b"more nonsense") == []
     assert codec.acknowledge([position.receipt]).startswith(OK + b"HTTP/1.1 400 ")
@@ -183,10 +183,10 @@ def test_a_body_that_is_on_its_way_is_counted(codec):
 
 
 def test_a_custom_command_is_its_text():
-    assert OsmAnd().encode(Order("custom", {"data": "stop"})).data == b"stop"
+    assert OsmAnd().encode(DeviceCommand("custom", {"data": "stop"})).data == b"stop"
 
 
 @pytest.mark.parametrize("attributes", [{}, {"data": ""}, {"data": 5}])
 def test_a_command_without_text_is_refused(attributes):
     with pytest.raises(UnsupportedCommand, match="data is required"):
-        OsmAnd().encode(Order("custom", attributes))
+        OsmAnd().encode(DeviceCommand("custom", attributes))

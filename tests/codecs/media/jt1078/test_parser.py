@@ -10,7 +10,7 @@ from motorpool.codecs.media.jt1078 import parser
 from motorpool.codecs.media.jt1078.parser import Jt1078
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.codecs.reports import Rejected
+from motorpool.codecs.reports import FrameRejected
 
 SIM = "13912345678"
 
@@ -28,7 +28,7 @@ def packets(wire: bytes) -> list[bytes]:
     return [b"01cd" + piece for piece in wire.split(b"01cd")[1:]]
 
 
-def received(codec: Jt1078, *pieces: bytes) -> list[AccessUnit | Rejected]:
+def received(codec: Jt1078, *pieces: bytes) -> list[AccessUnit | FrameRejected]:
     return [unit for piece in pieces for unit in codec.receive(piece)]
 
 
@@ -283,7 +283,7 @@ def test_junk_between_packets_costs_nothing_but_itself() -> None:
     found = received(
         Jt1078(), first + first + b"junk 01c 01cd and more of it, long enough to be a head" + second
     )
-    assert [type(unit) for unit in found] == [AccessUnit, AccessUnit, Rejected, AccessUnit]
+    assert [type(unit) for unit in found] == [AccessUnit, AccessUnit, FrameRejected, AccessUnit]
     assert found[3] == picture(300)
 
 
@@ -291,7 +291,7 @@ def test_junk_before_the_first_packet_is_skipped() -> None:
     sender = Jt1078Sender(SIM)
     wire = sender.encode(picture(200)) + sender.encode(speech())
     rejected, *units = received(Jt1078(), b"\0" * 1000 + wire)
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, FrameRejected)
     assert len(rejected.frame) == 256
     assert units == [picture(200), speech()]
 
@@ -307,7 +307,7 @@ def test_a_body_length_that_is_too_large_costs_only_its_own_unit(wrong: int) -> 
     rest = b"".join(sender.encode(picture(3000, timestamp=number)) for number in range(30))
     found = received(Jt1078(), sender.encode(speech()) + broken + b"".join(others) + rest)
     assert found[0] == speech()
-    assert isinstance(found[1], Rejected)
+    assert isinstance(found[1], FrameRejected)
     assert found[2:] == [picture(3000, timestamp=number) for number in range(30)]
 
 
@@ -318,7 +318,7 @@ def test_a_body_length_that_is_too_small_costs_only_its_own_unit() -> None:
     wire = sender.encode(speech()) + broken + b"".join(others) + sender.encode(picture(700))
     found = received(Jt1078(), wire)
     assert found[0] == speech()
-    assert isinstance(found[1], Rejected)
+    assert isinstance(found[1], FrameRejected)
     assert found[2:] == [picture(700)]
 
 

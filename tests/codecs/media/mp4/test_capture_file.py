@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.fragments import Cut, PlacedPicture, Sound
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, PlacedPicture
 from motorpool.codecs.media.mp4.capture_file import HEAD_BYTES, CaptureFile, mend
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -25,13 +25,13 @@ SECOND = 90_000
 START = 10 * SECOND
 
 
-def cuts_of(units: list[AccessUnit], target: float = 1.0) -> list[Cut]:
+def cuts_of(units: list[AccessUnit], target: float = 1.0) -> list[MediaFragment]:
     segmenter = Segmenter(target, live=False)
     cuts = [segmenter.push(unit, 0.0) for unit in units]
     return [cut for cut in [*cuts, segmenter.flush()] if cut is not None]
 
 
-def capture(cuts: list[Cut], *, finish: bool = True) -> bytes:
+def capture(cuts: list[MediaFragment], *, finish: bool = True) -> bytes:
     file = io.BytesIO()
     film = CaptureFile(file)
     for cut in cuts:
@@ -161,7 +161,7 @@ def test_it_plays_while_it_grows(reel) -> None:
 def test_nothing_is_written_before_there_is_something_whole() -> None:
     file = io.BytesIO()
     film = CaptureFile(file)
-    film.write(Cut(START, START + 1, None, (), (), False, True, 0.0))
+    film.write(MediaFragment(START, START + 1, None, (), (), False, True, 0.0))
     film.finish()
     assert (file.getvalue(), film.size, film.duration) == (b"", 0, 0.0)
 
@@ -294,7 +294,7 @@ def test_a_picture_of_several_slices_keeps_them_all(code: bytes, film: Film) -> 
     key = film(Coding.H264, 25, 25)[0]
     several = code + b"\x41first" + code + b"\x41second\0" + b"\0\0\1\x41third\0\0"
     pictures = (PlacedPicture(START, key, True), PlacedPicture(START + 3600, several, False))
-    read = Read(capture([Cut(START, START + 7200, Coding.H264, pictures, (), False, True, 0.0)]))
+    read = Read(capture([MediaFragment(START, START + 7200, Coding.H264, pictures, (), False, True, 0.0)]))
     assert read.pictures[1] == [b"\x41first", b"\x41second", b"\x41third"]
 
 
@@ -309,10 +309,10 @@ def test_several_frames_in_one_unit_and_checksums_are_taken_apart(sound: Film) -
         + checked[6:]
     )
     sounds = (
-        Sound(START, Coding.AAC, b"".join(frames[:3]), 3072),
-        Sound(START + 3 * 11_520, Coding.AAC, checked, 1024),
+        AudioFrame(START, Coding.AAC, b"".join(frames[:3]), 3072),
+        AudioFrame(START + 3 * 11_520, Coding.AAC, checked, 1024),
     )
-    read = Read(capture([Cut(START, START + 4 * 11_520, None, (), sounds, False, True, 0.0)]))
+    read = Read(capture([MediaFragment(START, START + 4 * 11_520, None, (), sounds, False, True, 0.0)]))
     assert read.frames == [frame[7:] for frame in frames]
     assert read.frame_times == [0, 11_520, 23_040, 34_560]
 
@@ -320,7 +320,7 @@ def test_several_frames_in_one_unit_and_checksums_are_taken_apart(sound: Film) -
 def test_pictures_that_no_decoder_takes_are_written_all_the_same() -> None:
     broken = b"\0\0\0\1\x67\x42" + b"\0\0\0\1\x68x" + b"\0\0\0\1\x65nothing"
     pictures = (PlacedPicture(START, broken, True),)
-    data = capture([Cut(START, START + 3600, Coding.H264, pictures, (), False, True, 0.0)])
+    data = capture([MediaFragment(START, START + 3600, Coding.H264, pictures, (), False, True, 0.0)])
     assert b"nothing" in data[HEAD_BYTES:]
 
 
@@ -328,9 +328,9 @@ def test_more_tracks_than_a_camera_has_are_left_out_and_counted(film: Film) -> N
     file = io.BytesIO()
     capture_file = CaptureFile(file)
     for number, rate in enumerate(adts.SAMPLE_RATES):
-        sounds = (Sound(START + number * SECOND, Coding.AAC, adts.head(100, rate) + bytes(100), 1024),)
+        sounds = (AudioFrame(START + number * SECOND, Coding.AAC, adts.head(100, rate) + bytes(100), 1024),)
         start = START + number * SECOND
-        capture_file.write(Cut(start, start + 1, None, (), sounds, False, True, 0.0))
+        capture_file.write(MediaFragment(start, start + 1, None, (), sounds, False, True, 0.0))
     capture_file.finish()
     assert capture_file.left_out == len(adts.SAMPLE_RATES) - 8
     assert file.getvalue()[HEAD_BYTES + 4 : HEAD_BYTES + 8] == b"moof"
@@ -342,7 +342,7 @@ def test_the_index_of_a_long_film_stays_within_its_room(film: Film) -> None:
     for number in range(2_500):
         start = START + number * 2 * SECOND
         pictures = (PlacedPicture(start, key, True),)
-        cuts.append(Cut(start, start + 2 * SECOND, Coding.H264, pictures, (), False, True, 0.0))
+        cuts.append(MediaFragment(start, start + 2 * SECOND, Coding.H264, pictures, (), False, True, 0.0))
     data = capture(cuts)
     assert data[HEAD_BYTES + 4 : HEAD_BYTES + 8] == b"moof"
     with av.open(io.BytesIO(data)) as container:
