@@ -10,9 +10,7 @@ import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
@@ -27,9 +25,10 @@ from motorpool.storage.errors import SetupFailed, StorageError, StorageUnavailab
 from motorpool.storage.pool import Pool
 from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.queries import Queries, Row
+from motorpool.storage.settings import DatabaseSettings
 from motorpool.storage.statements import Session, Statements
 
-__all__ = ["Database", "DatabaseSettings", "Queries", "open_database"]
+__all__ = ["Database", "Queries", "open_database"]
 
 _log = logging.getLogger(__name__)
 
@@ -44,26 +43,6 @@ _REFUSED_FOR_GOOD = ("28", "3D", "42501")
 Foreign = Any
 """What comes from the two libraries, which have no types."""
 _DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DatabaseSettings:
-    """Where the database is, and how patient we are with it."""
-
-    data: Path = Path("data")
-    """Folder of the embedded server."""
-    url: str = "embedded"
-    """"embedded", or a postgresql:// URL of PostgreSQL 15 or later."""
-    pool_size: int = 8
-    """Connections."""
-    statement_seconds: float = 30.0
-    """A statement that takes longer ends with StorageUnavailable."""
-    acquire_seconds: float = 5.0
-    """Who waits longer for a connection gets StorageUnavailable."""
-    connect_seconds: float = 5.0
-    """Opening a connection takes at most so long."""
-    start_seconds: float = 120.0
-    """At the start the server has so long to be there."""
 
 
 class _Connection:

@@ -25,8 +25,9 @@ import trio
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope
 
-from motorpool.storage.database import Database, DatabaseSettings, open_database
+from motorpool.storage.database import Database, open_database
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer, binaries
+from motorpool.storage.settings import DatabaseSettings
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 """The wall clock of a test's database; partitions are made around it."""

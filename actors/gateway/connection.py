@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
-import msgspec
 import trio
 
 from motorpool.actors.access.access import tell_changed
@@ -43,6 +42,7 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     RecordingsListed,
 )
+from motorpool.actors.settings import DeviceSettings
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
@@ -68,7 +68,7 @@ from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
 
-__all__ = ["ConnectionLimits", "DeviceConnection"]
+__all__ = ["DeviceConnection"]
 
 REFUSALS = 3
 """Answers to an unknown device before its connection is closed."""
@@ -82,17 +82,6 @@ STALL_SECONDS = 60.0
 """How long a peer may leave our answers unread."""
 
 
-class ConnectionLimits(msgspec.Struct, frozen=True):
-    """What a connection may do before it is closed."""
-
-    login_seconds: float = 30.0
-    """To say who it is."""
-    idle_seconds: float = 1800.0
-    """Without a whole message."""
-    register_unknown: bool = False
-    """Register an unknown device at its first valid message."""
-
-
 class DeviceConnection(Peer[Report]):
     """One peer of a device port."""
 
@@ -101,9 +90,10 @@ class DeviceConnection(Peer[Report]):
         "_database",
         "_device",
         "_files",
-        "_limits",
         "_refusals",
+        "_register_unknown",
         "_rejected",
+        "_settings",
         "_stalled_at",
         "_unique_ids",
     )
@@ -114,15 +104,19 @@ class DeviceConnection(Peer[Report]):
         codec: DeviceCodec,
         *,
         database: Database,
-        limits: ConnectionLimits,
+        settings: DeviceSettings,
+        register_unknown: bool = False,
         uploads: UploadRoom | None = None,
         tap: Tap | None = None,
     ) -> None:
-        """Without `uploads` no files of alarms are taken."""
-        super().__init__(wire, idle_seconds=limits.idle_seconds, tap=tap)
+        """`register_unknown` registers an unknown device at its first valid message; without `uploads` no
+        files of alarms are taken.
+        """
+        super().__init__(wire, idle_seconds=settings.idle_seconds, tap=tap)
         self._codec = codec
         self._database = database
-        self._limits = limits
+        self._settings = settings
+        self._register_unknown = register_unknown
         self._device: Ref[DeviceMessage] | None = None
         self._unique_ids: tuple[str, ...] = ()
         self._refusals = 0
@@ -135,7 +129,7 @@ class DeviceConnection(Peer[Report]):
         self._codec.utc_now = self.context.clock.now
         self._files.attend(self.context, self._codec.name)
         try:
-            await self._read(self._codec.name, self._codec, self._limits.login_seconds)
+            await self._read(self._codec.name, self._codec, self._settings.login_seconds)
         finally:
             with trio.CancelScope(shield=True):
                 await self._files.close()
@@ -287,7 +281,7 @@ class DeviceConnection(Peer[Report]):
 
     async def _look_up(self, login: Login) -> Device | None:
         device = await find_device(self._database, login.unique_ids)
-        if device is None and self._limits.register_unknown:
+        if device is None and self._register_unknown:
             device = await register_device(self._database, login.unique_ids)
             if device is not None:
                 await tell_changed(self.context.system, device_ids=(device.id,))
@@ -375,7 +369,7 @@ class DeviceConnection(Peer[Report]):
             self._close("does not read what it is sent")
         if self._device is None and self._files.is_open:
             self._check_files(now)
-        elif self._device is None and now - self._opened_at >= self._limits.login_seconds:
+        elif self._device is None and now - self._opened_at >= self._settings.login_seconds:
             self._close("did not say who it is")
         elif self._is_silent(now):
             self._close("said nothing whole for too long")

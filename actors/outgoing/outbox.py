@@ -8,6 +8,7 @@ import trio
 
 from motorpool.actors.messages.counters import OUTBOX_GIVEN_UP
 from motorpool.actors.outgoing import DeliveryRefused, OutgoingError, OutgoingServices, Unreachable
+from motorpool.actors.settings import OutboxSettings
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage import outbox
 from motorpool.storage.database import Database
@@ -27,7 +28,6 @@ MESSAGE_SECONDS = (30.0, 3600.0)
 """Before the next attempt at a message: at first, and at most; it doubles."""
 LANE_SECONDS = (10.0, 600.0)
 """Before the next attempt at anything of a lane that was not reached."""
-GIVE_UP_DAYS = 3.0
 
 
 class OutboxFilled(msgspec.Struct, frozen=True):
@@ -201,7 +201,7 @@ def _back_off(failures: int, first: float, most: float) -> float:
 
 
 def outbox_spec(
-    database: Database, outgoing: OutgoingServices, give_up_days: float = GIVE_UP_DAYS
+    database: Database, outgoing: OutgoingServices, give_up_days: float = OutboxSettings.give_up_days
 ) -> ChildSpec[OutboxFilled]:
     """Its place in the tree."""
     return ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, give_up_days), resident=False)

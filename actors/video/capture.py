@@ -15,6 +15,7 @@ import msgspec
 import trio
 
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
+from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture_files import CaptureWriting, device_folder
 from motorpool.actors.video.captures import (
     CAPTURES,
@@ -36,7 +37,6 @@ from motorpool.storage.errors import StorageError
 __all__ = [
     "CAPTURE",
     "Capture",
-    "CaptureLimits",
     "CaptureMessage",
     "EndCapture",
     "capture_spec",
@@ -52,17 +52,6 @@ LEAVE_SECONDS = 5.0
 """For the stream to hand over what is open, when we end by ourselves."""
 TAKE_SECONDS = 15.0
 """For a stream to put us on its list; a live one may first tell its camera to start."""
-
-
-class CaptureLimits(msgspec.Struct, frozen=True):
-    """How long a capture waits, and for what."""
-
-    start_seconds: float = 120.0
-    """For the first cut."""
-    idle_seconds: float = 300.0
-    """For the next one."""
-    reserve_bytes: int = 0
-    """Of the disk, to be left free."""
 
 
 class EndCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True, gc=False):
@@ -85,17 +74,19 @@ class Capture(Actor[CaptureMessage]):
     def __init__(
         self,
         record: CaptureRecord,
-        limits: CaptureLimits,
+        settings: CaptureSettings,
         database: Database,
         media: Path,
         *,
         unique_id: str,
         seconds: float | None = None,
         crashed: bool = False,
+        reserve_bytes: int = 0,
     ) -> None:
         """`seconds` is how long a live capture lasts, `crashed` that an earlier life has ended so."""
         self._record = record
-        self._limits = limits
+        self._settings = settings
+        self._reserve_bytes = reserve_bytes
         self._database = database
         self._media = media
         self._unique_id = unique_id
@@ -162,9 +153,9 @@ class Capture(Actor[CaptureMessage]):
         if self._seconds is not None and now - self._begun_at >= self._seconds:
             return self._leave("the time it was to last is over")
         if self._heard_at is None:
-            if now - self._begun_at >= self._limits.start_seconds:
+            if now - self._begun_at >= self._settings.start_seconds:
                 return self._leave("the stream never started")
-        elif now - self._heard_at >= self._limits.idle_seconds:
+        elif now - self._heard_at >= self._settings.idle_seconds:
             return self._leave("the device sent nothing for too long")
         if now - max(self._heard_at or 0.0, self._taken_at) >= RETAKE_SECONDS:
             self._taken_at = now
@@ -263,9 +254,7 @@ class Capture(Actor[CaptureMessage]):
                     return None
                 unique_id = device.unique_id
             home = device_folder(self._media, unique_id)
-            self._writing = CaptureWriting(
-                home, self._record.file_name, reserve_bytes=self._limits.reserve_bytes
-            )
+            self._writing = CaptureWriting(home, self._record.file_name, reserve_bytes=self._reserve_bytes)
         return self._writing
 
     async def _in_thread(
@@ -299,11 +288,12 @@ async def start_capture(
     system: System,
     database: Database,
     media: Path,
-    limits: CaptureLimits,
+    settings: CaptureSettings,
     wanted: OpenCapture,
     *,
     unique_id: str,
     seconds: float | None = None,
+    reserve_bytes: int = 0,
 ) -> CaptureRecord | None:
     """Open a capture that takes all that its channel sends from now on; None where there are too many.
 
@@ -318,7 +308,14 @@ async def start_capture(
 
     def make() -> Capture:
         return Capture(
-            record, limits, database, media, unique_id=unique_id, seconds=seconds, crashed=next(lives) > 0
+            record,
+            settings,
+            database,
+            media,
+            unique_id=unique_id,
+            seconds=seconds,
+            crashed=next(lives) > 0,
+            reserve_bytes=reserve_bytes,
         )
 
     try:

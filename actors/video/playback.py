@@ -20,8 +20,9 @@ from motorpool.actors.messages.publishing import (
     Unsubscribe,
 )
 from motorpool.actors.messages.uplink import DEVICE, SendCommand
+from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback_control import END
-from motorpool.actors.video.playback_run import PREFIX, PlaybackLimits, PlaybackRun
+from motorpool.actors.video.playback_run import PREFIX, PlaybackRun
 from motorpool.actors.video.segment_files import (
     SEGMENT_FILES,
     EndRun,
@@ -116,10 +117,10 @@ PLAYBACK: Kind[tuple[int, int], PlaybackMessage] = Kind("playback")
 class Playback(Actor[PlaybackMessage]):
     """One channel of one device."""
 
-    def __init__(self, key: tuple[int, int], database: Database, limits: PlaybackLimits) -> None:
+    def __init__(self, key: tuple[int, int], database: Database, settings: VideoSettings) -> None:
         self._device_id, self._channel = key
         self._database = database
-        self._limits = limits
+        self._settings = settings
         self._numbers: SequenceAllocator
         self._next = (0, 0)
         """Index and discontinuity sequence of the next run."""
@@ -201,7 +202,7 @@ class Playback(Actor[PlaybackMessage]):
         first_index, first_discontinuity = self._next_numbers()
         self._run = PlaybackRun(
             f"{self._device_id}-{self._channel}-{first_index}",
-            self._limits,
+            self._settings,
             self.context.clock.monotonic(),
             first_index=first_index,
             first_discontinuity=first_discontinuity,
@@ -224,7 +225,7 @@ class Playback(Actor[PlaybackMessage]):
         if self._asked_at is not None:
             run = await self._begin()
         elif run is None or not run.is_running:
-            if not self._limits.unrequested or message.again:
+            if not self._settings.unrequested or message.again:
                 return False
             run = await self._begin()
         if run.publisher is not None and run.publisher != message.connection:
@@ -349,13 +350,13 @@ class Playback(Actor[PlaybackMessage]):
         if run is None:
             index, discontinuity = self._next
             return EventPlaylist(
-                target_seconds=self._limits.segment_seconds,
+                target_seconds=self._settings.segment_seconds,
                 prefix=PREFIX,
                 first_index=index,
                 first_discontinuity=discontinuity,
             ).render()
         now = run.read_at = self.context.clock.monotonic()
-        until = run.begun_at + self._limits.start_seconds
+        until = run.begun_at + self._settings.start_seconds
         if len(run.playlist) or not run.is_running or now >= until:
             return run.playlist.render()
         if not self._readers:
@@ -386,7 +387,7 @@ class Playback(Actor[PlaybackMessage]):
         run = self._run
         if run is None:
             return None
-        unread = run.unread_seconds(now) >= self._limits.linger_seconds
+        unread = run.unread_seconds(now) >= self._settings.playback_linger_seconds
         if run.is_running:
             over = run.why_over(now)
             if over:
@@ -405,13 +406,13 @@ class Playback(Actor[PlaybackMessage]):
 
 
 def playback_spec(
-    database: Database, limits: PlaybackLimits
+    database: Database, settings: VideoSettings
 ) -> DynamicSpec[tuple[int, int], PlaybackMessage]:
     """The playbacks of the tree, one actor a channel, made by the first message."""
     return DynamicSpec(
         kind=PLAYBACK,
         name="playbacks",
-        factory=lambda key: Playback(key, database, limits),
+        factory=lambda key: Playback(key, database, settings),
         restart=Restart.TRANSIENT,
         mailbox_size=WAITING_MESSAGES,
         idle_seconds=300.0,

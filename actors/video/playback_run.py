@@ -7,9 +7,9 @@ or is told to stop.
 
 from typing import Any
 
-import msgspec
 import trio
 
+from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback_control import Steering
 from motorpool.codecs.media.audio_transcoding import SoundCarrier
 from motorpool.codecs.media.event_playlist import EventPlaylist
@@ -18,7 +18,7 @@ from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Ref
 
-__all__ = ["PlaybackLimits", "PlaybackRun"]
+__all__ = ["PlaybackRun"]
 
 CONNECT_SECONDS = 120.0
 """For a terminal to connect after the command: it may have to start up its disk first."""
@@ -29,33 +29,17 @@ SAME_MS = 1_000
 """So near to the first picture's stamp another one is the first picture again."""
 
 
-class PlaybackLimits(msgspec.Struct, frozen=True):
-    """How playbacks are cut, kept and ended."""
-
-    segment_seconds: float = 2.0
-    start_seconds: float = 10.0
-    """A reader waits at most so long for the first segment of what was asked for."""
-    linger_seconds: float = 600.0
-    """Segments stay so long after the last read; so long may a pause last."""
-    silence_seconds: float = 12.0
-    """Without a packet, that is the end."""
-    return_seconds: float = 8.0
-    """For a terminal whose connection dropped to come back."""
-    unrequested: bool = False
-    """Take media that nobody asked for."""
-
-
 class PlaybackRun:
     """Pictures in, cuts and a playlist out; reads no clock."""
 
     def __init__(
-        self, name: str, limits: PlaybackLimits, now: float, *, first_index: int, first_discontinuity: int
+        self, name: str, settings: VideoSettings, now: float, *, first_index: int, first_discontinuity: int
     ) -> None:
         """`name` is for its files; `now` in monotonic seconds, as everywhere here."""
         self.name = name
         self.steering = Steering()
         self.playlist = EventPlaylist(
-            target_seconds=limits.segment_seconds,
+            target_seconds=settings.segment_seconds,
             prefix=PREFIX,
             first_index=first_index,
             first_discontinuity=first_discontinuity,
@@ -66,8 +50,8 @@ class PlaybackRun:
         self.publisher: Ref[Any] | None = None
         self.has_gap = False
         """A segment before the next was left out."""
-        self._limits = limits
-        self._segmenter = Segmenter(limits.segment_seconds, live=False, discontinuity=first_index > 0)
+        self._settings = settings
+        self._segmenter = Segmenter(settings.segment_seconds, live=False, discontinuity=first_index > 0)
         self._carrier = SoundCarrier()
         self._has_published = False
         self._heard_at = now
@@ -149,10 +133,10 @@ class PlaybackRun:
         if not self._has_published:
             return "the device does not send it" if quiet >= CONNECT_SECONDS else ""
         if self.steering.is_paused:
-            return "paused for too long" if quiet >= self._limits.linger_seconds else ""
+            return "paused for too long" if quiet >= self._settings.playback_linger_seconds else ""
         if self.publisher is None:
-            return "the device has hung up" if quiet >= self._limits.return_seconds else ""
-        return "the device sends nothing more" if quiet >= self._limits.silence_seconds else ""
+            return "the device has hung up" if quiet >= self._settings.playback_return_seconds else ""
+        return "the device sends nothing more" if quiet >= self._settings.playback_silence_seconds else ""
 
     def end(self, now: float) -> None:
         """Nothing is taken any more; what is there stays."""

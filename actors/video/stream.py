@@ -26,6 +26,7 @@ from motorpool.actors.messages.publishing import (
     Unsubscribe,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandSent, SendCommand
+from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.sequence_allocator import SequenceAllocator
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.actors.video.waiting_readers import WaitingReaders
@@ -49,7 +50,6 @@ __all__ = [
     "ReadSegment",
     "Released",
     "Stream",
-    "StreamLimits",
     "StreamMessage",
     "WaitFailure",
     "channel_of",
@@ -74,20 +74,6 @@ def channel_of(attributes: Mapping[str, Any]) -> int:
         except (TypeError, ValueError):
             return 1
     return 1
-
-
-class StreamLimits(msgspec.Struct, frozen=True):
-    """How streams are cut, kept, started and ended."""
-
-    segment_seconds: float = 2.0
-    window_segments: int = 6
-    part_seconds: float = 0.0
-    """Of the parts of Low-Latency HLS; 0: whole segments alone."""
-    autostart: bool = True
-    start_seconds: float = 10.0
-    linger_seconds: float = 60.0
-    unrequested: bool = False
-    """Take media that nobody asked for."""
 
 
 class Held(msgspec.Struct, frozen=True, gc=False):
@@ -170,13 +156,13 @@ STREAM: Kind[tuple[int, int], StreamMessage] = Kind("stream")
 class Stream(Actor[StreamMessage]):
     """One channel of one device."""
 
-    def __init__(self, key: tuple[int, int], database: Database, limits: StreamLimits) -> None:
+    def __init__(self, key: tuple[int, int], database: Database, settings: VideoSettings) -> None:
         self._device_id, self._channel = key
         self._database = database
-        self._limits = limits
-        self._segmenter = Segmenter(limits.segment_seconds)
+        self._settings = settings
+        self._segmenter = Segmenter(settings.segment_seconds)
         self._carrier = SoundCarrier()
-        self._playlist = LivePlaylist(limits.window_segments, target_seconds=limits.segment_seconds)
+        self._playlist = LivePlaylist(settings.window_segments, target_seconds=settings.segment_seconds)
         self._numbers: SequenceAllocator
         self._takers = Subscribers()
         self._has_gap = False
@@ -201,15 +187,15 @@ class Stream(Actor[StreamMessage]):
         self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "live", log)
         first_index, first_discontinuity = await self._numbers.load()
         self._playlist = LivePlaylist(
-            self._limits.window_segments,
-            target_seconds=self._limits.segment_seconds,
+            self._settings.window_segments,
+            target_seconds=self._settings.segment_seconds,
             first_index=first_index,
             first_discontinuity=first_discontinuity,
-            part_seconds=self._limits.part_seconds,
+            part_seconds=self._settings.part_seconds,
         )
         self._segmenter = Segmenter(
-            self._limits.segment_seconds,
-            part_seconds=self._limits.part_seconds,
+            self._settings.segment_seconds,
+            part_seconds=self._settings.part_seconds,
             discontinuity=first_index > 0,
         )
         self.context.every(TICK_SECONDS, _Tick())
@@ -264,7 +250,7 @@ class Stream(Actor[StreamMessage]):
     # The publisher
 
     def _publish(self, message: Publish) -> object:
-        wanted = self._asked_at is not None or (self._limits.unrequested and not message.again)
+        wanted = self._asked_at is not None or (self._settings.unrequested and not message.again)
         if not wanted or (message.again and self._publisher not in (None, message.connection)):
             return False
         if self._publisher is not None and self._publisher != message.connection:
@@ -379,10 +365,10 @@ class Stream(Actor[StreamMessage]):
 
     def _may_start(self) -> bool:
         """Whether a reader may tell the device to start: not again while it may still be about to."""
-        if self._publisher is not None or not self._limits.autostart:
+        if self._publisher is not None or not self._settings.autostart:
             return False
         asked = self._asked_at
-        return asked is None or self.context.clock.monotonic() - asked >= self._limits.start_seconds
+        return asked is None or self.context.clock.monotonic() - asked >= self._settings.start_seconds
 
     def _await_playlist(self, message: AwaitPlaylist) -> object:
         playlist, index, part = self._playlist, message.index, message.part
@@ -443,7 +429,7 @@ class Stream(Actor[StreamMessage]):
         if len(self._playlist) or not starting:
             return self._playlist.render()
         playlist = self._playlist
-        return self._wait(self._limits.start_seconds, lambda: len(playlist) > 0, playlist.render)
+        return self._wait(self._settings.start_seconds, lambda: len(playlist) > 0, playlist.render)
 
     async def _start_then(self, read: Callable[[], object]) -> object:
         await self._start_device()
@@ -461,7 +447,7 @@ class Stream(Actor[StreamMessage]):
         if self._publisher is not None and last is not None:
             return last
         return self._wait(
-            self._limits.start_seconds,
+            self._settings.start_seconds,
             lambda: segmenter.last_keyframe is not last,
             lambda: segmenter.last_keyframe,
         )
@@ -490,13 +476,13 @@ class Stream(Actor[StreamMessage]):
         self._takers.tell_ends()
         gone = now - max(self._left_at, self._asked_at or 0.0, self._takers.joined_at)
         is_held = self._held or bool(self._takers)
-        if is_held and self._publisher is None and gone >= self._limits.linger_seconds:
+        if is_held and self._publisher is None and gone >= self._settings.linger_seconds:
             self.context.log.info("the device has left: no longer held")
             is_held = self._held = False
             self._end_takers("the device has left")
             self._asked_at = None
         unread = now - max(self._read_at, self._asked_at or 0.0)
-        if self._asked_at is not None and not is_held and unread >= self._limits.linger_seconds:
+        if self._asked_at is not None and not is_held and unread >= self._settings.linger_seconds:
             return self._stop_for_readers()
         return None
 
@@ -533,12 +519,12 @@ class Stream(Actor[StreamMessage]):
         return isinstance(outcome, CommandSent)
 
 
-def stream_spec(database: Database, limits: StreamLimits) -> DynamicSpec[tuple[int, int], StreamMessage]:
+def stream_spec(database: Database, settings: VideoSettings) -> DynamicSpec[tuple[int, int], StreamMessage]:
     """The streams of the tree, one actor a channel, made by the first reader or publisher."""
     return DynamicSpec(
         kind=STREAM,
         name="streams",
-        factory=lambda key: Stream(key, database, limits),
+        factory=lambda key: Stream(key, database, settings),
         restart=Restart.TRANSIENT,
         mailbox_size=1_000,
         idle_seconds=300.0,

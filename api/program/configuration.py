@@ -1,21 +1,27 @@
 """Settings from motorpool.toml and the environment; the environment wins (docs/decisions/0005)."""
 
+import ast
 import difflib
+import functools
+import inspect
 import ipaddress
+import itertools
 import json
 import math
 import tomllib
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from motorpool.actors.outgoing import Mail
-from motorpool.api.program.settings import Setting, Settings
+from msgspec import Meta
 
-__all__ = ["SettingsError", "describe", "load"]
+from motorpool.actors.outgoing import Mail
+from motorpool.api.program.settings import Settings
+
+__all__ = ["Key", "SettingsError", "describe", "keys", "load"]
 
 PREFIX = "MOTORPOOL_"
 ELSEWHERE = frozenset({"MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"})
@@ -32,14 +38,22 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Key:
-    """One setting's place in the file and in the environment."""
+    """One setting: its place in the file and in the environment, its type, and what a value must satisfy."""
 
     section: str
     name: str
     kind: typing.Any
     """The field's type as annotated; `Any` because types have no common type to mypy."""
-    setting: Setting
     default: Value
+    sentence: str
+    least: float | None
+    most: float | None
+    unit: str
+    choices: tuple[str, ...]
+    form: str
+    """A further check of the text; the module `settings` lists them."""
+    secret: bool
+    """The value is never printed, not even in an error."""
 
     @property
     def variable(self) -> str:
@@ -61,7 +75,7 @@ def load(
     """
     chosen: dict[tuple[str, str], Value] = {}
     chosen.update(_from_file(file))
-    known = {key.variable: key for key in _keys()}
+    known = {key.variable: key for key in keys()}
     warnings = []
     for variable, text in environ.items():
         if not variable.startswith(PREFIX) or variable in ELSEWHERE:
@@ -82,34 +96,68 @@ def load(
 def describe() -> Iterator[str]:
     """Yield the lines of `motorpool settings`: a commented motorpool.toml with every default."""
     section = ""
-    for key in _keys():
+    for key in keys():
         if key.section != section:
             section = key.section
             yield ""
             yield f"[{section}]"
-        unit = f" ({key.setting.unit})" if key.setting.unit else ""
-        choices = f" One of: {', '.join(key.setting.choices)}." if key.setting.choices else ""
-        yield f"# {key.setting.sentence}{choices}{unit}  {key.variable}"
+        unit = f" ({key.unit})" if key.unit else ""
+        choices = f" One of: {', '.join(key.choices)}." if key.choices else ""
+        yield f"# {key.sentence}{choices}{unit}  {key.variable}"
         yield f"# {key.name} = {_as_toml(key.default)}"
 
 
-def _keys() -> Iterator[Key]:
-    types_of = typing.get_type_hints(Settings)
-    sections = []
-    for item in fields(Settings):
-        if is_dataclass(types_of[item.name]):
-            sections.append((item.name, types_of[item.name]))
-        else:
-            yield _key("", item, types_of[item.name])
-    for name, section in sections:
-        hints = typing.get_type_hints(section)
-        for item in fields(section):
-            yield _key(name, item, hints[item.name])
+@functools.cache
+def keys() -> tuple[Key, ...]:
+    """Return all settings in the order of `Settings`, those of the top level first."""
+    hints = typing.get_type_hints(Settings)
+    sections = [item.name for item in fields(Settings) if is_dataclass(hints[item.name])]
+    found = list(_keys_of("", Settings))
+    for name in sections:
+        found += _keys_of(name, hints[name])
+    return tuple(found)
 
 
-def _key(section: str, item: "Field[typing.Any]", kind: object) -> Key:
-    assert item.default is not MISSING
-    return Key(section, item.name, kind, item.metadata["setting"], item.default)
+def _keys_of(section: str, struct: type[typing.Any]) -> Iterator[Key]:
+    """Yield the settings among the fields of a section, or of the struct that holds the sections."""
+    hints = typing.get_type_hints(struct, include_extras=True)
+    sentences = _field_docstrings(struct)
+    for item in fields(struct):
+        if item.default is MISSING:
+            continue  # a section
+        kind = hints[item.name]
+        meta = Meta()
+        if typing.get_origin(kind) is typing.Annotated:
+            kind, meta = typing.get_args(kind)
+        extra = meta.extra or {}
+        yield Key(
+            section=section,
+            name=item.name,
+            kind=kind,
+            default=item.default,
+            sentence=sentences.get(item.name, ""),
+            least=meta.ge,
+            most=meta.le,
+            unit=extra.get("unit", ""),
+            choices=extra.get("choices", ()),
+            form=extra.get("form", ""),
+            secret=extra.get("secret", False),
+        )
+
+
+def _field_docstrings(struct: type[typing.Any]) -> dict[str, str]:
+    """Return the text below each field of a class, on one line; Python does not keep it."""
+    body = ast.parse(inspect.getsource(struct)).body[0]
+    assert isinstance(body, ast.ClassDef)
+    return {
+        item.target.id: " ".join(below.value.value.split())
+        for item, below in itertools.pairwise(body.body)
+        if isinstance(item, ast.AnnAssign)
+        and isinstance(item.target, ast.Name)
+        and isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
+    }
 
 
 def _from_file(file: Path | None) -> dict[tuple[str, str], Value]:
@@ -124,7 +172,7 @@ def _from_file(file: Path | None) -> dict[tuple[str, str], Value]:
         raise SettingsError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
-    by_place = {(key.section, key.name): key for key in _keys()}
+    by_place = {(key.section, key.name): key for key in keys()}
     sections = {section for section, _ in by_place if section}
     chosen: dict[tuple[str, str], Value] = {}
     for name, value in content.items():
@@ -150,7 +198,7 @@ def _parse(key: Key, value: object, source: str) -> Value:
         if value == "":
             return None
         kind = next(option for option in typing.get_args(kind) if option is not type(None))
-    shown = "the value" if key.setting.secret else repr(value)
+    shown = "the value" if key.secret else repr(value)
     parsed: Value
     if kind is bool:
         words = {
@@ -185,39 +233,39 @@ def _parse(key: Key, value: object, source: str) -> Value:
         if not isinstance(value, str) or not value.strip():
             raise SettingsError(f"{source}: {shown} is not a text")
         parsed = Path(value).expanduser() if kind is Path else value
-    problem = _problem(key.setting, parsed)
+    problem = _problem(key, parsed)
     if problem:
         raise SettingsError(f"{source}: {shown} {problem}")
     return parsed
 
 
-def _problem(setting: Setting, value: Value) -> str:
+def _problem(key: Key, value: Value) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        if setting.least is not None and value < setting.least:
-            return f"is less than {setting.least:g}"
-        if setting.most is not None and value > setting.most:
-            return f"is more than {setting.most:g}"
-    if setting.choices and value not in setting.choices:
-        return f"is none of {', '.join(setting.choices)}"
-    if setting.form == "networks":
+        if key.least is not None and value < key.least:
+            return f"is less than {key.least:g}"
+        if key.most is not None and value > key.most:
+            return f"is more than {key.most:g}"
+    if key.choices and value not in key.choices:
+        return f"is none of {', '.join(key.choices)}"
+    if key.form == "networks":
         assert isinstance(value, tuple)
         for network in value:
             try:
                 ipaddress.ip_network(network, strict=False)
             except ValueError:
                 return f"has {network!r}, which is no network such as 10.0.0.0/8"
-    if setting.form == "url" and not _is_url(str(value)):
+    if key.form == "url" and not _is_url(str(value)):
         return "is no address such as https://fleet.example.org"
-    if setting.form == "service" and not _is_service(str(value)):
+    if key.form == "service" and not _is_service(str(value)):
         return "is no address such as https://sms.example.org/send, without a user name"
-    if setting.form == "mailbox" and not Mail.can_reach(str(value)):
+    if key.form == "mailbox" and not Mail.can_reach(str(value)):
         return "is no mail address"
-    if setting.form == "address":
+    if key.form == "address":
         host, _, port = str(value).rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65535:
             return "is no address such as 127.0.0.1:8082"
     if (
-        setting.form == "database"
+        key.form == "database"
         and value != "embedded"
         and not str(value).startswith(("postgresql://", "postgres://"))
     ):

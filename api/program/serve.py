@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 import trio
 
-from motorpool.actors.tree import FleetSettings, fleet_tree
+from motorpool.actors.settings import FleetSettings
+from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.passwords import Attempts, Passwords
@@ -32,10 +33,11 @@ from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ChildSpec, Clock, System, SystemClock, open_system
 from motorpool.storage import server, tokens, users
-from motorpool.storage.database import Database, DatabaseSettings, open_database
+from motorpool.storage.database import Database, open_database
 from motorpool.storage.errors import AlreadyRunning, StorageError
 from motorpool.storage.postgres import dumps
 from motorpool.storage.records import User
+from motorpool.storage.settings import DatabaseSettings
 
 __all__ = ["StartFailed", "edit_user", "last_line", "serve"]
 
@@ -191,53 +193,27 @@ def _cut_off_after(seconds: float, life: ServerState) -> None:
 
 @asynccontextmanager
 async def _database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
-    chosen = DatabaseSettings(
-        url=settings.database,
-        data=settings.data,
-        pool_size=settings.postgres.pool_size,
-        start_seconds=settings.postgres.start_seconds,
-        statement_seconds=settings.postgres.statement_seconds,
-        acquire_seconds=settings.postgres.acquire_seconds,
-    )
+    chosen = DatabaseSettings(url=settings.database, data=settings.data, **vars(settings.postgres))
     async with open_database(chosen, clock_now=clock.now) as database:
         yield database
 
 
 def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
-    """What the actors are told of the settings."""
+    """Return the settings that the supervision tree is built from."""
     return FleetSettings(
         data=settings.data,
-        device_host=settings.device.host,
-        public_host=settings.public.host,
-        port_offset=settings.port.offset,
         protocols=settings.protocols,
-        register_unknown=settings.register.unknown,
-        connections_per_address=settings.device.connections_per_address,
-        idle_seconds=settings.device.idle_seconds,
-        login_seconds=settings.device.login_seconds,
-        status_timeout_seconds=settings.device.status_seconds,
-        alarm_attachments=settings.video.alarm_attachments,
-        attachment_bytes=settings.video.attachment_bytes,
-        segment_seconds=settings.video.segment_seconds,
-        window_segments=settings.video.window_segments,
-        part_seconds=settings.video.part_seconds,
-        autostart=settings.video.autostart,
-        start_seconds=settings.video.start_seconds,
-        linger_seconds=settings.video.linger_seconds,
-        unrequested_media=settings.video.unrequested,
-        reserve_bytes=settings.files.reserve_bytes,
-        playback_quota_bytes=settings.video.playback_quota_bytes,
-        playback_linger_seconds=settings.video.playback_linger_seconds,
-        playback_silence_seconds=settings.video.playback_silence_seconds,
-        playback_return_seconds=settings.video.playback_return_seconds,
-        captures_per_device=settings.captures.per_device,
-        captures_quota_bytes=settings.captures.quota_bytes,
-        captures_retention_days=settings.captures.retention_days,
-        position_retention_days=settings.positions.retention_days,
-        schedule_retention_days=settings.schedules.retention_days,
-        reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,
-        outbox_days=settings.outbox.give_up_days,
         record=record,
+        device=settings.device,
+        public=settings.public,
+        port=settings.port,
+        register=settings.register,
+        outbox=settings.outbox,
+        video=settings.video,
+        files=settings.files,
+        captures=settings.captures,
+        positions=settings.positions,
+        schedules=settings.schedules,
     )
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 from quart import Response
 
-from motorpool.actors.video.capture import CAPTURE, CaptureLimits, EndCapture, start_capture
+from motorpool.actors.video.capture import CAPTURE, EndCapture, start_capture
 from motorpool.actors.video.captures import (
     CAPTURES,
     CaptureRecord,
@@ -100,14 +100,11 @@ async def create_capture(call: Call) -> Response:
             context.system,
             context.database,
             context.settings.data / "media",
-            CaptureLimits(
-                start_seconds=chosen.start_seconds,
-                idle_seconds=chosen.idle_seconds,
-                reserve_bytes=context.settings.files.reserve_bytes,
-            ),
+            chosen,
             OpenCapture(device.id, wanted.channel, wanted.live),
             unique_id=device.unique_id,
             seconds=None if wanted.minutes is None else wanted.minutes * 60,
+            reserve_bytes=context.settings.files.reserve_bytes,
         )
     except ActorFailed as error:
         raise Unavailable("the stream of the channel cannot be captured now") from error

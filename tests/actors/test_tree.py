@@ -7,7 +7,8 @@ import pytest
 import trio
 
 from motorpool.actors.devices.directory import DIRECTORY
-from motorpool.actors.tree import MEDIA_PORTS, FleetSettings, fleet_tree, schedule_spec
+from motorpool.actors.settings import DeviceSettings, FleetSettings, PortSettings
+from motorpool.actors.tree import MEDIA_PORTS, fleet_tree, schedule_spec
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.runtime import Actor, ChildSpec, Kind, Strategy, open_system
@@ -32,7 +33,9 @@ def offset():
 
 @pytest.fixture
 def settings(offset, tmp_path):
-    return lambda **more: FleetSettings(data=tmp_path, device_host=LOOPBACK, port_offset=offset, **more)
+    return lambda **more: FleetSettings(
+        data=tmp_path, device=DeviceSettings(host=LOOPBACK), port=PortSettings(offset=offset), **more
+    )
 
 
 def names(spec):

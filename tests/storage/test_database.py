@@ -6,8 +6,9 @@ from urllib.parse import quote
 import pytest
 import trio
 
-from motorpool.storage.database import DatabaseSettings, open_database
+from motorpool.storage.database import open_database
 from motorpool.storage.errors import SetupFailed, StatementRejected, StorageError, StorageUnavailable
+from motorpool.storage.settings import DatabaseSettings
 
 NOW = datetime(2026, 6, 15, tzinfo=UTC)
 

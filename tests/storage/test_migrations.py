@@ -4,9 +4,10 @@ import pytest
 import trio
 
 from motorpool.storage import migrations
-from motorpool.storage.database import DatabaseSettings, open_database
+from motorpool.storage.database import open_database
 from motorpool.storage.errors import SetupFailed, StorageError
 from motorpool.storage.migrations import Migration, load, migrate
+from motorpool.storage.settings import DatabaseSettings
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 OURS = load()

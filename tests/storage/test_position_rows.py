@@ -6,9 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from motorpool.storage import positions
-from motorpool.storage.database import DatabaseSettings, open_database
+from motorpool.storage.database import open_database
 from motorpool.storage.position_rows import COLUMNS, pack_row, whole
 from motorpool.storage.records import Position
+from motorpool.storage.settings import DatabaseSettings
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 

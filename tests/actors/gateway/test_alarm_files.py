@@ -8,12 +8,12 @@ from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.connection import (
     UPLOAD_IDLE_SECONDS,
     UPLOAD_SECONDS,
-    ConnectionLimits,
     DeviceConnection,
 )
 from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.downlink import CONNECTION, Stored
 from motorpool.actors.messages.uplink import Connected, Disconnected, FileKept, FilesClaimed, PositionReported
+from motorpool.actors.settings import DeviceSettings
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.platform import Acknowledged, FileAnswered, FilesAsked
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
@@ -83,11 +83,11 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
             ours, theirs = tcp
             wire = Wire(ours)
             room = UploadRoom(tmp_path, 5000)
-            limits = ConnectionLimits(login_seconds=30.0, idle_seconds=1800.0)
+            settings = DeviceSettings(login_seconds=30.0, idle_seconds=1800.0)
 
             def make():
                 return DeviceConnection(
-                    wire, Jt808(), database=database, limits=limits, uploads=room if self.takes else None
+                    wire, Jt808(), database=database, settings=settings, uploads=room if self.takes else None
                 )
 
             ref = await system.start(CONNECTION, 1, make)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors.gateway.connection import ConnectionLimits, DeviceConnection
+from motorpool.actors.gateway.connection import DeviceConnection
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import MESSAGES_RECEIVED
@@ -32,6 +32,7 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     RecordingsListed,
 )
+from motorpool.actors.settings import DeviceSettings
 from motorpool.codecs import recording
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.platform import Acknowledged, RecordingsAsked, Registered
@@ -66,15 +67,24 @@ class Line:
 def line(database, tcp, tree, neighbours, read, time):
     """`async with line(codec, …) as peer:` a connection that reads a socket."""
 
-    def opened(codec=Jt808, *, phone=PHONE, version=2013, tap=False, devices_spec=None, **limits):
-        return _Opened(codec, phone, version, tap, devices_spec, limits)
+    def opened(
+        codec=Jt808,
+        *,
+        phone=PHONE,
+        version=2013,
+        tap=False,
+        devices_spec=None,
+        register_unknown=False,
+        **limits,
+    ):
+        return _Opened(codec, phone, version, tap, devices_spec, register_unknown, limits)
 
     class _Opened:
         def __init__(self, *arguments):
             self.arguments = arguments
 
         async def __aenter__(self):
-            codec, phone, version, tap, devices_spec, limits = self.arguments
+            codec, phone, version, tap, devices_spec, register_unknown, limits = self.arguments
             self.recorder = Probe()
             recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder)
             self.running = tree(
@@ -92,7 +102,8 @@ def line(database, tcp, tree, neighbours, read, time):
                     wire,
                     codec(),
                     database=database,
-                    limits=ConnectionLimits(**limits),
+                    settings=DeviceSettings(**limits),
+                    register_unknown=register_unknown,
                     tap=Tap(system.ref(RECORDER), 1, codec.name, wire.peer) if tap else None,
                 )
 

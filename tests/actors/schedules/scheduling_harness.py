@@ -21,8 +21,9 @@ from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import Actor, ChildSpec, Deferred, DynamicSpec, Kind, Restart
 from motorpool.runtime.testing import TestClock, open_tree
-from motorpool.storage.database import DatabaseSettings, open_database
+from motorpool.storage.database import open_database
 from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.settings import DatabaseSettings
 from motorpool.storage.statements import Statements
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)

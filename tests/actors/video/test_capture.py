@@ -9,9 +9,9 @@ import pytest
 import trio
 
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
+from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import (
     CAPTURE,
-    CaptureLimits,
     EndCapture,
     capture_spec,
     start_capture,
@@ -96,7 +96,7 @@ def house(database, make_device, tree, time, tmp_path):
         def __init__(self, answers=None, per_device=8, **limits):
             self.answers = {Subscribe: None} if answers is None else answers
             self.per_device = per_device
-            self.limits = CaptureLimits(**limits)
+            self.limits = CaptureSettings(**limits)
 
         async def __aenter__(self):
             row = await make_device("van 1")

@@ -17,6 +17,7 @@ from motorpool.actors.messages.publishing import (
     Unsubscribe,
 )
 from motorpool.actors.messages.uplink import CommandSent, SendCommand
+from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback import (
     PLAYBACK,
     FindSegment,
@@ -26,7 +27,6 @@ from motorpool.actors.video.playback import (
     ReadPlayback,
     playback_spec,
 )
-from motorpool.actors.video.playback_run import PlaybackLimits
 from motorpool.actors.video.segment_files import segment_files_spec, segment_path
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.muxer import mux
@@ -93,7 +93,7 @@ def house(database, make_device, tree, neighbours, time, tmp_path):
     class Opened:
         def __init__(self, row=None, quota_bytes=1 << 30, **limits):
             self.row, self.quota_bytes = row, quota_bytes
-            self.limits = PlaybackLimits(segment_seconds=1.0, **limits)
+            self.limits = VideoSettings(segment_seconds=1.0, **limits)
 
         async def __aenter__(self):
             row = self.row or await make_device()
@@ -290,7 +290,7 @@ class TestPlaylist:
 
 class TestEnd:
     async def test_it_ends_when_the_terminal_has_hung_up_and_does_not_come_back(self, house, film, time):
-        async with house(return_seconds=8) as playback:
+        async with house(playback_return_seconds=8) as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(2)[:8])
             await playback.ref.tell(PublisherLeft(camera))
@@ -307,7 +307,7 @@ class TestEnd:
             assert not wanted
 
     async def test_a_connection_that_comes_back_goes_on_with_a_discontinuity(self, house, film, time):
-        async with house(return_seconds=8) as playback:
+        async with house(playback_return_seconds=8) as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(2)[:8])
             await playback.ref.tell(PublisherLeft(camera))
@@ -344,7 +344,7 @@ class TestEnd:
             assert indices(await playback.playlist()) == [0, 1, 2]
 
     async def test_silence_ends_it_the_device_is_told_and_then_closed(self, house, film, time):
-        async with house(silence_seconds=12) as playback:
+        async with house(playback_silence_seconds=12) as playback:
             camera, probe = await playback.begin()
             await playback.send(camera, film(2))
             await time.passes(11, step=1)
@@ -359,7 +359,9 @@ class TestEnd:
             assert probe.messages == [Close("the playback has ended", 1)]
 
     async def test_a_pause_is_no_silence_until_it_lasts_too_long(self, house, film, time):
-        async with house(silence_seconds=12, linger_seconds=120, return_seconds=8) as playback:
+        async with house(
+            playback_silence_seconds=12, playback_linger_seconds=120, playback_return_seconds=8
+        ) as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(2))
             await playback.ref.tell(PlaybackSteered(PAUSE))
@@ -437,7 +439,7 @@ class TestEnd:
 
 class TestKeeping:
     async def test_files_stay_for_a_while_after_the_last_read(self, house, film, time):
-        async with house(linger_seconds=100) as playback:
+        async with house(playback_linger_seconds=100) as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(3))
             await playback.ref.tell(PlaybackSteered(STOP))
@@ -452,7 +454,7 @@ class TestKeeping:
             assert (playlist.segments, playlist.is_endlist, playlist.media_sequence) == ([], False, 3)
 
     async def test_what_nobody_reads_or_takes_is_stopped(self, house, film, time):
-        async with house(linger_seconds=100, silence_seconds=12) as playback:
+        async with house(playback_linger_seconds=100, playback_silence_seconds=12) as playback:
             camera, _ = await playback.begin()
             taker = await playback.take("one")
             for second in range(30):
@@ -509,7 +511,7 @@ class TestKeeping:
 
 class TestTakers:
     async def test_takers_get_every_cut_in_order_and_the_end(self, house, film, time):
-        async with house(return_seconds=8) as playback:
+        async with house(playback_return_seconds=8) as playback:
             early = await playback.take("early")
             camera, _ = await playback.begin()
             await playback.send(camera, film(2))

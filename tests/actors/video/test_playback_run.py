@@ -2,13 +2,19 @@
 
 import pytest
 
-from motorpool.actors.video.playback_run import PlaybackLimits, PlaybackRun
+from motorpool.actors.settings import VideoSettings
+from motorpool.actors.video.playback_run import PlaybackRun
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import Kind
 from motorpool.runtime.ref import Ref
 
 PAUSE, SEEK = 1, 5
-LIMITS = PlaybackLimits(segment_seconds=1.0, linger_seconds=600, silence_seconds=12, return_seconds=8)
+LIMITS = VideoSettings(
+    segment_seconds=1.0,
+    playback_linger_seconds=600,
+    playback_silence_seconds=12,
+    playback_return_seconds=8,
+)
 
 
 class Connections:

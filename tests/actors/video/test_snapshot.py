@@ -9,9 +9,10 @@ from PIL import Image
 
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
+from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video import snapshot
 from motorpool.actors.video.snapshot import SNAPSHOT, DecodeSnapshot, read_snapshot, snapshot_spec
-from motorpool.actors.video.stream import STREAM, StreamLimits, stream_spec
+from motorpool.actors.video.stream import STREAM, stream_spec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import Keyframe
 from motorpool.codecs.media.units import Coding
@@ -46,7 +47,7 @@ def house(database, make_device, tree, neighbours, time):
 
     class Opened:
         def __init__(self, answer=None, **limits):
-            self.answer, self.limits = answer or CommandSent(), StreamLimits(**limits)
+            self.answer, self.limits = answer or CommandSent(), VideoSettings(**limits)
 
         async def __aenter__(self):
             row = await make_device()

@@ -18,6 +18,7 @@ from motorpool.actors.messages.publishing import (
     Unsubscribe,
 )
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
+from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video import sequence_allocator as numbers_file
 from motorpool.actors.video.stream import (
     STREAM,
@@ -27,7 +28,6 @@ from motorpool.actors.video.stream import (
     ReadPlaylist,
     ReadSegment,
     Released,
-    StreamLimits,
     WaitFailure,
     channel_of,
     stream_spec,
@@ -92,7 +92,7 @@ def house(database, make_device, tree, neighbours, time):
     class Opened:
         def __init__(self, answer=None, row=None, **limits):
             self.answer = answer or CommandSent()
-            self.limits = StreamLimits(segment_seconds=1.0, **limits)
+            self.limits = VideoSettings(segment_seconds=1.0, **limits)
             self.row = row
 
         async def __aenter__(self):

@@ -7,9 +7,10 @@ import pytest
 
 from motorpool.actors.outgoing import Mail, OutgoingHttp, SmtpAccount
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, ResetAsked, password_resets_spec
 from motorpool.api.auth.tokens import RESET, read
-from motorpool.api.program.settings import OpenIdSettings, PublicSettings, Settings
+from motorpool.api.program.settings import OpenIdSettings, Settings
 from motorpool.runtime import ChildSpec
 from motorpool.runtime.testing import Probe, TestClock, open_tree
 from motorpool.storage import users

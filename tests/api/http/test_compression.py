@@ -4,7 +4,8 @@ import zlib
 
 import pytest
 
-from motorpool.api.program.settings import HttpSettings, PositionSettings
+from motorpool.actors.settings import PositionSettings
+from motorpool.api.program.settings import HttpSettings
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 

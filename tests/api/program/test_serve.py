@@ -12,8 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from motorpool.actors.settings import CaptureSettings, PositionSettings, ScheduleSettings
 from motorpool.api.program.serve import StartFailed, fleet_settings, last_line
-from motorpool.api.program.settings import CaptureSettings, PositionSettings, ScheduleSettings, Settings
+from motorpool.api.program.settings import Settings
 
 PATIENCE_SECONDS = 60
 
@@ -183,14 +184,14 @@ def test_the_last_line_is_the_cause_that_people_understand():
     assert last_line(RuntimeError()) == "RuntimeError"
 
 
-def test_the_actors_are_told_how_long_each_kind_of_history_is_kept():
+def test_the_actors_are_given_how_long_each_kind_of_history_is_kept():
     days = {
         "positions": PositionSettings(retention_days=1),
         "captures": CaptureSettings(retention_days=2),
         "schedules": ScheduleSettings(retention_days=3, reconnect_grace_seconds=7),
     }
-    told = fleet_settings(Settings(**days), None)
-    assert told.position_retention_days == 1
-    assert told.captures_retention_days == 2
-    assert (told.schedule_retention_days, told.reconnect_grace_seconds) == (3, 7)
-    assert fleet_settings(Settings(), None).schedule_retention_days == 90
+    given = fleet_settings(Settings(**days), None)
+    assert given.positions.retention_days == 1
+    assert given.captures.retention_days == 2
+    assert (given.schedules.retention_days, given.schedules.reconnect_grace_seconds) == (3, 7)
+    assert fleet_settings(Settings(), None).schedules.retention_days == 90

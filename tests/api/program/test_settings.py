@@ -1,16 +1,38 @@
 from dataclasses import FrozenInstanceError, fields, is_dataclass
+from typing import get_type_hints
 
 import pytest
 
-from motorpool.api.program.settings import HttpSettings, PublicSettings, Settings
+from motorpool.actors.settings import PublicSettings
+from motorpool.api.program.configuration import keys
+from motorpool.api.program.settings import HttpSettings, Settings
 
 
 def test_every_field_of_every_section_is_described():
+    described = {(key.section, key.name): key.sentence for key in keys()}
     for item in fields(Settings):
         section = getattr(Settings(), item.name)
-        described = fields(section) if is_dataclass(section) else (item,)
-        for entry in described:
-            assert entry.metadata["setting"].sentence.endswith(".")
+        if is_dataclass(section):
+            for entry in fields(section):
+                assert described[item.name, entry.name].endswith(".")
+        else:
+            assert described["", item.name].endswith(".")
+
+
+def test_every_constraint_is_of_a_kind_that_is_checked():
+    for item in fields(Settings):
+        for hint in get_type_hints(type(getattr(Settings(), item.name)), include_extras=True).values():
+            for meta in getattr(hint, "__metadata__", ()):
+                assert set(meta.extra or {}) <= {"unit", "choices", "form", "secret"}
+                unchecked = (
+                    meta.gt,
+                    meta.lt,
+                    meta.multiple_of,
+                    meta.pattern,
+                    meta.min_length,
+                    meta.max_length,
+                )
+                assert not any(unchecked)
 
 
 def test_settings_do_not_change_once_made():

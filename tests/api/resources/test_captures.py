@@ -6,9 +6,9 @@ import av
 import pytest
 
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
+from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.captures import CAPTURES, CaptureFilesRemoved
-from motorpool.api.program.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 

@@ -8,7 +8,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from motorpool.api.program.settings import HttpSettings, LoginSettings, OpenIdSettings, PublicSettings
+from motorpool.actors.settings import PublicSettings
+from motorpool.api.program.settings import HttpSettings, LoginSettings, OpenIdSettings
 
 AUTH, CALLBACK = "/session/openid/auth", "/session/openid/callback"
 ANN = "ann@example.org"

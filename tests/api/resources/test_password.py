@@ -6,8 +6,9 @@ import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.tokens import issue
-from motorpool.api.program.settings import HttpSettings, MailSettings, PublicSettings, UserSettings
+from motorpool.api.program.settings import HttpSettings, MailSettings, UserSettings
 
 HOUR = timedelta(hours=1).total_seconds()
 

@@ -12,8 +12,9 @@ from PIL import Image
 
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
+from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.stream import STREAM, Held
-from motorpool.api.program.settings import HttpSettings, VideoSettings
+from motorpool.api.program.settings import HttpSettings
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 
