@@ -160,7 +160,8 @@ class _Bands:
         return [longitude + 360 * turn for turn in range(first, last + 1)]
 
     def _band(self, latitude: float) -> int:
-        return min(self._count - 1, max(0, int((latitude - self._south) / self._height)))
+        # Clamped before int(): the quotient is infinite where the bands are denormally narrow.
+        return int(min(self._count - 1.0, max(0.0, (latitude - self._south) / self._height)))
 
 
 def _unwound(ring: Sequence[Point]) -> list[Point]:
