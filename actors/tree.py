@@ -21,7 +21,6 @@ from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
-from motorpool.actors.schedules.scheduled_command import scheduled_command_spec
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.settings import DeviceSettings, FleetSettings
 from motorpool.actors.upkeep.retention import retention_spec
@@ -138,7 +137,6 @@ def schedule_spec(database: Database, *, reconnect_grace_seconds: float = 0.0) -
         strategy=Strategy.REST_FOR_ONE,
         children=(
             dispatcher_spec(database, reconnect_grace_seconds=reconnect_grace_seconds),
-            scheduled_command_spec(database),
             timetable_spec(database),
         ),
     )

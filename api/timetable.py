@@ -3,10 +3,8 @@
 from contextlib import suppress
 
 from motorpool.actors.messages.scheduling import (
-    SCHEDULED_COMMAND,
     TIMETABLE,
     CalendarsChanged,
-    ScheduleEdited,
     SchedulesChanged,
 )
 from motorpool.api.server_context import ServerContext
@@ -15,14 +13,11 @@ from motorpool.runtime import ActorError
 __all__ = ["tell_calendars_changed", "tell_schedule_changed"]
 
 
-async def tell_schedule_changed(context: ServerContext, schedule_id: int, *, is_new: bool) -> None:
+async def tell_schedule_changed(context: ServerContext, schedule_id: int) -> None:
     """After the commit of a schedule's making, edit or removal: it is watched as it is now."""
     # Where they have crashed or the server stops: new ones read everything.
     with suppress(ActorError):
         await context.system.ref(TIMETABLE).ask(SchedulesChanged((schedule_id,)))
-    if not is_new:
-        with suppress(ActorError):
-            await context.system.ref(SCHEDULED_COMMAND, schedule_id).tell(ScheduleEdited())
 
 
 async def tell_calendars_changed(context: ServerContext, *calendar_ids: int) -> None:

@@ -1,8 +1,8 @@
-"""What timetable, scheduled commands and dispatcher tell each other, and what the API asks of them.
+"""Messages of the timetable and the dispatcher of scheduled commands.
 
-An edge of a calendar goes from the timetable to the scheduled command, from there as a turn to the
-dispatcher, which commits run records, sends the steps to the devices and tells the scheduled command which
-steps follow.
+The timetable reports each edge of a calendar to the dispatcher, together with the scheduled commands that
+follow the calendar. The dispatcher commits run records, sends the steps to the devices, and keeps the steps
+that wait for their time.
 """
 
 from datetime import datetime
@@ -11,25 +11,17 @@ from typing import Literal
 import msgspec
 
 from motorpool.runtime import Kind, Request
-from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.records import ScheduledCommandRun
-from motorpool.storage.runs import Planned
 
 __all__ = [
     "DISPATCHER",
-    "SCHEDULED_COMMAND",
     "TIMETABLE",
-    "Begin",
     "CalendarsChanged",
     "DispatcherMessage",
     "EdgeReached",
-    "Fire",
     "RunNow",
-    "ScheduleEdited",
-    "ScheduledCommandMessage",
     "SchedulesChanged",
     "StepsDue",
-    "StepsPlanned",
     "TimetableMessage",
 ]
 
@@ -59,41 +51,22 @@ TIMETABLE: Kind[None, TimetableMessage] = Kind("timetable")
 
 
 class EdgeReached(msgspec.Struct, frozen=True, gc=False):
-    """A window of its calendar has begun or ended."""
+    """A window of a calendar has begun or ended; sent by the timetable to the dispatcher.
+
+    The run records decide whether an edge is new to a scheduled command: sending one twice does no harm.
+    """
 
     calendar_id: int
     at: datetime
-    opens: bool
-
-
-class StepsPlanned(msgspec.Struct, frozen=True, gc=False):
-    """These steps of the scheduled command have a time, and wait for nothing else."""
-
-    steps: tuple[Planned, ...]
-
-
-class ScheduleEdited(msgspec.Struct, frozen=True, gc=False):
-    """Its row was changed or deleted; told after the commit."""
+    """The instant of the edge."""
+    phase: Literal["start", "end"]
+    """Whether a window begins or ends."""
+    schedule_ids: tuple[int, ...]
+    """Scheduled commands that follow the calendar: some of them, where they do not fit into one message."""
 
 
 class StepsDue(msgspec.Struct, frozen=True, gc=False):
-    """Time for the next step; told by the scheduled command to itself."""
-
-
-ScheduledCommandMessage = EdgeReached | StepsPlanned | ScheduleEdited | StepsDue
-SCHEDULED_COMMAND: Kind[int, ScheduledCommandMessage] = Kind("scheduled_command")
-
-
-class Fire(msgspec.Struct, frozen=True, gc=False):
-    """It is a scheduled command's turn."""
-
-    firing: EdgeOccurrence
-
-
-class Begin(msgspec.Struct, frozen=True, gc=False):
-    """It is these steps' turn."""
-
-    run_ids: tuple[int, ...]
+    """A delayed step is due; sent by the dispatcher to itself."""
 
 
 class RunNow(msgspec.Struct, Request[list[ScheduledCommandRun]], frozen=True, gc=False):
@@ -119,5 +92,5 @@ class AnswerDue(msgspec.Struct, frozen=True, gc=False):
     number: int
 
 
-DispatcherMessage = Fire | Begin | RunNow | QueueExpired | AnswerDue | LookDue
+DispatcherMessage = EdgeReached | StepsDue | RunNow | QueueExpired | AnswerDue | LookDue
 DISPATCHER: Kind[None, DispatcherMessage] = Kind("dispatcher")

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
-from itertools import groupby
 from typing import TypeVar, assert_never
 
 import trio
@@ -20,19 +19,18 @@ import trio
 from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
-    SCHEDULED_COMMAND,
     AnswerDue,
-    Begin,
     DispatcherMessage,
-    Fire,
+    EdgeReached,
     LookDue,
     QueueExpired,
     RunNow,
-    StepsPlanned,
+    StepsDue,
 )
+from motorpool.actors.schedules.delayed_steps import DelayedSteps
 from motorpool.actors.schedules.pending_run_replies import Answer, PendingRunReplies
 from motorpool.actors.schedules.step_sender import StepSender
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure
+from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Timer
 from motorpool.storage import commands, edge_occurrences, runs
 from motorpool.storage.database import Database
 from motorpool.storage.edge_occurrences import EdgeOccurrence, StartedStep
@@ -47,7 +45,7 @@ T = TypeVar("T")
 BATCH = 500
 """Turns, steps or outcomes of one transaction."""
 QUEUED = 20_000
-"""Turns or steps that wait for a transaction; beyond it their tellers wait."""
+"""Turns that wait for a transaction; beyond it the timetable waits."""
 WISHES = 100
 """Runs that people want now, and that wait."""
 WISH_SECONDS = 5.0
@@ -78,7 +76,8 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._turns: deque[EdgeOccurrence] = deque()
         self._wishes: deque[tuple[EdgeOccurrence, Answer, float]] = deque()
         """With the moment of each."""
-        self._steps: deque[int] = deque()
+        self._delayed = DelayedSteps()
+        self._delay_timer: Timer | None = None
         self._outcomes: deque[tuple[StartedStep, Outcome]] = deque()
         self._expired: list[int] = []
         self._look_due = False
@@ -105,14 +104,12 @@ class Dispatcher(Actor[DispatcherMessage]):
     def handle(self, message: DispatcherMessage) -> object:
         """Queue it; waits, and with it every later teller, while the queue is full."""
         match message:
-            case Fire():
+            case EdgeReached():
                 if len(self._turns) >= QUEUED:
                     return self._wait_for_room(message)
-                self._turns.append(message.firing)
-            case Begin():
-                if len(self._steps) >= QUEUED:
-                    return self._wait_for_room(message)
-                self._steps.extend(message.run_ids)
+                self._add_turns(message)
+            case StepsDue():
+                self._delay_timer = None
             case RunNow():
                 return self._run_now(message)
             case QueueExpired():
@@ -136,10 +133,15 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._came.set()
         return answer
 
-    async def _wait_for_room(self, message: Fire | Begin) -> object:
-        while max(len(self._turns), len(self._steps)) >= QUEUED:
+    def _add_turns(self, edge: EdgeReached) -> None:
+        for schedule_id in edge.schedule_ids:
+            self._turns.append(EdgeOccurrence(schedule_id, edge.calendar_id, edge.at, edge.phase, edge.phase))
+
+    async def _wait_for_room(self, edge: EdgeReached) -> None:
+        while len(self._turns) >= QUEUED:
             await self._room.wait()
-        return self.handle(message)
+        self._add_turns(edge)
+        self._came.set()
 
     async def run(self) -> None:
         """Settle what an earlier life left, then work."""
@@ -182,11 +184,12 @@ class Dispatcher(Actor[DispatcherMessage]):
                 await self._settled.wait()
             elif self._wishes:
                 await self._grant(*self._wishes.popleft())
-            elif self._steps:
-                await self._commit(_some(self._steps), self._begin)
+            elif due := self._delayed.pop_due(self.context.clock.monotonic(), BATCH):
+                await self._commit(due, self._begin)
             elif self._turns:
                 await self._commit(self._next_turns(), self._fire)
             elif not self._commit_uncertain:
+                self._arm()
                 await self._came.wait()
 
     def _next_turns(self) -> list[EdgeOccurrence]:
@@ -241,14 +244,32 @@ class Dispatcher(Actor[DispatcherMessage]):
             run_ids = [step.run_id for step in following if step.due <= now]
         return begun, planned
 
-    def _hand_out(self, begun: Iterable[StartedStep], planned: Iterable[Planned]) -> None:
+    def _hand_out(self, begun: Iterable[StartedStep], planned: Sequence[Planned]) -> None:
         for step in begun:
             if step.reason is not None:
                 STEPS_SETTLED.labels("skipped").inc()
             elif not self._ending:
                 self._in_hand.add(step.run_id)
                 self._sender.put(step)
-        self._tell_planned(planned)
+        self._delay(planned)
+
+    def _delay(self, planned: Sequence[Planned]) -> None:
+        """Let these steps begin when they are due."""
+        clock = self.context.clock
+        now, moment = clock.now(), clock.monotonic()
+        for step in planned:
+            self._delayed.add(moment + (step.due - now).total_seconds(), step.run_id)
+        if planned:
+            self._came.set()
+
+    def _arm(self) -> None:
+        """Set the timer to the first delayed step."""
+        if self._delay_timer is not None:
+            self._delay_timer.cancel()
+            self._delay_timer = None
+        if self._delayed:
+            seconds = self._delayed.next_due - self.context.clock.monotonic()
+            self._delay_timer = self.context.after(max(0.0, seconds), StepsDue())
 
     # Outcomes
 
@@ -288,17 +309,11 @@ class Dispatcher(Actor[DispatcherMessage]):
             if outcome.status == "queued":
                 self.context.after(step.queue_minutes * 60, QueueExpired(step.run_id))
         self._wake_waiters()
-        self._tell_planned(planned)
+        self._delay(planned)
 
     def _wake_waiters(self) -> None:
         self._settled.set()
         self._settled = trio.Event()
-
-    def _tell_planned(self, planned: Iterable[Planned]) -> None:
-        """Whoever does not hear of it: what is overdue is looked for now and then."""
-        by_schedule = sorted(planned, key=_schedule_of)
-        for schedule_id, steps in groupby(by_schedule, key=_schedule_of):
-            self.context.system.ref(SCHEDULED_COMMAND, schedule_id).offer(StepsPlanned(tuple(steps)))
 
     # What keeps it whole
 
@@ -312,7 +327,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             await commands.expire(transaction, now)
             waiting = await runs.waiting(transaction)
         self._tell_failed(failed)
-        self._tell_planned(waiting)
+        self._delay(waiting)
 
     def _tell_failed(self, run_ids: Iterable[int]) -> None:
         for run_id in run_ids:
@@ -320,7 +335,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             self.context.log.warning("step %d failed: %s", run_id, UNKNOWN)
 
     async def _look(self) -> None:
-        """Begin what nobody has begun: its scheduled command has crashed, or the wall clock has jumped."""
+        """Begin the steps that are overdue: the wall clock has jumped, or their delay was lost."""
         now = before = self.context.clock.now()
         if self._commit_uncertain:
             # Only here, between two turns: all else that is `sending` has been handed to nobody.
@@ -333,7 +348,8 @@ class Dispatcher(Actor[DispatcherMessage]):
         )
         await commands.expire(self._database, now)
         late = await runs.overdue(self._database, before, BATCH)
-        self._steps.extend(late)
+        for run_id in late:
+            self._delayed.add(self.context.clock.monotonic(), run_id)
         self._commit_uncertain, self._look_due = False, len(late) == BATCH
 
     async def _expire(self, run_ids: Sequence[int]) -> None:
@@ -372,10 +388,6 @@ class Dispatcher(Actor[DispatcherMessage]):
 
 def _some(queue: deque[T]) -> list[T]:
     return [queue.popleft() for _ in range(min(len(queue), BATCH))]
-
-
-def _schedule_of(step: Planned) -> int:
-    return step.schedule_id
 
 
 def dispatcher_spec(

@@ -1,19 +1,20 @@
 """When calendars open and shut: the next edge of each that a scheduled command follows.
 
 An edge is computed once for each calendar, however many follow it, and kept in one heap behind one timer.
-Nothing is fired here: the scheduled commands are told, and whether an edge is still theirs their rows decide.
+Nothing is fired here: the edge is reported to the dispatcher with the scheduled commands that follow the
+calendar, and their rows decide whether it is new to them.
 """
 
 import heapq
 from collections import deque
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import assert_never
+from typing import Literal, assert_never
 
 import trio
 
 from motorpool.actors.messages.scheduling import (
-    SCHEDULED_COMMAND,
+    DISPATCHER,
     TIMETABLE,
     CalendarsChanged,
     EdgeReached,
@@ -40,8 +41,8 @@ READ_AT_ONCE = 100
 """Rows of calendars."""
 MISSED = 50
 """Edges of a calendar that are told at most where they all passed unseen: the last ones."""
-TOLD_AT_ONCE = 50
-"""Scheduled commands, before others have their turn."""
+SCHEDULES_PER_MESSAGE = 500
+"""Scheduled commands of one message to the dispatcher."""
 NEWS_SECONDS = 30.0
 """After it was told of an edge, a scheduled command has fired it, or lost the news."""
 WALL_SECONDS = 5.0
@@ -240,11 +241,14 @@ class Timetable(Actor[TimetableMessage]):
         followed.edge = None
         followed.told = edge.at
         self._unknown.add(calendar_id)
-        message = EdgeReached(calendar_id, edge.at, edge.opens)
-        for number, schedule_id in enumerate(list(followed.schedules), 1):
-            await self.context.system.ref(SCHEDULED_COMMAND, schedule_id).tell(message)
-            if number % TOLD_AT_ONCE == 0:
-                await trio.lowlevel.checkpoint()
+        phase: Literal["start", "end"] = "start" if edge.opens else "end"
+        dispatcher = self.context.system.ref(DISPATCHER)
+        schedule_ids = sorted(followed.schedules)
+        for first in range(0, len(schedule_ids), SCHEDULES_PER_MESSAGE):
+            some = tuple(schedule_ids[first : first + SCHEDULES_PER_MESSAGE])
+            # Waits while the dispatcher has too much to do.
+            await dispatcher.tell(EdgeReached(calendar_id, edge.at, phase, some))
+            await trio.lowlevel.checkpoint()
 
     async def _compute(self) -> None:
         ids = sorted(self._unknown)[:READ_AT_ONCE]

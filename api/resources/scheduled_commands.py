@@ -161,7 +161,7 @@ class ScheduledCommandConduct(Plain[ScheduledCommand]):
     ) -> None:
         """What watches its calendar looks again."""
         del new
-        await tell_schedule_changed(call.context, number, is_new=old is None)
+        await tell_schedule_changed(call.context, number)
 
     async def show(self, call: Call, records: Sequence[ScheduledCommand]) -> list[ScheduledCommand]:
         """Add its links and when it last ran."""

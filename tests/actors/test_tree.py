@@ -69,7 +69,7 @@ def test_what_leans_on_others_stands_below_them(settings, tmp_path):
 
 def test_scheduled_commands_start_after_who_sends_for_them_and_read_again_where_he_crashed():
     schedule = schedule_spec(None)
-    assert names(schedule) == ["dispatcher", "scheduled_commands", "timetable"]
+    assert names(schedule) == ["dispatcher", "timetable"]
     assert schedule.strategy is Strategy.REST_FOR_ONE
 
 

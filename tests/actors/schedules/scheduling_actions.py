@@ -10,10 +10,8 @@ from tests.actors.schedules.scheduling_model import Device as ModelDevice
 from tests.actors.schedules.scheduling_model import Event, Model, Owner, Step
 
 from motorpool.actors.messages.scheduling import (
-    SCHEDULED_COMMAND,
     TIMETABLE,
     CalendarsChanged,
-    ScheduleEdited,
     SchedulesChanged,
 )
 from motorpool.actors.messages.uplink import DEVICE, DeviceEdited
@@ -159,7 +157,6 @@ class Deeds:
     async def _tell(self, number):
         system = self.stage.life.system
         await system.ref(TIMETABLE).ask(SchedulesChanged((number,)))
-        await system.ref(SCHEDULED_COMMAND, number).tell(ScheduleEdited())
 
     async def _create(self, schedule):
         database = self.stage.database

@@ -1,6 +1,6 @@
-"""The dispatcher alone, between scheduled commands and devices that record, on a real database.
+"""The dispatcher alone, with devices that record what they are sent, on a real database.
 
-Turns are told by the test; which edge they come from is the business of others.
+The test sends the edges; where they come from is the business of the timetable.
 """
 
 import threading
@@ -10,13 +10,12 @@ import pytest
 import trio
 
 from motorpool.actors.messages.counters import STEPS_SETTLED
-from motorpool.actors.messages.scheduling import DISPATCHER, SCHEDULED_COMMAND, Begin, Fire, RunNow
+from motorpool.actors.messages.scheduling import DISPATCHER, EdgeReached, RunNow
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.schedules import dispatcher as module
 from motorpool.actors.schedules import step_sender
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage import commands, edge_occurrences, links, plain_tables, runs, scheduled_commands, users
 from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.errors import StorageUnavailable
@@ -77,19 +76,14 @@ class House:
     def __init__(self, database, tree, make_device):
         self.database, self.tree, self.make_device = database, tree, make_device
         self.devices = Devices()
-        self.schedules = {}
 
     def open(self, dispatcher=None):
-        def factory(schedule_id):
-            return self.schedules.setdefault(schedule_id, Probe())
+        return self.tree(self.devices.spec, dispatcher or dispatcher_spec(self.database))
 
-        schedules = DynamicSpec(kind=SCHEDULED_COMMAND, name="scheduled_commands", factory=factory)
-        return self.tree(self.devices.spec, schedules, dispatcher or dispatcher_spec(self.database))
-
-    def planned(self, schedule):
-        """(step, seconds after NOW) that its actor was told of."""
-        told = self.schedules[schedule.id].messages if schedule.id in self.schedules else []
-        return [(step.run_id, (step.due - NOW).total_seconds()) for message in told for step in message.steps]
+    async def planned(self, schedule):
+        """(step, seconds after NOW) that wait for their time and for no other step."""
+        steps = await runs.waiting(self.database, schedule.id)
+        return sorted((step.run_id, (step.due - NOW).total_seconds()) for step in steps)
 
     async def rows(self, devices=1):
         """That many devices, one saved command and the owner of it all."""
@@ -115,7 +109,13 @@ class House:
         return made
 
     def turn(self, schedule, at=NOW, phase="start"):
-        return Fire(EdgeOccurrence(schedule.id, self.calendar.id, at, phase, phase))
+        return EdgeReached(self.calendar.id, at, phase, (schedule.id,))
+
+    async def fire(self, schedule, at=NOW):
+        """Make the records of an edge without a dispatcher."""
+        turn = EdgeOccurrence(schedule.id, self.calendar.id, at, "start", "start")
+        async with self.database.transaction() as transaction:
+            await edge_occurrences.fire(transaction, [turn], NOW)
 
     async def runs(self):
         """(run, device, status, reason) of all records."""
@@ -187,7 +187,7 @@ class TestTurns:
             assert (first[2:], second[2:]) == (("skipped", "no_permission"), ("pending", None))
             assert house.devices.handed == []
             # What follows has its turn all the same.
-            assert house.planned(schedule) == [(second[0], 60)]
+            assert await house.planned(schedule) == [(second[0], 60)]
 
     async def test_turns_of_one_schedule_keep_their_order(self, house, time):
         await house.rows()
@@ -253,31 +253,113 @@ class TestSteps:
             await system.ref(DISPATCHER).tell(house.turn(schedule))
             await time.passes(7)
             ids = {(row[1], number % 3): row[0] for number, row in enumerate(await house.runs())}
-            assert house.planned(schedule) == [(ids[quick.id, 1], 60)]
+            assert await house.planned(schedule) == [(ids[quick.id, 1], 60)]
             free.set()
             await time.settle()
-            assert house.planned(schedule)[1:] == [(ids[slow.id, 1], 67)]
-            await time.passes(60)
-            await system.ref(DISPATCHER).tell(Begin((ids[slow.id, 1], ids[quick.id, 1])))
-            await time.settle()
-            assert sorted(house.planned(schedule)[2:]) == [(ids[slow.id, 2], 72), (ids[quick.id, 2], 72)]
-            assert set(house.devices.times().values()) == {1}
+            assert await house.planned(schedule) == sorted([(ids[quick.id, 1], 60), (ids[slow.id, 1], 67)])
+            await time.passes(53)
+            assert await house.planned(schedule) == sorted([(ids[quick.id, 2], 65), (ids[slow.id, 1], 67)])
+            await time.passes(5)
+            await time.passes(2)
+            assert await house.planned(schedule) == [(ids[slow.id, 2], 72)]
+            await time.passes(5)
+            assert await house.planned(schedule) == []
+            assert set(house.devices.handed[:2]) == {(slow.id, ids[slow.id, 0]), (quick.id, ids[quick.id, 0])}
+            assert house.devices.handed[2:] == [
+                (quick.id, ids[quick.id, 1]),
+                (quick.id, ids[quick.id, 2]),
+                (slow.id, ids[slow.id, 1]),
+                (slow.id, ids[slow.id, 2]),
+            ]
 
-    async def test_a_step_has_its_turn_once_however_often_it_is_told(self, house, time):
+    async def test_a_step_begins_once_however_often_it_is_due(self, house, time):
         await house.rows()
-        schedule = await house.schedule(0, 0)
-        free = house.devices.answers[house.vehicles[0].id] = trio.Event()
-        async with house.open() as system:
+        schedule = await house.schedule(0, 5)
+        dispatcher = module.Dispatcher(house.database)
+        spec = ChildSpec(kind=DISPATCHER, factory=lambda: dispatcher, resident=False)
+        async with house.open(spec) as system:
             await system.ref(DISPATCHER).tell(house.turn(schedule))
             await time.settle()
             first, second = [row[0] for row in await house.runs()]
-            free.set()
-            await time.settle()
-            for _ in range(3):
-                await system.ref(DISPATCHER).tell(Begin((first, second, second, 999)))
-            await time.settle()
+            for run_id in (first, second, second, 999):
+                for seconds in (5, 6):
+                    dispatcher._delayed.add(trio.current_time() + seconds, run_id)
+            await time.passes(8, step=1)
             assert house.devices.times() == {first: 1, second: 1}
             assert await house.states() == ["sent", "sent"]
+
+    async def test_delayed_steps_begin_when_they_are_due_in_the_order_of_their_times(self, house, time):
+        await house.rows()
+        delays = (30, 10, 20, 10, 86_400)
+        schedules = [await house.schedule(0, seconds) for seconds in delays]
+        async with house.open() as system:
+            for schedule in schedules:
+                await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            second = {
+                (await house.planned(schedule))[0][0]: number for number, schedule in enumerate(schedules)
+            }
+
+            def begun():
+                return [second[run_id] for _, run_id in house.devices.handed if run_id in second]
+
+            seen = []
+            for seconds in (9, 1, 9, 1, 9, 1):
+                await time.passes(seconds)
+                seen.append(begun())
+            assert seen == [[], [1, 3], [1, 3], [1, 3, 2], [1, 3, 2], [1, 3, 2, 0]]
+            await time.passes(86_369, step=3600)
+            assert begun() == [1, 3, 2, 0]
+            await time.passes(1)
+            assert begun() == [1, 3, 2, 0, 4]
+
+    async def test_a_wall_clock_that_is_put_back_neither_hastens_nor_delays_a_step(self, house, time, clock):
+        await house.rows()
+        schedule = await house.schedule(0, 30)
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            clock.move_wall(-3600)
+            await time.passes(29)
+            assert await house.states() == ["sent", "pending"]
+            await time.passes(1)
+            assert await house.states() == ["sent", "sent"]
+
+    async def test_many_steps_that_are_due_at_once_begin_in_several_transactions(
+        self, house, time, monkeypatch
+    ):
+        monkeypatch.setattr(module, "BATCH", 5)
+        begin, sizes = edge_occurrences.begin, []
+
+        async def counting(q, run_ids, now):
+            sizes.append(len(run_ids))
+            return await begin(q, run_ids, now)
+
+        await house.rows(13)
+        schedule = await house.schedule(0, 5)
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            monkeypatch.setattr(edge_occurrences, "begin", counting)
+            await time.passes(5)
+            assert sizes == [5, 5, 3]
+            assert await house.states() == ["sent"] * 26
+            assert set(house.devices.times().values()) == {1}
+
+    async def test_a_step_that_was_cancelled_does_not_begin_and_the_others_do(self, house, time):
+        await house.rows()
+        cancelled, kept = await house.schedule(0, 10), await house.schedule(0, 20)
+        async with house.open() as system:
+            for schedule in (cancelled, kept):
+                await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            async with house.database.transaction() as transaction:
+                await scheduled_commands.TABLE.delete(transaction, cancelled.id)
+                await runs.cancel(transaction, cancelled.id, NOW)
+            ((last, _),) = await house.planned(kept)
+            await time.passes(30, step=5)
+            assert sorted(await house.states()) == ["sent", "sent", "sent", "skipped"]
+            assert [run_id for _, run_id in house.devices.handed[2:]] == [last]
 
     async def test_of_a_list_that_is_long_past_all_that_is_missed_goes_in_one(self, house, time):
         await house.rows()
@@ -299,7 +381,7 @@ class TestSteps:
                 ("pending", None),
                 ("pending", None),
             ]
-            assert [seconds for _, seconds in house.planned(schedule)] == [240]
+            assert [seconds for _, seconds in await house.planned(schedule)] == [240]
 
     async def test_what_waits_for_its_device_expires_at_its_minute(self, house, time):
         await house.rows()
@@ -322,7 +404,7 @@ class TestSteps:
             await time.settle()
             assert await house.states() == ["queued", "pending"]
             # Queued counts as sent for what follows.
-            assert [seconds for _, seconds in house.planned(schedule)] == [67]
+            assert [seconds for _, seconds in await house.planned(schedule)] == [67]
             await time.passes(119)
             assert (await house.states())[0] == "queued"
             await time.passes(1)
@@ -535,14 +617,26 @@ class TestOutages:
         schedule = await house.schedule(0, 10)
         async with house.open() as system:
             await system.ref(DISPATCHER).tell(house.turn(schedule))
-            await time.passes(10)
-            ((second, _),) = house.planned(schedule)
+            await time.passes(5)
             with outage():
-                await system.ref(DISPATCHER).tell(Begin((second,)))
-                await time.passes(20, 1)
+                await time.passes(25, 1)
+                assert len(house.devices.handed) == 1
             await time.passes(60, 1)
             assert await house.states() == ["sent", "sent"]
             assert set(house.devices.times().values()) == {1}
+
+    async def test_an_outage_that_ends_in_time_delays_no_step(self, house, time, outage):
+        await house.rows()
+        schedule = await house.schedule(0, 10)
+        async with house.open() as system:
+            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await time.settle()
+            with outage():
+                await time.passes(5, 1)
+            await time.passes(4, 1)
+            assert await house.states() == ["sent", "pending"]
+            await time.passes(1)
+            assert await house.states() == ["sent", "sent"]
 
     async def test_what_was_sent_as_the_database_left_is_settled_when_it_is_back(self, house, time, outage):
         await house.rows()
@@ -557,11 +651,11 @@ class TestOutages:
         async with house.open() as system:
             await system.ref(DISPATCHER).tell(house.turn(schedule))
             await time.passes(20, 1)
-            assert house.planned(schedule) == []
             leaving.__exit__(None, None, None)
+            assert await house.planned(schedule) == []
             await time.passes(10, 1)
             assert await house.states() == ["sent", "pending"]
-            assert len(house.planned(schedule)) == 1
+            assert len(await house.planned(schedule)) == 1
             assert len(house.devices.handed) == 1
 
     async def test_steps_that_were_begun_by_a_commit_of_which_nobody_heard_are_sent_once(
@@ -575,8 +669,7 @@ class TestOutages:
             await system.ref(DISPATCHER).tell(house.turn(in_hand))
             await time.settle()
             # As the rows stand when the connection breaks after the commit and before its answer.
-            async with house.database.transaction() as transaction:
-                await edge_occurrences.fire(transaction, [house.turn(lost).firing], NOW)
+            await house.fire(lost)
             await house.put("sending", where="status = 'pending'")
             with outage(), pytest.raises(StorageUnavailable):
                 await passing(time, system.ref(DISPATCHER).ask, RunNow(lost.id))
@@ -638,24 +731,23 @@ class TestStops:
         house.devices.answers.clear()
         async with house.open():
             await time.settle()
-            assert sorted(await house.states()) == ["failed"] * 2 + ["pending"] * 3
-            assert len(house.planned(schedule)) == 3
-        assert len(house.devices.handed) == 2
+            assert sorted(await house.states()) == ["failed"] * 2 + ["sent"] * 3
+        assert len(house.devices.handed) == 5
+        assert set(house.devices.times().values()) == {1}
 
 
 class TestRestarts:
     async def test_what_nobody_knows_of_has_failed_and_what_follows_waits_from_now(self, house, time, caplog):
         await house.rows()
         schedule = await house.schedule(0, 60)
-        async with house.database.transaction() as transaction:
-            await edge_occurrences.fire(transaction, [house.turn(schedule, NOW - 20 * SECOND).firing], NOW)
+        await house.fire(schedule, NOW - 20 * SECOND)
         await house.put("sending", where="step = 0")
         async with house.open():
             await time.settle()
             first, second = await house.runs()
             assert first[2:] == ("failed", module.UNKNOWN)
             assert second[2:] == ("pending", None)
-            assert house.planned(schedule) == [(second[0], 60)]
+            assert await house.planned(schedule) == [(second[0], 60)]
         assert f"step {first[0]} failed: {module.UNKNOWN}" in caplog.text
         assert house.devices.handed == []
 
@@ -663,21 +755,19 @@ class TestRestarts:
         """What follows it was planned when it began to wait for its device."""
         await house.rows()
         schedule = await house.schedule(0, 60)
-        async with house.database.transaction() as transaction:
-            await edge_occurrences.fire(transaction, [house.turn(schedule, NOW - 20 * SECOND).firing], NOW)
+        await house.fire(schedule, NOW - 20 * SECOND)
         await house.put("delivering", where="step = 0")
         async with house.open():
             await time.settle()
             first, second = await house.runs()
             assert first[2:] == ("failed", module.UNKNOWN)
-            assert house.planned(schedule) == [(second[0], 40)]
+            assert await house.planned(schedule) == [(second[0], 40)]
 
     async def test_a_delivery_of_this_life_is_its_devices_business_for_a_minute(self, house, time):
         """A device may come back before the dispatcher has looked."""
         await house.rows()
         schedule = await house.schedule(0)
-        async with house.database.transaction() as transaction:
-            await edge_occurrences.fire(transaction, [house.turn(schedule, NOW).firing], NOW)
+        await house.fire(schedule, NOW)
         await house.put("delivering", where="step = 0")
         async with house.open():
             await time.passes(59, step=1)
@@ -703,11 +793,10 @@ class TestRestarts:
             assert await house.states() == ["failed", "failed", "sent", "sent"]
             assert set(house.devices.times().values()) == {1}
 
-    async def test_what_waits_is_told_and_what_waited_too_long_has_expired(self, house, time):
+    async def test_what_waits_begins_and_what_waited_too_long_has_expired(self, house, time):
         await house.rows(2)
         schedule = await house.schedule(60)
-        async with house.database.transaction() as transaction:
-            await edge_occurrences.fire(transaction, [house.turn(schedule, NOW - 20 * SECOND).firing], NOW)
+        await house.fire(schedule, NOW - 20 * SECOND)
         queued, waiting = [row[0] for row in await house.runs()]
         await house.put("queued", where=f"id = {queued}")
         order = QueuedCommand(device_id=house.vehicles[0].id, type="custom")
@@ -715,20 +804,26 @@ class TestRestarts:
         async with house.open():
             await time.settle()
             assert (await house.runs())[0][2:] == ("skipped", "queue_expired")
-            assert house.planned(schedule) == [(waiting, -20)]
+            assert (await house.runs())[1][2:] == ("sent", None)
+            assert house.devices.times() == {waiting: 1}
 
 
 class TestLooks:
-    async def test_a_step_that_nobody_began_is_begun(self, house, time):
-        """Its scheduled command crashed, or the machine was suspended."""
+    async def test_a_step_that_is_overdue_begins(self, house, time, clock):
+        """The machine was suspended: the wall clock went on and the monotonic clock did not."""
         await house.rows()
-        schedule = await house.schedule(0, 5)
+        schedule = await house.schedule(0, 65)
         async with house.open() as system:
             await system.ref(DISPATCHER).tell(house.turn(schedule))
-            await time.passes(34)
+            await time.passes(1)
+            clock.move_wall(40)
+            # At the first look it is not late enough to be told from one that is about to begin.
+            await time.passes(33)
             assert await house.states() == ["sent", "pending"]
             await time.passes(27)
             assert await house.states() == ["sent", "sent"]
+            # Its delay is over as well some time later.
+            await time.passes(30)
             assert set(house.devices.times().values()) == {1}
 
     async def test_a_step_that_waits_for_its_time_or_another_is_let_be(self, house, time):

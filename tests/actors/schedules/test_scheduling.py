@@ -1,6 +1,6 @@
 """Scheduled commands whole, from the edge of a calendar to the device, on a clock that the test moves.
 
-Timetable, scheduled commands and dispatcher are the real ones, and so is the database; devices are probes
+Timetable and dispatcher are the real ones, and so is the database; devices are probes
 that answer as they are told. What real devices do with steps is shown in test_device.py and in the journeys.
 """
 
@@ -14,11 +14,9 @@ import trio
 
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
-    SCHEDULED_COMMAND,
     TIMETABLE,
     CalendarsChanged,
     RunNow,
-    ScheduleEdited,
     SchedulesChanged,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
@@ -159,7 +157,6 @@ class World:
     async def tell(self, number):
         if self.system is not None:
             await self.system.ref(TIMETABLE).ask(SchedulesChanged((number,)))
-            await self.system.ref(SCHEDULED_COMMAND, number).tell(ScheduleEdited())
 
     async def run(self, number, which="start"):
         return await self.system.ref(DISPATCHER).ask(RunNow(number, which), seconds=30)
@@ -732,6 +729,6 @@ async def test_ten_thousand_that_sleep_are_no_actors(world, running, time, datab
     )
     async with running():
         await time.passes(600, step=60)
-        assert not world.system.ref(SCHEDULED_COMMAND, 5000).alive
-        picture = world.system.snapshot(limit=10)
-    assert "scheduled_commands" in repr(picture)
+        (system,) = world.system.snapshot()
+    (schedule,) = [each for each in system.children if each.path.endswith("schedule")]
+    assert [(each.kind, each.alive) for each in schedule.children] == [("dispatcher", 1), ("timetable", 1)]

@@ -26,7 +26,7 @@ from tests.actors.schedules.scheduling_actions import Deeds
 from tests.actors.schedules.scheduling_harness import Stage
 from tests.actors.schedules.scheduling_model import Schedule, Seen, edges
 
-from motorpool.actors.messages.scheduling import DISPATCHER, SCHEDULED_COMMAND, EdgeReached, RunNow
+from motorpool.actors.messages.scheduling import DISPATCHER, EdgeReached, RunNow
 from motorpool.storage import commands, links, scheduled_commands
 from motorpool.storage.errors import StorageUnavailable
 
@@ -348,10 +348,10 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
     def _tell_edges(self, number, found, back):
         events, now = self.model.calendars[found.calendar], self.model.now
         for at, phase in edges(events, now - 2 * 86400 * SECOND, now)[-back:]:
-            self.call(self._tell_edge, number, EdgeReached(found.calendar, at, phase == "start"))
+            self.call(self._tell_edge, EdgeReached(found.calendar, at, phase, (number,)))
 
-    async def _tell_edge(self, number, news):
-        await self.stage.life.system.ref(SCHEDULED_COMMAND, number).tell(news)
+    async def _tell_edge(self, edge):
+        await self.stage.life.system.ref(DISPATCHER).tell(edge)
 
     # What time does
 

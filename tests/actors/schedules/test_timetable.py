@@ -2,16 +2,18 @@ import base64
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import trio
 
 from motorpool.actors.messages.scheduling import (
-    SCHEDULED_COMMAND,
+    DISPATCHER,
     TIMETABLE,
     CalendarsChanged,
     EdgeReached,
     SchedulesChanged,
 )
+from motorpool.actors.schedules import timetable
 from motorpool.actors.schedules.timetable import MISSED, timetable_spec
-from motorpool.runtime import Actor, DynamicSpec
+from motorpool.runtime import Actor, ChildSpec
 from motorpool.storage import plain_tables, scheduled_commands, server
 from motorpool.storage.records import Calendar, ScheduledCommand
 
@@ -35,41 +37,43 @@ def ics(*events, head=()):
     return base64.b64encode(text.encode()).decode()
 
 
-class Follower(Actor):
-    """Notes what it is told, and fires: the edge is behind it then."""
+class RecordingDispatcher(Actor):
+    """Records edges, and fires them: `watched_from` of the schedules moves to the edge."""
 
-    def __init__(self, number, followers):
-        self.number, self.followers = number, followers
+    def __init__(self, followers):
+        self.followers = followers
 
     async def handle(self, message):
         assert isinstance(message, EdgeReached)
-        self.followers.heard.append((self.number, message))
+        if self.followers.seconds:
+            await trio.sleep(self.followers.seconds)
+        self.followers.messages.append(message)
         if self.followers.fire:
-            await scheduled_commands.watch(self.followers.database, self.number, message.at)
+            for number in message.schedule_ids:
+                await scheduled_commands.watch(self.followers.database, number, message.at)
 
 
 class Followers:
-    """What each scheduled command was told: (minutes from NOW, opens)."""
+    """The edges that were reported for each scheduled command: (minutes from NOW, opens)."""
 
     def __init__(self, database):
         self.database = database
-        self.heard = []
+        self.messages = []
         self.fire = True
+        self.seconds = 0
+        """How long the dispatcher takes for a message."""
 
     @property
     def spec(self):
-        return DynamicSpec(
-            kind=SCHEDULED_COMMAND,
-            name="scheduled_commands",
-            factory=lambda number: Follower(number, self),
-            idle_seconds=None,
+        return ChildSpec(
+            kind=DISPATCHER, factory=lambda: RecordingDispatcher(self), resident=False, mailbox_size=1
         )
 
     def told(self, number):
         return [
-            ((message.at - NOW).total_seconds() / 60, message.opens)
-            for each, message in self.heard
-            if each == number
+            ((message.at - NOW).total_seconds() / 60, message.phase == "start")
+            for message in self.messages
+            if number in message.schedule_ids
         ]
 
 
@@ -131,6 +135,37 @@ async def test_an_edge_is_computed_once_for_all_who_follow_the_calendar(
         await time.passes(60)
         assert all(followers.told(number) == [(1, True)] for number in ids if number != ids[7])
         assert followers.told(ids[7]) == []
+
+
+async def test_an_edge_of_many_schedules_is_reported_in_several_messages(
+    database, tree, time, followers, make_calendar, follow, monkeypatch
+):
+    monkeypatch.setattr(timetable, "SCHEDULES_PER_MESSAGE", 5)
+    calendar_id = await make_calendar((1, 2))
+    ids = [await follow(calendar_id) for _ in range(13)]
+    async with tree(followers.spec, timetable_spec(database)):
+        await time.passes(60)
+    assert [(each.calendar_id, each.at, each.phase) for each in followers.messages] == [
+        (calendar_id, minutes(1), "start")
+    ] * 3
+    assert [each.schedule_ids for each in followers.messages] == [
+        tuple(ids[:5]),
+        tuple(ids[5:10]),
+        tuple(ids[10:]),
+    ]
+
+
+async def test_it_waits_while_the_dispatcher_is_full(
+    database, tree, time, followers, make_calendar, follow, monkeypatch
+):
+    monkeypatch.setattr(timetable, "SCHEDULES_PER_MESSAGE", 1)
+    followers.seconds = 1
+    calendar_id = await make_calendar(*((each / 60, each / 60 + 0.02) for each in range(-6, 0, 2)))
+    ids = [await follow(calendar_id, minutes(-1)) for _ in range(2)]
+    async with tree(followers.spec, timetable_spec(database)):
+        await time.passes(20, step=0.5)
+    assert [opens for _, opens in followers.told(ids[0])] == [True, False] * 3
+    assert followers.told(ids[1]) == followers.told(ids[0])
 
 
 async def test_exceptions_extra_dates_and_overrides_move_the_edges(
