@@ -21,11 +21,16 @@ from msgspec import Meta
 from motorpool.actors.outgoing import Mail
 from motorpool.api.program.settings import Settings
 
-__all__ = ["Key", "SettingsError", "describe", "keys", "load"]
+__all__ = ["RENAMED", "Key", "SettingsError", "describe", "keys", "load"]
 
 PREFIX = "MOTORPOOL_"
 ELSEWHERE = frozenset({"MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"})
 """Variables of our other programs: known, but no settings of the server."""
+
+RENAMED: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("schedules", "homecoming_seconds"): ("schedules", "reconnect_grace_seconds"),
+}
+"""Section and key of settings of earlier releases, and what they are called now."""
 
 DEMO_DEVICE_HOST = "127.0.0.1"
 
@@ -58,12 +63,20 @@ class Key:
     @property
     def variable(self) -> str:
         """Name in the environment."""
-        return PREFIX + (f"{self.section}_{self.name}" if self.section else self.name).upper()
+        return _variable(self.section, self.name)
 
     @property
     def title(self) -> str:
         """Name in the file."""
-        return f"[{self.section}] {self.name}" if self.section else self.name
+        return _title(self.section, self.name)
+
+
+def _variable(section: str, name: str) -> str:
+    return PREFIX + (f"{section}_{name}" if section else name).upper()
+
+
+def _title(section: str, name: str) -> str:
+    return f"[{section}] {name}" if section else name
 
 
 def load(
@@ -76,10 +89,13 @@ def load(
     chosen: dict[tuple[str, str], Value] = {}
     chosen.update(_from_file(file))
     known = {key.variable: key for key in keys()}
+    renamed = {_variable(*old): _variable(*new) for old, new in RENAMED.items()}
     warnings = []
     for variable, text in environ.items():
         if not variable.startswith(PREFIX) or variable in ELSEWHERE:
             continue
+        if variable in renamed:
+            raise SettingsError(f"{variable} is now {renamed[variable]}")
         if variable not in known:
             near = difflib.get_close_matches(variable, known, n=1, cutoff=0.0)
             warnings.append(f"{variable} is no setting of this program; the nearest is {near[0]}")
@@ -182,9 +198,11 @@ def _from_file(file: Path | None) -> dict[tuple[str, str], Value]:
             else {("", name): value}
         )
         for place, item in entries.items():
+            if place in RENAMED:
+                raise SettingsError(f"{path}: {_title(*place)} is now {_title(*RENAMED[place])}")
             if place not in by_place:
                 titles = {key.title: key for key in by_place.values()}
-                title = f"[{place[0]}] {place[1]}" if place[0] else place[1]
+                title = _title(*place)
                 near = difflib.get_close_matches(title, titles, n=1, cutoff=0.0)
                 raise SettingsError(f"{path}: {title} is no setting; the nearest is {near[0]}")
             chosen[place] = _parse(by_place[place], item, f"{path}: {by_place[place].title}")

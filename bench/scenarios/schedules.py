@@ -42,7 +42,7 @@ LOGIN_SECONDS_EACH = 0.02
 """Planned for a terminal, so that all report before the windows open."""
 SETTLE_SECONDS = 3.0
 """The server is left alone before it is measured."""
-SETTINGS = {"MOTORPOOL_SCHEDULES_HOMECOMING_SECONDS": "0"}
+SETTINGS = {"MOTORPOOL_SCHEDULES_RECONNECT_GRACE_SECONDS": "0"}
 """Terminals that leave on purpose do not come back."""
 CROWDED = 0.1
 """Of the time: a server that waits for a core for longer is not alone what was measured."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.program.configuration import SettingsError, describe, load
+from motorpool.api.program.configuration import RENAMED, SettingsError, describe, keys, load
 
 
 def write(folder: Path, text: str) -> Path:
@@ -190,3 +190,26 @@ def test_the_program_ends_with_2_and_one_line_for_a_wrong_setting(tmp_path):
     )
     assert done.returncode == 2
     assert done.stderr == f"motorpool: {path}: bind: 5 is not a text\n"
+
+
+def test_a_renamed_setting_in_the_file_stops_the_start_and_names_the_new_one(tmp_path):
+    path = write(tmp_path, "[schedules]\nhomecoming_seconds = 30\n")
+    with pytest.raises(SettingsError) as caught:
+        load(path, {})
+    assert str(caught.value) == (
+        f"{path}: [schedules] homecoming_seconds is now [schedules] reconnect_grace_seconds"
+    )
+
+
+def test_a_renamed_setting_in_the_environment_stops_the_start_and_names_the_new_one(tmp_path):
+    with pytest.raises(SettingsError) as caught:
+        load(write(tmp_path, ""), {"MOTORPOOL_SCHEDULES_HOMECOMING_SECONDS": "30"})
+    assert str(caught.value) == (
+        "MOTORPOOL_SCHEDULES_HOMECOMING_SECONDS is now MOTORPOOL_SCHEDULES_RECONNECT_GRACE_SECONDS"
+    )
+
+
+def test_what_replaces_a_renamed_setting_exists():
+    places = {(key.section, key.name) for key in keys()}
+    assert set(RENAMED.values()) <= places
+    assert not set(RENAMED) & places
