@@ -23,8 +23,6 @@ class DeviceCodec(abc.ABC):
     request_response: ClassVar[bool] = False
     """True where the peer speaks first and is answered once (HTTP): commands wait in the queue for its next
     message, and its leaving says nothing about the device's status."""
-    numeric_identity: ClassVar[bool] = False
-    """True where the identity is a number, looked up exactly first and then without leading zeros."""
 
     utc_now: Callable[[], datetime] | None = None
     """The injected wall clock, for devices that ask for the time; set by the connection. Without it they are

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from datetime import UTC, tzinfo
 
 from motorpool.codecs.devices.base import DeviceCodec
+from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808.answers import BAD, IDENTITY_SHIFT, UNSUPPORTED, Answers, note
 from motorpool.codecs.devices.jt808.attachments import UPLOAD_MESSAGES
 from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_order
 from motorpool.codecs.devices.jt808.frames import (
     MAX_BODY_BYTES,
-    SHOWN_BYTES,
     Frame,
     Identity,
-    open_frame,
+    decode_frame,
     seal,
 )
 from motorpool.codecs.devices.jt808.location import decode_location
@@ -38,7 +38,6 @@ from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
 from motorpool.codecs.reports import (
     FILES_OF_ALARM,
     DeviceCommand,
-    FrameRejected,
     Heartbeat,
     Login,
     Outgoing,
@@ -56,7 +55,6 @@ class Jt808(DeviceCodec):
     name = "jt808"
     port = 5015
     commands = COMMANDS
-    numeric_identity = True
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
         self._framer = PieceFramer()
@@ -75,19 +73,20 @@ class Jt808(DeviceCodec):
     def receive(self, data: bytes) -> list[Report]:
         """All messages that these bytes complete. Nothing a peer sends ends the stream."""
         reports: list[Report] = []
-        for content in self._framer.receive(data):
-            if not isinstance(content, bytes):
-                reports.append(self._uploads.take(content) if isinstance(content, Piece) else content)
+        for item in self._framer.receive(data):
+            if not isinstance(item, bytes):
+                reports.append(self._uploads.take(item) if isinstance(item, Piece) else item)
                 continue
             try:
-                frame = open_frame(content)
-            except FrameError as error:
-                reports.append(FrameRejected(str(error), content[:SHOWN_BYTES]))
+                frame = decode_frame(item)
+            except CodecError as error:
+                reports.append(rejected(str(error), item))
                 continue
             if frame.phone != self._phone:
                 self._identify_sender(frame, reports)
             try:
                 if frame.message_id == LOCATION and not frame.total:
+                    content = frame.content
                     reports.append(
                         decode_location(
                             content,
@@ -101,7 +100,7 @@ class Jt808(DeviceCodec):
                 else:
                     self._read(frame, reports)
             except CodecError as error:
-                reports.append(FrameRejected(str(error), content[:SHOWN_BYTES]))
+                reports.append(rejected(str(error), frame.content))
                 reports.append(Reply(self._answers.refuse(self._receipt(frame), BAD)))
         return reports
 

@@ -8,15 +8,13 @@ from struct import Struct
 import msgspec
 
 from motorpool.codecs.checksums import xor8
-from motorpool.codecs.errors import FrameError
-from motorpool.codecs.reports import FrameRejected
+from motorpool.codecs.devices.framing import DelimiterFramer
+from motorpool.codecs.errors import ChecksumError, FrameError
 
 MAX_BODY_BYTES = 1023
 """Of one packet: the length field has ten bits."""
-MAX_UNFINISHED_BYTES = 4096
-"""A frame of the greatest length, every byte of it escaped, has 2,090."""
-SHOWN_BYTES = 256
-"""Of a dropped frame, for the log."""
+MAX_FRAME_BYTES = 4096
+"""Escaped, without delimiters. A frame of the greatest length with every byte escaped has 2,090."""
 
 _HEAD_2013 = Struct(">HH6sH")
 _HEAD_2019 = Struct(">HHB10sH")
@@ -108,12 +106,24 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
         return self.content[self.start : -1]
 
 
-def open_frame(content: bytes) -> Frame:
-    """Read the header of an unescaped, checked frame.
+def new_framer() -> DelimiterFramer:
+    """Return the framing of JT/T 808; its frames are read by `decode_frame`."""
+    return DelimiterFramer(b"~", MAX_FRAME_BYTES)
+
+
+def decode_frame(escaped: bytes) -> Frame:
+    """Unescape what is between two delimiters, verify its check byte and read its header.
 
     Raises:
+        ChecksumError: the check byte is wrong.
         FrameError: too short, a length that disagrees, encrypted, or an impossible packet number.
     """
+    content = escaped
+    if b"}" in escaped:
+        # In this order two replacements equal one pass from left to right.
+        content = escaped.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
+    if xor8(content):
+        raise ChecksumError("the check byte is wrong")
     size = len(content)
     if size < 13:
         raise FrameError(f"a frame of {size} bytes holds no header")
@@ -187,80 +197,3 @@ def wrap(content: bytes) -> bytes:
     if b"}" in content or b"~" in content:
         content = content.replace(b"}", b"}\x01").replace(b"~", b"}\x02")
     return b"~" + content + b"~"
-
-
-class Framer:
-    """Cuts a stream at its delimiters; what stands between two of them is a frame or is dropped.
-
-    So a delimiter shared by two frames, two in a row, and junk between frames need no case of their own.
-    """
-
-    __slots__ = ("_carry", "_opened", "_overflowed")
-
-    def __init__(self) -> None:
-        self._carry = b""
-        self._opened = False
-        self._overflowed = False
-
-    @property
-    def buffered(self) -> int:
-        """Bytes of the unfinished frame, at most `MAX_UNFINISHED_BYTES`."""
-        return len(self._carry)
-
-    @property
-    def is_between(self) -> bool:
-        """At a place where a frame may begin: behind a delimiter, or before the first byte."""
-        return not self._carry and not self._overflowed
-
-    def give_back(self, mark: bytes) -> bytes:
-        """Take back the unfinished frame if it may become `mark`, which is none; else nothing."""
-        given = self._carry if not self._overflowed and mark.startswith(self._carry) else b""
-        if given:
-            self._carry = b""
-        return given
-
-    def receive(self, data: bytes) -> list[bytes | FrameRejected]:
-        """The contents of all frames that end in these bytes: unescaped, their check byte right."""
-        pieces = data.split(b"~")
-        if self._carry:
-            pieces[0] = self._carry + pieces[0]
-        self._carry = pieces.pop()
-        frames: list[bytes | FrameRejected] = []
-        if pieces and (self._overflowed or not self._opened):
-            self._begin(pieces, frames)
-        for piece in pieces:
-            if not piece:
-                continue
-            if len(piece) > MAX_UNFINISHED_BYTES:
-                frames.append(_oversized(piece))
-                continue
-            content = piece
-            if b"}" in piece:
-                # This order alone equals one pass from left to right.
-                content = piece.replace(b"}\x02", b"~").replace(b"}\x01", b"}")
-            if xor8(content):
-                frames.append(FrameRejected("the check byte is wrong", piece[:SHOWN_BYTES]))
-            else:
-                frames.append(content)
-        if len(self._carry) > MAX_UNFINISHED_BYTES:
-            if not self._overflowed:
-                frames.append(_oversized(self._carry))
-            self._overflowed = True
-            self._carry = b""
-        return frames
-
-    def _begin(self, pieces: list[bytes], frames: list[bytes | FrameRejected]) -> None:
-        """Drop what came before the first delimiter, or the rest of a frame that was too long."""
-        before = pieces[0]
-        pieces[0] = b""
-        if not self._overflowed and before:
-            if len(before) > MAX_UNFINISHED_BYTES:
-                frames.append(_oversized(before))
-            else:
-                frames.append(FrameRejected("bytes before the first delimiter", before[:SHOWN_BYTES]))
-        self._opened = True
-        self._overflowed = False
-
-
-def _oversized(piece: bytes) -> FrameRejected:
-    return FrameRejected(f"more than {MAX_UNFINISHED_BYTES} bytes without a delimiter", piece[:SHOWN_BYTES])

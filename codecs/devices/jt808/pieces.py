@@ -10,7 +10,8 @@ from struct import Struct
 
 import msgspec
 
-from motorpool.codecs.devices.jt808.frames import SHOWN_BYTES, Framer
+from motorpool.codecs.devices.framing import rejected
+from motorpool.codecs.devices.jt808.frames import new_framer
 from motorpool.codecs.reports import FrameRejected
 
 MARK = b"01cd"
@@ -42,12 +43,12 @@ def file_name(field: bytes) -> bytes:
 
 
 class PieceFramer:
-    """Cuts a stream into the contents of frames and pieces of files; `Framer` says what a frame is."""
+    """Cuts a stream into the contents of frames and pieces of files; `DelimiterFramer` gives the frames."""
 
     __slots__ = ("_framer", "_got", "_held", "_left", "_name", "_offset")
 
     def __init__(self) -> None:
-        self._framer = Framer()
+        self._framer = new_framer()
         self._held = b""
         """The beginning of a piece's head."""
         self._name = b""
@@ -62,12 +63,12 @@ class PieceFramer:
         return self._framer.buffered + len(self._held) + len(self._got)
 
     def receive(self, data: bytes) -> Sequence[bytes | FrameRejected | Piece]:
-        """All that is complete with these bytes: contents of frames as `Framer` gives them, and pieces."""
+        """All that is complete with these bytes: frames as `DelimiterFramer` gives them, and pieces."""
         if self._left or self._held or MARK in data:
             return self._receive_mixed(data)
         found = self._framer.receive(data)
         if 0 < self._framer.buffered < len(MARK):
-            self._held = self._framer.give_back(MARK)
+            self._held = self._framer.release(MARK)
         return found
 
     def _receive_mixed(self, data: bytes) -> list[bytes | FrameRejected | Piece]:
@@ -77,7 +78,7 @@ class PieceFramer:
         while at < len(rest):
             if self._left:
                 at = self._take_content(rest, at, found)
-            elif not self._framer.is_between:
+            elif not self._framer.at_boundary:
                 at = self._take_frame(rest, at, found)
             elif rest.startswith(MARK, at):
                 if len(rest) - at < _HEAD.size:
@@ -100,7 +101,7 @@ class PieceFramer:
     def _open(self, rest: bytes, at: int, found: list[bytes | FrameRejected | Piece]) -> int:
         _, name, offset, length = _HEAD.unpack_from(rest, at)
         if length > MAX_PIECE_BYTES:
-            found.append(FrameRejected(f"a piece of {length} bytes", rest[at : at + SHOWN_BYTES]))
+            found.append(rejected(f"a piece of {length} bytes", rest[at:]))
             found += self._framer.receive(MARK)  # then it is no place for a piece until the next delimiter
             return at + len(MARK)
         self._name, self._offset, self._left = file_name(name), offset, length

@@ -9,9 +9,9 @@ from struct import Struct, pack
 
 from motorpool.codecs.devices.jt808.frames import (
     MAX_BODY_BYTES,
-    Framer,
     Identity,
-    open_frame,
+    decode_frame,
+    new_framer,
     seal,
     seal_packets,
 )
@@ -130,7 +130,7 @@ class Terminal:
         """Of the next frame."""
         self.code = ""
         """The authentication code, once the platform has given one; any will do here."""
-        self._framer = Framer()
+        self._framer = new_framer()
         self._packets: dict[int, list[bytes]] = {}
 
     def message(self, message_id: int, body: bytes = b"", packet_bytes: int = MAX_BODY_BYTES) -> bytes:
@@ -292,7 +292,7 @@ class Terminal:
         for content in self._framer.receive(data):
             if isinstance(content, FrameRejected):
                 raise CodecError(content.error)
-            frame = open_frame(content)
+            frame = decode_frame(content)
             if frame.phone != self.identity.phone:
                 raise CodecError(f"a frame for {frame.phone.hex()}")
             found.append(read_platform_message(frame, self.clock))

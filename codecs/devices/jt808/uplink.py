@@ -5,6 +5,7 @@ from struct import unpack_from
 
 import msgspec
 
+from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808 import messages
 from motorpool.codecs.devices.jt808.answers import MEDIA, MEDIA_PACKETS, REGISTRATION, note
 from motorpool.codecs.devices.jt808.commands import (
@@ -13,7 +14,7 @@ from motorpool.codecs.devices.jt808.commands import (
     QUERY_POSITION,
     SHOOT,
 )
-from motorpool.codecs.devices.jt808.frames import SHOWN_BYTES, Identity
+from motorpool.codecs.devices.jt808.frames import Identity
 from motorpool.codecs.devices.jt808.items import Attributes
 from motorpool.codecs.devices.jt808.location import LOCATION_BYTES, decode_location
 from motorpool.codecs.devices.jt808.parameters import read_parameters
@@ -24,7 +25,6 @@ from motorpool.codecs.errors import FrameError, Truncated
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import (
     CommandResult,
-    FrameRejected,
     Goodbye,
     Heartbeat,
     Information,
@@ -150,7 +150,7 @@ def _batch(message: Message) -> list[Report]:
     start = 3
     for _ in range(count):
         if start + 2 > len(message.body):
-            reports.append(FrameRejected(f"a batch of {count} ends early", message.body[start:]))
+            reports.append(rejected(f"a batch of {count} ends early", message.body[start:]))
             break
         (size,) = unpack_from(">H", message.body, start)
         start += 2
@@ -159,7 +159,7 @@ def _batch(message: Message) -> list[Report]:
             reports.append(message.location(start, end, archived=archived))
             last = len(reports) - 1
         except Truncated as error:
-            reports.append(FrameRejected(str(error), message.body[start : min(end, start + SHOWN_BYTES)]))
+            reports.append(rejected(str(error), message.body[start:end]))
         start = end
     if last is None:
         raise FrameError(f"no good position in a batch of {count}")

@@ -5,6 +5,7 @@ The contents go on as they come; here stands only what is needed to know when a 
 
 from bisect import bisect_left, bisect_right
 
+from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808.answers import Answers, file_note
 from motorpool.codecs.devices.jt808.attachments import (
     FILE_ANSWER,
@@ -23,7 +24,6 @@ from motorpool.codecs.reports import (
     FileEnded,
     FilePiece,
     FilesOffered,
-    FrameRejected,
     Reply,
     Report,
 )
@@ -88,9 +88,9 @@ class Uploads:
         """A piece of a file; what belongs to none that was begun is rejected."""
         ranges = self._open.get(piece.name)
         if ranges is None:
-            return FrameRejected("a piece of a file that was not begun", piece.content[:256])
+            return rejected("a piece of a file that was not begun", piece.content)
         if not ranges.add(piece.offset, piece.offset + len(piece.content)):
-            return FrameRejected("a piece outside of its file, or one too many", piece.content[:256])
+            return rejected("a piece outside of its file, or one too many", piece.content)
         return FilePiece(_shown(piece.name), piece.offset, piece.content)
 
     def _offered(self, message: Message) -> list[Report]:

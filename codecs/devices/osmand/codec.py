@@ -12,12 +12,12 @@ import h11
 import msgspec
 
 from motorpool.codecs.devices.base import DeviceCodec
+from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.osmand.json import read_json
 from motorpool.codecs.devices.osmand.query import read_query
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import (
     DeviceCommand,
-    FrameRejected,
     Heartbeat,
     Login,
     Outgoing,
@@ -31,8 +31,6 @@ MAX_HEAD_BYTES = 16 * 1024
 MAX_BODY_BYTES = 256 * 1024
 MAX_PIPELINED = 16
 """Requests of one peer that wait for their answers."""
-SHOWN_BYTES = 256
-
 
 _REASONS = {200: b"OK", 400: b"Bad Request", 404: b"Not Found", 413: b"Content Too Large"}
 
@@ -187,7 +185,7 @@ class OsmAnd(DeviceCodec):
         except CodecError as error:
             text = b"" if request.method == b"HEAD" else str(error).encode()
             self._settle(self._received, 400, text)
-            reports.append(FrameRejected(str(error), bytes(request.target)[:SHOWN_BYTES]))
+            reports.append(rejected(str(error), bytes(request.target)))
             self._reply(reports)
             return
         if unique_id != self._unique_id:
@@ -202,7 +200,7 @@ class OsmAnd(DeviceCodec):
     def _reject(self, reports: list[Report], error: str, status: int) -> None:
         """Answer what cannot be read on; nothing after it is."""
         shown = bytes(self._request.target) if self._request else self._http.trailing_data[0]
-        reports.append(FrameRejected(error, shown[:SHOWN_BYTES]))
+        reports.append(rejected(error, shown))
         self._open().write(status, error.encode(), last=True)
         self._ends = True
         self._start_next(b"")

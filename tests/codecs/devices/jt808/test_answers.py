@@ -11,14 +11,14 @@ from motorpool.codecs.devices.jt808.answers import (
     Answers,
     note,
 )
-from motorpool.codecs.devices.jt808.frames import Framer, Identity, open_frame
+from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, new_framer
 
 OLD = Identity.from_digits("13912345678", modern=False)
 NEW = Identity.from_digits("13912345678", modern=True)
 
 
 def frames(data):
-    return [open_frame(content) for content in Framer().receive(data)]
+    return [decode_frame(content) for content in new_framer().receive(data)]
 
 
 def receipt(identity, message_id=0x0200, serial=7, kind=0, media_id=0):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808.frames import Framer, Identity, open_frame, seal_packets
+from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, new_framer, seal_packets
 from motorpool.codecs.devices.jt808.packets import MAX_BYTES, MAX_MESSAGES, Assembly
 from motorpool.codecs.errors import FrameError
 
@@ -12,9 +12,9 @@ NEW = Identity.from_digits("13912345678", modern=True)
 
 def packets(body, size, first_serial=100, identity=OLD, message_id=0x0801):
     return [
-        open_frame(content)
+        decode_frame(content)
         for packet in seal_packets(identity, message_id, first_serial, body, size)
-        for content in Framer().receive(packet)
+        for content in new_framer().receive(packet)
     ]
 
 
@@ -34,9 +34,9 @@ class Serials:
 def asked(assembly, now):
     """Bodies of the questions at this time."""
     return [
-        open_frame(content).body
+        decode_frame(content).body
         for question in assembly.questions(now, Serials())
-        for content in Framer().receive(question)
+        for content in new_framer().receive(question)
     ]
 
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.codecs.devices.jt808 import platform
-from motorpool.codecs.devices.jt808.frames import Framer, Identity, open_frame, seal
+from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, new_framer, seal
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.errors import Truncated
 
@@ -13,8 +13,8 @@ SPAN = "260501080000260501081500"
 
 def read(message_id, body, *, modern=False):
     identity = Identity.from_digits("13912345678", modern=modern)
-    (content,) = Framer().receive(seal(identity, message_id, 9, bytes.fromhex(body)))
-    return platform.read_platform_message(open_frame(content), TerminalClock())
+    (content,) = new_framer().receive(seal(identity, message_id, 9, bytes.fromhex(body)))
+    return platform.read_platform_message(decode_frame(content), TerminalClock())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.codecs.devices.jt808.frames import Framer, open_frame
+from motorpool.codecs.devices.jt808.frames import decode_frame, new_framer
 from motorpool.codecs.devices.jt808.platform import FileAnswered, FilesAsked
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.jt808.uploader import (
@@ -23,7 +23,7 @@ YUE = b"T1".ljust(30, b"\0") + bytes.fromhex("26030520000002030000")
 
 def sent(content):
     """Id and body of one message."""
-    (frame,) = map(open_frame, Framer().receive(content))
+    (frame,) = map(decode_frame, new_framer().receive(content))
     return frame.message_id, frame.body
 
 

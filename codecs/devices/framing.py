@@ -1,0 +1,93 @@
+"""Framings: how a stream of bytes is divided into frames.
+
+A codec chooses one of these and does not write its own. HTTP is the exception: h11 reads it (see `osmand`).
+What a framer holds back is bounded, and any division of the stream into reads gives the same frames;
+`tests/codecs/devices/test_framing.py` verifies both.
+"""
+
+from motorpool.codecs.reports import FrameRejected
+
+MAX_REJECTED_BYTES = 256
+"""Bytes of a dropped frame that are kept for the log."""
+
+
+def rejected(error: str, frame: bytes) -> FrameRejected:
+    """Return the report of a dropped frame, with its first `MAX_REJECTED_BYTES`."""
+    return FrameRejected(error, frame[:MAX_REJECTED_BYTES])
+
+
+class DelimiterFramer:
+    """Frames between delimiters that never occur inside them (JT/T 808: `7e`, with escaping).
+
+    Whatever is between two delimiters is a frame, so that a delimiter shared by two frames and repeated
+    delimiters need no treatment of their own. Bytes before the first delimiter are rejected, and so is a
+    frame that grows beyond the limit; the stream is then resumed at the next delimiter.
+    """
+
+    __slots__ = ("_delimiter", "_max_frame_bytes", "_overflowed", "_partial", "_synchronized")
+
+    def __init__(self, delimiter: bytes, max_frame_bytes: int) -> None:
+        assert len(delimiter) == 1  # a longer one could be divided between two reads
+        self._delimiter = delimiter
+        self._max_frame_bytes = max_frame_bytes
+        self._partial = b""
+        """The beginning of an unfinished frame."""
+        self._synchronized = False
+        """Whether a delimiter was seen."""
+        self._overflowed = False
+        """Whether the unfinished frame was too long and is skipped up to its end."""
+
+    @property
+    def buffered(self) -> int:
+        """Bytes held of the unfinished frame, at most `max_frame_bytes`."""
+        return len(self._partial)
+
+    @property
+    def at_boundary(self) -> bool:
+        """Whether the next byte may begin a frame: after a delimiter, or at the start of the stream."""
+        return not self._partial and not self._overflowed
+
+    def release(self, prefix: bytes) -> bytes:
+        """Remove and return the unfinished frame where it is a beginning of `prefix`; else return nothing.
+
+        For streams in which something other than a frame may stand at a boundary.
+        """
+        released = self._partial if not self._overflowed and prefix.startswith(self._partial) else b""
+        if released:
+            self._partial = b""
+        return released
+
+    def receive(self, data: bytes) -> list[bytes | FrameRejected]:
+        """Return the frames that end in these bytes, in order and without delimiters; never an empty one."""
+        pieces = data.split(self._delimiter)
+        if self._partial:
+            pieces[0] = self._partial + pieces[0]
+        self._partial = pieces.pop()
+        frames: list[bytes | FrameRejected] = []
+        if pieces and (self._overflowed or not self._synchronized):
+            self._synchronize(pieces, frames)
+        limit = self._max_frame_bytes
+        for piece in pieces:
+            if piece:
+                frames.append(piece if len(piece) <= limit else self._oversized(piece))
+        if self._overflowed or len(self._partial) > limit:
+            if not self._overflowed:
+                frames.append(self._oversized(self._partial))
+            self._overflowed = True
+            self._partial = b""
+        return frames
+
+    def _synchronize(self, pieces: list[bytes], frames: list[bytes | FrameRejected]) -> None:
+        """Drop what came before the first delimiter, or the end of an oversized frame."""
+        before = pieces[0]
+        pieces[0] = b""
+        if not self._overflowed and before:
+            if len(before) > self._max_frame_bytes:
+                frames.append(self._oversized(before))
+            else:
+                frames.append(rejected("bytes before the first delimiter", before))
+        self._synchronized = True
+        self._overflowed = False
+
+    def _oversized(self, frame: bytes) -> FrameRejected:
+        return rejected(f"more than {self._max_frame_bytes} bytes without a delimiter", frame)
