@@ -67,9 +67,7 @@ class DelimiterFramer:
         if pieces and (self._overflowed or not self._synchronized):
             self._synchronize(pieces, frames)
         limit = self._max_frame_bytes
-        for piece in pieces:
-            if piece:
-                frames.append(piece if len(piece) <= limit else self._oversized(piece))
+        frames += [piece if len(piece) <= limit else self._oversized(piece) for piece in pieces if piece]
         if self._overflowed or len(self._partial) > limit:
             if not self._overflowed:
                 frames.append(self._oversized(self._partial))
