@@ -9,8 +9,11 @@ PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1)
 run: install
 	$(BIN)/motorpool serve --demo
 
+# Bytecode is kept even where the environment forbids it: else each of the processes compiles everything anew.
+# In random order: make test SEED=$RANDOM (the same seed gives the same order). Less or more: PYTEST="-k positions".
 test: install
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal \
+		$(if $(SEED),--shuffle $(SEED)) $(PYTEST)
 
 install: .venv/.installed api/console/vendor/hls.min.js
 

@@ -8,26 +8,53 @@ tests before it changed more than rows: such a one is thrown away and the templa
 import asyncio  # noqa: TID251 - for the loop of a server that is not ours
 import itertools
 import queue
+import random
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+import asyncpg
+import hypothesis
 import pytest
 import trio
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope
 
 from motorpool.storage.database import Database, open_database
-from motorpool.storage.postgres.embedded import USER, EmbeddedServer, binaries
+from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
+
+# The same examples on every machine, however slow it is; `--hypothesis-profile=search` looks for others.
+_NOT_THE_MACHINE = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("repeatable", derandomize=True, **_NOT_THE_MACHINE)
+hypothesis.settings.register_profile("search", print_blob=True, **_NOT_THE_MACHINE)
+hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in random order")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    seed = config.getoption("shuffle")
+    return None if seed is None else f"random order: --shuffle {seed}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --shuffle: modules in random order, and the tests of each; fixtures of a module are made once."""
+    seed = config.getoption("shuffle")
+    if seed is not None:
+        chance = random.Random(seed)
+        places = {path: chance.random() for path in sorted({item.path for item in items})}
+        items.sort(key=lambda item: (places[item.path], chance.random()))
+
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 """The wall clock of a test's database; partitions are made around it."""
@@ -38,7 +65,7 @@ SHAPE = """
         || (select md5(string_agg(number || name, ',' order by number)) from schema_migrations)
     from pg_class c where c.relnamespace = 'public'::regnamespace
 """
-EMPTY = f"""
+EMPTY = """
     set session_replication_role = replica;
     do $$
     declare name text;
@@ -56,8 +83,58 @@ EMPTY = f"""
         insert into server default values;
     end
     $$;
-    {SHAPE};
 """
+
+
+class SqlThread:
+    """Runs SQL on a connection kept open for each database: an asyncio loop in a thread of its own."""
+
+    def __init__(self, url: Callable[[str], str]) -> None:
+        self._url = url
+        self._connections: dict[str, asyncpg.Connection] = {}
+        # By its class: trio-asyncio makes loops of its own wherever it is imported.
+        self._loop = asyncio.SelectorEventLoop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="test SQL")
+        self._thread.start()
+
+    def run(self, database: str, *statements: str) -> str:
+        """Run statements one by one; return the first value of the last one as text, "" where it has none."""
+        return asyncio.run_coroutine_threadsafe(self._run(database, statements), self._loop).result(60)
+
+    def disconnect(self, database: str) -> None:
+        """Close the connection to the database, so that it can be dropped or copied."""
+        asyncio.run_coroutine_threadsafe(self._disconnect(database), self._loop).result(60)
+
+    def close(self) -> None:
+        for database in list(self._connections):
+            self.disconnect(database)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _run(self, database: str, statements: tuple[str, ...]) -> str:
+        try:
+            return await self._run_once(database, statements)
+        except (OSError, asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.InterfaceError):
+            # A test may end all connections to its database, and so ours.
+            await self._disconnect(database)
+            return await self._run_once(database, statements)
+
+    async def _run_once(self, database: str, statements: tuple[str, ...]) -> str:
+        connection = self._connections.get(database)
+        if connection is None:
+            connection = await asyncpg.connect(self._url(database), statement_cache_size=0)
+            self._connections[database] = connection
+        *first, last = statements
+        for statement in first:
+            await connection.execute(statement)
+        rows = await connection.fetch(last)
+        return "" if not rows or rows[0][0] is None else str(rows[0][0])
+
+    async def _disconnect(self, database: str) -> None:
+        connection = self._connections.pop(database, None)
+        if connection is not None:
+            await connection.close()
 
 
 class TestServer:
@@ -67,15 +144,19 @@ class TestServer:
 
     def __init__(self, server: EmbeddedServer) -> None:
         self.server = server
-        self._clean: list[str] = []
+        self._sql = SqlThread(server.url)
+        self._empty: list[str] = []
         self._numbers = itertools.count(1)
         self._shape = ""
 
     def start(self) -> None:
         """Make the template."""
+        # What a commit survives is tested on servers of its own (tests/storage/postgres).
+        self.run(f"alter role {USER} set synchronous_commit = off")
         self.run("create database template_motorpool")
         trio.run(self._migrate)
         self._shape = self.run(SHAPE, "template_motorpool")
+        self._sql.disconnect("template_motorpool")
 
     async def _migrate(self) -> None:
         settings = DatabaseSettings(url=self.server.url("template_motorpool"))
@@ -83,28 +164,28 @@ class TestServer:
             pass
 
     def take(self) -> str:
-        """The name of an empty database."""
-        if self._clean:
-            return self._clean.pop()
+        """Return the name of an empty, migrated database."""
+        if self._empty:
+            return self._empty.pop()
         name = f"test_{next(self._numbers)}"
         self.run(f"create database {name} template template_motorpool")
         return name
 
-    def leave(self, name: str) -> None:
-        """The test that took it has ended."""
-        if self.run(EMPTY, name) == self._shape:
-            self._clean.append(name)
+    def give_back(self, name: str) -> None:
+        """Empty the database for the next test, or drop it if its tables were changed."""
+        if self._sql.run(name, EMPTY, SHAPE) == self._shape:
+            self._empty.append(name)
         else:
+            self._sql.disconnect(name)
             self.run(f"drop database {name} with (force)")
 
     def run(self, sql: str, database: str = "postgres") -> str:
-        """Run SQL from outside the program under test; return what it printed."""
-        command = [str(binaries() / "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1"]
-        command += ["-h", str(self.server.socket_folder), "-U", USER, "-d", database, "-c", sql]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        if done.returncode:
-            raise RuntimeError(done.stderr)
-        return done.stdout.strip()
+        """Run one statement from outside the program under test; return its first value as text."""
+        return self._sql.run(database, sql)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._sql.close()
 
 
 @pytest.fixture(scope="session")
@@ -113,9 +194,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
     server = EmbeddedServer(tmp_path_factory.mktemp("postgres"), max_connections=100)
     trio.run(server.start)
     try:
-        test_server = TestServer(server)
-        test_server.start()
-        yield test_server
+        with closing(TestServer(server)) as test_server:
+            test_server.start()
+            yield test_server
     finally:
         trio.run(server.stop)
 
@@ -125,7 +206,7 @@ def database_url(postgres: TestServer) -> Iterator[str]:
     """The postgresql:// URL of an empty, migrated database: for tests that start a whole server."""
     name = postgres.take()
     yield postgres.server.url(name)
-    postgres.leave(name)
+    postgres.give_back(name)
 
 
 @pytest.fixture

@@ -133,10 +133,8 @@ def outage(postgres, database_url):
 
     @contextmanager
     def cut():
-        postgres.run(
-            f"alter database {name} with allow_connections false;"
-            f" select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{name}'"
-        )
+        postgres.run(f"alter database {name} with allow_connections false")
+        postgres.run(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{name}'")
         try:
             yield
         finally:

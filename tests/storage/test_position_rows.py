@@ -61,7 +61,7 @@ POSITIONS = st.builds(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(POSITIONS, min_size=1, max_size=20))
 def test_a_packed_position_comes_back_as_it_was(database_url, given_positions):
     # An asynchronous fixture would live for the first example only.

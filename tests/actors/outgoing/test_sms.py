@@ -37,7 +37,7 @@ async def test_a_message_is_one_request_with_the_number_and_the_words(web_server
     assert SMS_SENT.value == before + 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=list(HealthCheck), max_examples=25, deadline=None)
 @given(
     text=st.text(st.characters(codec="utf-8"), max_size=200)
     | st.sampled_from(['"}', "{phone}", "{id}", "\\"])

@@ -508,6 +508,9 @@ rules = st.sampled_from(
 @settings(max_examples=80, deadline=None)
 def test_all_other_rules_open_what_recurring_ical_events_opens(start, rule, skip, excluded):
     # In UTC, because an instance of the library that begins in a skipped hour is another's affair.
+    if "FREQ=WEEKLY" in rule and "BYSETPOS" in rule:
+        # The library counts the positions of the first week from DTSTART; RFC 5545 counts the whole week.
+        start -= timedelta(days=start.weekday())
     text = calendar(
         f"UID:a\nDTSTART:{start:%Y%m%dT%H%M%S}Z\nDURATION:PT10M\nRRULE:{rule}"
         + "".join(f"\nEXDATE:{start + timedelta(days=days):%Y%m%dT%H%M%S}Z" for days in sorted(excluded))
