@@ -17,14 +17,14 @@ from quart import websocket
 from quart.globals import websocket_ctx
 from quart_trio import QuartTrio
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLatest, GetLive
+from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
 from motorpool.actors.messages.topics import (
     ACCESS_CHANGES,
     DEVICES,
-    LATEST,
+    LATEST_POSITIONS,
     POSITIONS,
     WEB_EVENTS,
-    LiveDevice,
+    DeviceStatus,
 )
 from motorpool.api.access import visible_device_ids
 from motorpool.api.auth.authentication import by_token, identify
@@ -104,7 +104,7 @@ class Feed:
         self._token = token
         self._ids: frozenset[int] = frozenset()
         self._positions: dict[int, Position] = {}
-        self._devices: dict[int, LiveDevice] = {}
+        self._devices: dict[int, DeviceStatus] = {}
         self._events: list[Event] = []
         self._behind = False
         self._wake = trio.Event()
@@ -124,7 +124,7 @@ class Feed:
 
     async def follow_latest(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Note each position that is a device's latest again."""
-        await self._follow(LATEST, self._keep_positions, task_status)
+        await self._follow(LATEST_POSITIONS, self._keep_positions, task_status)
 
     def _keep_positions(self, positions: tuple[Position, ...]) -> None:
         for position in positions:
@@ -134,7 +134,7 @@ class Feed:
     async def follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Note each change of a visible device."""
 
-        def keep(changed: tuple[LiveDevice, ...]) -> None:
+        def keep(changed: tuple[DeviceStatus, ...]) -> None:
             for live in changed:
                 if live.device_id in self._ids:
                     self._devices[live.device_id] = live
@@ -197,7 +197,7 @@ class Feed:
         self._wake.set()
 
     async def _message(
-        self, positions: dict[int, Position], changed: dict[int, LiveDevice], events: list[Event]
+        self, positions: dict[int, Position], changed: dict[int, DeviceStatus], events: list[Event]
     ) -> dict[str, object]:
         message: dict[str, object] = {}
         rows = await self._context.devices.get_many(changed)
@@ -261,9 +261,9 @@ class Feed:
         """Take the present state of devices in place of what was missed."""
         ids = tuple(sorted(self._ids if device_ids is None else device_ids))
         directory = self._context.system.ref(DIRECTORY)
-        for position in await directory.ask(GetLatest(ids)):
+        for position in await directory.ask(GetLatestPositions(ids)):
             self._positions[position.device_id] = position
         if devices_too:
-            live = await directory.ask(GetLive(ids))
+            live = await directory.ask(GetDeviceStatuses(ids))
             self._devices.update(live)
         self._wake.set()

@@ -22,7 +22,7 @@ ALARM_LABEL = "alarmLabel"
 separated by commas."""
 
 
-FILES_OF_ALARM = "alarmFiles"
+REQUEST_ALARM_FILES = "alarmFiles"
 """The type of the order by which the server asks for such files: attribute `label`. No command of the API."""
 
 
@@ -83,7 +83,7 @@ class CommandResult(msgspec.Struct, frozen=True, gc=False):
     """The device's answer to a command."""
 
     reference: int | None
-    """`Outgoing.reference` of the command, None where the protocol has no such link."""
+    """`EncodedCommand.reference` of the command, None where the protocol has no such link."""
     ok: bool
     text: str = ""
     """The answer in words, for the position attribute `result`."""
@@ -105,7 +105,7 @@ class MediaFile(msgspec.Struct, frozen=True, gc=False):
     receipt: Receipt | None = None
 
 
-class FilesOffered(msgspec.Struct, frozen=True, gc=False):
+class AlarmFilesAnnounced(msgspec.Struct, frozen=True, gc=False):
     """The device is about to upload the files of an alarm, mostly on a connection made for that.
 
     Such a connection says who it is by this alone; it does not take the place of the device's other one.
@@ -124,7 +124,7 @@ class FilesOffered(msgspec.Struct, frozen=True, gc=False):
     receipt: Receipt | None = None
 
 
-class FileBegun(msgspec.Struct, frozen=True, gc=False):
+class FileUploadStarted(msgspec.Struct, frozen=True, gc=False):
     """Pieces of this file come next."""
 
     name: str
@@ -134,7 +134,7 @@ class FileBegun(msgspec.Struct, frozen=True, gc=False):
     receipt: Receipt | None = None
 
 
-class FilePiece(msgspec.Struct, frozen=True, gc=False):
+class FileChunk(msgspec.Struct, frozen=True, gc=False):
     """Some bytes of a file that was begun, within its size."""
 
     name: str
@@ -142,7 +142,7 @@ class FilePiece(msgspec.Struct, frozen=True, gc=False):
     content: bytes
 
 
-class FileEnded(msgspec.Struct, frozen=True, gc=False):
+class FileUploadCompleted(msgspec.Struct, frozen=True, gc=False):
     """Every byte of the file has come."""
 
     name: str
@@ -178,12 +178,12 @@ class RecordingList(msgspec.Struct, frozen=True, gc=False):
     """The device's complete answer to a query for recordings."""
 
     reference: int | None
-    """`Outgoing.reference` of the query as the device repeats it."""
+    """`EncodedCommand.reference` of the query as the device repeats it."""
     recordings: tuple[Recording, ...]
     receipt: Receipt | None = None
 
 
-class Information(msgspec.Struct, frozen=True, gc=False):
+class DeviceInformation(msgspec.Struct, frozen=True, gc=False):
     """What a device tells of itself outside a position: parameters, capabilities, passenger counts."""
 
     attributes: dict[str, Any]
@@ -191,13 +191,13 @@ class Information(msgspec.Struct, frozen=True, gc=False):
     receipt: Receipt | None = None
 
 
-class Goodbye(msgspec.Struct, frozen=True, gc=False):
+class Logout(msgspec.Struct, frozen=True, gc=False):
     """The device signs off."""
 
     receipt: Receipt | None = None
 
 
-class Reply(msgspec.Struct, frozen=True, gc=False):
+class ImmediateReply(msgspec.Struct, frozen=True, gc=False):
     """Bytes to be sent at once, whoever the peer is: an answer that depends on nothing."""
 
     data: bytes
@@ -211,20 +211,23 @@ class FrameRejected(msgspec.Struct, frozen=True, gc=False):
     """The dropped bytes, at most the first 256."""
 
 
+UploadReport = AlarmFilesAnnounced | FileUploadStarted | FileChunk | FileUploadCompleted
+"""The messages by which a device uploads the files of an alarm."""
+
 Report = (
     Login
     | Heartbeat
     | PositionReport
     | CommandResult
     | MediaFile
-    | FilesOffered
-    | FileBegun
-    | FilePiece
-    | FileEnded
+    | AlarmFilesAnnounced
+    | FileUploadStarted
+    | FileChunk
+    | FileUploadCompleted
     | RecordingList
-    | Information
-    | Goodbye
-    | Reply
+    | DeviceInformation
+    | Logout
+    | ImmediateReply
     | FrameRejected
 )
 
@@ -253,7 +256,7 @@ class DeviceCommand(msgspec.Struct, frozen=True, gc=False):
     """What the device calls our channels."""
 
 
-class Outgoing(msgspec.Struct, frozen=True, gc=False):
+class EncodedCommand(msgspec.Struct, frozen=True, gc=False):
     """A command as bytes."""
 
     data: bytes

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from motorpool.codecs.reports import ALARM_LABEL, FileEnded, FilesOffered, PositionReport
+from motorpool.codecs.reports import ALARM_LABEL, AlarmFilesAnnounced, FileUploadCompleted, PositionReport
 
 __all__ = ["AskedAlarms"]
 
@@ -39,7 +39,7 @@ class AskedAlarms:
                 return label, self._asked[label]
         return None
 
-    def report_of(self, name: str, file: FileEnded, offered: FilesOffered) -> PositionReport:
+    def report_of(self, name: str, file: FileUploadCompleted, offered: AlarmFilesAnnounced) -> PositionReport:
         """A file's position: that of its alarm, without raising it again, and with the file's `name`."""
         label, alarm = self.find(offered.key) or (offered.label, _NOWHERE)
         attributes = {key: value for key, value in alarm.attributes.items() if key != "alarm"}

@@ -17,37 +17,37 @@ from motorpool.actors.devices.directory import DIRECTORY, DeviceStatusChanged
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.files.media_files import save_media
 from motorpool.actors.messages.downlink import (
+    AcknowledgeStored,
     Close,
-    Configure,
+    ConfigureDecoder,
     ConnectionMessage,
-    Deliver,
+    DeliverInResponse,
     Reannounce,
-    Stored,
 )
-from motorpool.actors.messages.topics import LiveDevice
+from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.messages.uplink import (
     DEVICE,
+    AlarmFileStored,
+    AuthorizeAlarmUpload,
+    CheckStatus,
     CommandAnswered,
     Connected,
     DeviceEdited,
     DeviceMessage,
     DeviceSeen,
     Disconnected,
-    FileKept,
-    FilesClaimed,
     GetCommandTypes,
     LatestForgotten,
     MediaUploaded,
     PositionReported,
-    RecordingsListed,
+    RecordingListReceived,
     SendCommand,
     SetAccumulators,
-    StatusDue,
 )
 from motorpool.actors.rules import POSITION_RULES
 from motorpool.actors.rules.latest import is_latest
 from motorpool.codecs.devices import CODECS
-from motorpool.codecs.reports import ALARM_LABEL, FILES_OF_ALARM, MediaAddress, PositionReport
+from motorpool.codecs.reports import ALARM_LABEL, REQUEST_ALARM_FILES, MediaAddress, PositionReport
 from motorpool.runtime import Actor, DynamicSpec, MailboxFull, Ref, Restart
 from motorpool.storage import device_states, devices, positions, recordings
 from motorpool.storage.database import Database
@@ -166,11 +166,11 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._command_answered(message)
             case MediaUploaded():
                 return self._media_uploaded(message)
-            case FilesClaimed():
+            case AuthorizeAlarmUpload():
                 return self._files_claimed(message)
-            case FileKept():
+            case AlarmFileStored():
                 return self._file_kept(message)
-            case RecordingsListed():
+            case RecordingListReceived():
                 return self._recordings_listed(message)
             case SendCommand():
                 return self._commands.send(message)
@@ -182,7 +182,7 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._latest_forgotten()
             case SetAccumulators():
                 return self._set_accumulators(message)
-            case StatusDue():
+            case CheckStatus():
                 return self._status_due()
             case _:
                 assert_never(message)
@@ -206,7 +206,7 @@ class DeviceActor(Actor[DeviceMessage]):
         taken = await self._commands.take()
         if taken is not None:
             text = str(taken.command.attributes.get("data", ""))
-            accepted = message.connection.offer(Deliver(text))
+            accepted = message.connection.offer(DeliverInResponse(text))
             await self._commands.settle(taken, "" if accepted else "the connection has ended")
         waits = self._store(message.report, message.protocol, message.connection)
         if waits is not None:
@@ -312,7 +312,7 @@ class DeviceActor(Actor[DeviceMessage]):
             if not self._watched:
                 self._watched = True
                 self._heard_at = self.context.clock.monotonic()
-                self.context.after(self._status_timeout / STATUS_LOOKS, StatusDue())
+                self.context.after(self._status_timeout / STATUS_LOOKS, CheckStatus())
         elif announce and self.context.clock.monotonic() - self._told_at >= LAST_UPDATE_SECONDS:
             self._announce("online")
 
@@ -329,13 +329,13 @@ class DeviceActor(Actor[DeviceMessage]):
             self._announce("unknown")
         else:
             self._watched = True
-            self.context.after(self._status_timeout / STATUS_LOOKS, StatusDue())
+            self.context.after(self._status_timeout / STATUS_LOOKS, CheckStatus())
 
     def _announce(self, status: str) -> None:
         self._status = status
         self._told_at = self.context.clock.monotonic()
         self.context.system.ref(DIRECTORY).offer(
-            DeviceStatusChanged(LiveDevice(self._device_id, status, self._last_update, 0))
+            DeviceStatusChanged(DeviceStatus(self._device_id, status, self._last_update, 0))
         )
 
     # Connection
@@ -370,7 +370,7 @@ class DeviceActor(Actor[DeviceMessage]):
         )
         if self._line.connection is not None and zone != self._zone:
             self._zone = zone
-            self._line.connection.offer(Configure(zone))
+            self._line.connection.offer(ConfigureDecoder(zone))
 
     def _disconnected(self, message: Disconnected) -> None:
         if self._line.connection == message.connection:
@@ -449,18 +449,18 @@ class DeviceActor(Actor[DeviceMessage]):
         report = message.report
         for label in self._alarms.unasked(str(report.attributes[ALARM_LABEL]).split(",")):
             connection = self._line.connection or message.connection
-            refused = await self._commands.transmit(connection, FILES_OF_ALARM, {"label": label})
+            refused = await self._commands.transmit(connection, REQUEST_ALARM_FILES, {"label": label})
             if refused:
                 self.context.log.warning("files of an alarm not asked for: %s", refused)
             else:
                 self._alarms.asked(label, report)
 
-    def _files_claimed(self, message: FilesClaimed) -> str:
+    def _files_claimed(self, message: AuthorizeAlarmUpload) -> str:
         offered = message.offered
         wanted = self._asks_files and (offered.is_ours or self._alarms.find(offered.key) is not None)
         return self._line.row.unique_id if wanted and self._line.row is not None else ""
 
-    def _file_kept(self, message: FileKept) -> object:
+    def _file_kept(self, message: AlarmFileStored) -> object:
         """A position as that of the alarm names the file; acknowledged once it is stored."""
         if self._line.row is None:
             return None
@@ -472,7 +472,7 @@ class DeviceActor(Actor[DeviceMessage]):
     def _media_event(self, kind: str, name: str) -> Event:
         return self._event("media", {"media": kind, "file": name})
 
-    async def _recordings_listed(self, message: RecordingsListed) -> None:
+    async def _recordings_listed(self, message: RecordingListReceived) -> None:
         """The latest complete list takes the place of the one before; acknowledged once it is stored."""
         if self._line.row is None:
             return
@@ -489,7 +489,7 @@ class DeviceActor(Actor[DeviceMessage]):
             return
         self.context.log.info("listed %d recordings", len(found))
         if message.listed.receipt is not None:
-            message.connection.offer(Stored((message.listed.receipt,)))
+            message.connection.offer(AcknowledgeStored((message.listed.receipt,)))
 
     def _event(self, kind: str, attributes: dict[str, Any]) -> Event:
         return Event(

@@ -11,7 +11,7 @@ from typing import assert_never
 
 import msgspec
 
-from motorpool.actors.messages.topics import DEVICES, LATEST, POSITIONS, LiveDevice
+from motorpool.actors.messages.topics import DEVICES, LATEST_POSITIONS, POSITIONS, DeviceStatus
 from motorpool.actors.messages.uplink import DEVICE, DeviceEdited, LatestForgotten
 from motorpool.actors.rules.latest import is_latest
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
@@ -26,9 +26,9 @@ __all__ = [
     "DevicesEdited",
     "Directory",
     "DirectoryMessage",
-    "GetLatest",
-    "GetLive",
-    "GetSizes",
+    "GetDeviceStatuses",
+    "GetDirectorySizes",
+    "GetLatestPositions",
     "directory_spec",
 ]
 
@@ -38,7 +38,7 @@ SAVE_SECONDS = 30.0
 class DeviceStatusChanged(msgspec.Struct, frozen=True, gc=False):
     """A device's status or last update changed; its position id is not looked at."""
 
-    live: LiveDevice
+    live: DeviceStatus
 
 
 class DevicesEdited(msgspec.Struct, frozen=True, gc=False):
@@ -55,19 +55,19 @@ class PositionsForgotten(msgspec.Struct, frozen=True, gc=False):
     device_ids: tuple[int, ...]
 
 
-class GetLive(msgspec.Struct, Request[dict[int, LiveDevice]], frozen=True, gc=False):
+class GetDeviceStatuses(msgspec.Struct, Request[dict[int, DeviceStatus]], frozen=True, gc=False):
     """Status, last update and latest position id of each device asked for."""
 
     device_ids: tuple[int, ...]
 
 
-class GetLatest(msgspec.Struct, Request[list[Position]], frozen=True, gc=False):
+class GetLatestPositions(msgspec.Struct, Request[list[Position]], frozen=True, gc=False):
     """The latest position of each of the devices that has one, in the order asked."""
 
     device_ids: tuple[int, ...]
 
 
-class GetSizes(msgspec.Struct, Request[dict[str, int]], frozen=True, gc=False):
+class GetDirectorySizes(msgspec.Struct, Request[dict[str, int]], frozen=True, gc=False):
     """How much is remembered of what, for people."""
 
 
@@ -83,9 +83,9 @@ DirectoryMessage = (
     DeviceStatusChanged
     | DevicesEdited
     | PositionsForgotten
-    | GetLive
-    | GetLatest
-    | GetSizes
+    | GetDeviceStatuses
+    | GetLatestPositions
+    | GetDirectorySizes
     | _PositionsStored
     | _SaveDue
 )
@@ -122,11 +122,11 @@ class Directory(Actor[DirectoryMessage]):
                 return self._positions_stored(message.positions)
             case DeviceStatusChanged():
                 return self._device_seen(message.live)
-            case GetLive():
+            case GetDeviceStatuses():
                 return self._get_live(message.device_ids)
-            case GetLatest():
+            case GetLatestPositions():
                 return self._get_latest(message.device_ids)
-            case GetSizes():
+            case GetDirectorySizes():
                 return self._sizes()
             case DevicesEdited():
                 return self._edited(message)
@@ -151,7 +151,7 @@ class Directory(Actor[DirectoryMessage]):
             touched[device_id] = None
         self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in touched))
 
-    def _device_seen(self, live: LiveDevice) -> None:
+    def _device_seen(self, live: DeviceStatus) -> None:
         device_id = live.device_id
         self._status[device_id] = live.status
         if live.last_update is not None:
@@ -159,9 +159,9 @@ class Directory(Actor[DirectoryMessage]):
             self._unsaved.add(device_id)
         self.context.system.topic(DEVICES).publish((self._live(device_id),))
 
-    def _live(self, device_id: int) -> LiveDevice:
+    def _live(self, device_id: int) -> DeviceStatus:
         latest = self._latest.get(device_id)
-        return LiveDevice(
+        return DeviceStatus(
             device_id,
             self._status.get(device_id, "offline"),
             self._last_update.get(device_id),
@@ -181,7 +181,7 @@ class Directory(Actor[DirectoryMessage]):
             return self._load_then_live(device_ids)
         return {device_id: self._live(device_id) for device_id in device_ids}
 
-    async def _load_then_live(self, device_ids: tuple[int, ...]) -> dict[int, LiveDevice] | Failure:
+    async def _load_then_live(self, device_ids: tuple[int, ...]) -> dict[int, DeviceStatus] | Failure:
         try:
             await self._load(device_ids)
         except StorageError as error:
@@ -236,7 +236,7 @@ class Directory(Actor[DirectoryMessage]):
             # Whoever asks next looks again; open sockets learn of it by the next position.
             self.context.log.warning("latest positions not looked at: %s", error)
             return
-        self.context.system.topic(LATEST).publish(tuple(self._known_latest(device_ids)))
+        self.context.system.topic(LATEST_POSITIONS).publish(tuple(self._known_latest(device_ids)))
         self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in device_ids))
 
     async def _save(self) -> None:

@@ -16,7 +16,7 @@ import msgspec
 import trio
 
 from motorpool.actors.messages.counters import POSITION_FLUSHES, POSITIONS_DROPPED, POSITIONS_STORED
-from motorpool.actors.messages.downlink import ConnectionMessage, Stored
+from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
 from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Kind, Ref
@@ -188,7 +188,7 @@ class PositionWriter(Actor[WriterMessage]):
                 known[1].append(message.receipt)
         for connection, of_connection in receipts.values():
             # One that has gone will send again; the position is stored anyway.
-            connection.offer(Stored(tuple(of_connection)))
+            connection.offer(AcknowledgeStored(tuple(of_connection)))
         system = self.context.system
         if appended:
             system.topic(POSITIONS).publish(tuple(message.position for message in appended))

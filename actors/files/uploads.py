@@ -16,7 +16,7 @@ import trio
 
 from motorpool.actors.files.disk_space import require_room
 from motorpool.actors.files.media_files import folder_name, media_name
-from motorpool.codecs.reports import FileBegun, FileEnded, FilePiece
+from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
 
 __all__ = ["Upload", "UploadRoom", "remove_parts"]
 
@@ -50,7 +50,7 @@ class Upload:
         self._open: dict[str, _Part] = {}
         self._begun = 0
 
-    async def begin(self, file: FileBegun) -> str:
+    async def begin(self, file: FileUploadStarted) -> str:
         """Make room for a file; why it is not taken, or nothing.
 
         Raises:
@@ -71,7 +71,7 @@ class Upload:
         self._open[file.name] = part
         return ""
 
-    async def write(self, piece: FilePiece) -> None:
+    async def write(self, piece: FileChunk) -> None:
         """Write a piece where it belongs; a file that is not taken is passed over.
 
         Raises:
@@ -87,7 +87,7 @@ class Upload:
             await self._in_thread(part.drop)
             raise
 
-    async def keep(self, file: FileEnded, now: datetime) -> str:
+    async def keep(self, file: FileUploadCompleted, now: datetime) -> str:
         """Give a whole file a name of ours; empty where it was not taken.
 
         Raises:

@@ -8,8 +8,14 @@ import msgspec
 from motorpool.actors.files.uploads import Upload, UploadRoom
 from motorpool.actors.gateway.identity import find_device, may_report
 from motorpool.actors.messages.downlink import ConnectionMessage
-from motorpool.actors.messages.uplink import DEVICE, DeviceMessage, FileKept, FilesClaimed
-from motorpool.codecs.reports import FileBegun, FileEnded, FilePiece, FilesOffered
+from motorpool.actors.messages.uplink import DEVICE, AlarmFileStored, AuthorizeAlarmUpload, DeviceMessage
+from motorpool.codecs.reports import (
+    AlarmFilesAnnounced,
+    FileChunk,
+    FileUploadCompleted,
+    FileUploadStarted,
+    UploadReport,
+)
 from motorpool.runtime import Context, Ref
 from motorpool.storage.database import Database
 
@@ -21,7 +27,7 @@ class _Open(msgspec.Struct, frozen=True):
 
     device: Ref[DeviceMessage]
     upload: Upload
-    offered: FilesOffered
+    offered: AlarmFilesAnnounced
 
 
 class AlarmFiles:
@@ -48,7 +54,7 @@ class AlarmFiles:
 
     async def take(
         self,
-        report: FilesOffered | FileBegun | FilePiece | FileEnded,
+        report: UploadReport,
         own: Ref[DeviceMessage] | None,
         unique_ids: tuple[str, ...],
     ) -> str:
@@ -60,19 +66,19 @@ class AlarmFiles:
             StorageError: nobody knows now whose they are.
             ActorError: the device cannot be asked now.
         """
-        if isinstance(report, FilesOffered):
+        if isinstance(report, AlarmFilesAnnounced):
             refused = await self._offered(report, own if report.unique_ids == unique_ids else None)
         elif self._open is None:
             refused = "they were not offered"
-        elif isinstance(report, FileBegun):
+        elif isinstance(report, FileUploadStarted):
             refused = await self._open.upload.begin(report)
-        elif isinstance(report, FilePiece):
+        elif isinstance(report, FileChunk):
             await self._open.upload.write(report)
             return ""
         else:
             await self._ended(self._open, report)
             return ""
-        if refused and not isinstance(report, FilePiece):
+        if refused and not isinstance(report, FileChunk):
             self._context.log.warning("files of an alarm are not taken: %s", refused)
         return refused
 
@@ -82,7 +88,7 @@ class AlarmFiles:
             await self._open.upload.close()
             self._open = None
 
-    async def _offered(self, offered: FilesOffered, device: Ref[DeviceMessage] | None) -> str:
+    async def _offered(self, offered: AlarmFilesAnnounced, device: Ref[DeviceMessage] | None) -> str:
         await self.close()
         if self._room is None:
             return "this server takes none"
@@ -91,16 +97,16 @@ class AlarmFiles:
             if row is None or not may_report(row, self._context.clock.now()):
                 return f"the device {offered.unique_ids[0]} is not known, disabled or expired"
             device = self._context.system.ref(DEVICE, row.id)
-        unique_id = await device.ask(FilesClaimed(offered))
+        unique_id = await device.ask(AuthorizeAlarmUpload(offered))
         if not unique_id:
             return "nobody asked for them"
         self._context.log.info("%d files of an alarm of %s", offered.files, unique_id)
         self._open = _Open(device, Upload(self._room, unique_id), offered)
         return ""
 
-    async def _ended(self, opened: _Open, ended: FileEnded) -> None:
+    async def _ended(self, opened: _Open, ended: FileUploadCompleted) -> None:
         """Told to the device once it is on the disk; acknowledged once its position is stored."""
         name = await opened.upload.keep(ended, self._context.clock.now())
         if name:
-            kept = FileKept(name, ended, opened.offered, self._protocol, self._context.ref)
+            kept = AlarmFileStored(name, ended, opened.offered, self._protocol, self._context.ref)
             await opened.device.tell(kept)

@@ -19,14 +19,14 @@ from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import DEVICES_REFUSED, FRAMES_REJECTED, MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
-    CheckTime,
+    AcknowledgeStored,
+    CheckDeadlines,
     Close,
-    Configure,
+    ConfigureDecoder,
     ConnectionMessage,
-    Deliver,
+    DeliverInResponse,
     EncodingRefused,
     Reannounce,
-    Stored,
     Transmit,
     TransmitOutcome,
     Transmitted,
@@ -40,28 +40,29 @@ from motorpool.actors.messages.uplink import (
     Disconnected,
     MediaUploaded,
     PositionReported,
-    RecordingsListed,
+    RecordingListReceived,
 )
 from motorpool.actors.settings import DeviceSettings
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
+    AlarmFilesAnnounced,
     CommandResult,
-    FileBegun,
-    FileEnded,
-    FilePiece,
-    FilesOffered,
+    DeviceInformation,
+    FileChunk,
+    FileUploadCompleted,
+    FileUploadStarted,
     FrameRejected,
-    Goodbye,
     Heartbeat,
-    Information,
+    ImmediateReply,
     Login,
+    Logout,
     MediaFile,
     PositionReport,
     Receipt,
     RecordingList,
-    Reply,
     Report,
+    UploadReport,
 )
 from motorpool.runtime import ActorError, MailboxFull, Ref
 from motorpool.storage.database import Database
@@ -175,7 +176,7 @@ class DeviceConnection(Peer[Report]):
                 await self._dispatch_report(report)
             self._rejected = 0
             self._heard = True
-            if not isinstance(report, Login | Reply | Information | FilePiece):
+            if not isinstance(report, Login | ImmediateReply | DeviceInformation | FileChunk):
                 # Those come beside a message, or were counted as the position they are made.
                 MESSAGES_RECEIVED.value += 1
 
@@ -183,16 +184,16 @@ class DeviceConnection(Peer[Report]):
         match report:
             case Login():
                 await self._identify(report)
-            case Reply():
+            case ImmediateReply():
                 self._wire.send(report.data)
-            case Information():
+            case DeviceInformation():
                 told = PositionReport(report.attributes, located=False, receipt=report.receipt)
                 await self._pass_on([told])
             case Heartbeat():
                 await self._note(report.receipt)
             case RecordingList():
                 await self._recordings_listed(report)
-            case Goodbye():
+            case Logout():
                 await self._note(report.receipt)
                 self._leave_device()
             case CommandResult():
@@ -205,14 +206,14 @@ class DeviceConnection(Peer[Report]):
                     self._refuse(report.receipt)
                 else:
                     await self._device.tell(MediaUploaded(report, self._codec.name, self._ref))
-            case FilesOffered() | FileBegun() | FilePiece() | FileEnded():
+            case AlarmFilesAnnounced() | FileUploadStarted() | FileChunk() | FileUploadCompleted():
                 await self._take_files(report)
             case PositionReport() | FrameRejected():
                 raise AssertionError(report)  # handled by the loop above
             case _:
                 assert_never(report)
 
-    async def _take_files(self, report: FilesOffered | FileBegun | FilePiece | FileEnded) -> None:
+    async def _take_files(self, report: UploadReport) -> None:
         own = self._device if self._unique_ids else None
         try:
             refused = await self._files.take(report, own, self._unique_ids)
@@ -222,9 +223,9 @@ class DeviceConnection(Peer[Report]):
         except (StorageError, ActorError) as error:
             self._close(f"cannot be served now: {error}")
             return
-        if isinstance(report, FilePiece | FileEnded) and not refused:
+        if isinstance(report, FileChunk | FileUploadCompleted) and not refused:
             return  # pieces have no answer, and the end has its own once the file is stored
-        receipt = None if isinstance(report, FilePiece) else report.receipt
+        receipt = None if isinstance(report, FileChunk) else report.receipt
         if not refused and receipt is not None:
             self._acknowledge((receipt,))
         elif self._device is None:
@@ -237,7 +238,7 @@ class DeviceConnection(Peer[Report]):
         if self._device is None or report.reference is None:
             await self._note(report.receipt)
         else:
-            await self._device.tell(RecordingsListed(report, self._codec.name, self._ref))
+            await self._device.tell(RecordingListReceived(report, self._codec.name, self._ref))
 
     async def _note(self, receipt: Receipt | None) -> None:
         """A message that needs no storing: the device is alive, and gets its answer."""
@@ -316,18 +317,18 @@ class DeviceConnection(Peer[Report]):
     def handle(self, message: ConnectionMessage) -> object:
         """Runs to completion in the task of whoever tells it."""
         match message:
-            case Stored():
+            case AcknowledgeStored():
                 return self._acknowledge(message.receipts)
             case Transmit():
                 return self._transmit(message)
-            case Deliver():
+            case DeliverInResponse():
                 self._codec.deliver(message.text)
                 return None
             case Reannounce():
                 return self._introduce()
-            case Configure():
+            case ConfigureDecoder():
                 return self._configure(message.timezone)
-            case CheckTime():
+            case CheckDeadlines():
                 return self._check_time()
             case Close():
                 return self._close(message.reason)
@@ -350,7 +351,7 @@ class DeviceConnection(Peer[Report]):
 
     def _transmit(self, message: Transmit) -> TransmitOutcome:
         try:
-            outgoing = self._codec.encode(message.order)
+            outgoing = self._codec.encode(message.command)
         except UnsupportedCommand as error:
             return EncodingRefused(str(error))
         self._wire.send(outgoing.data)

@@ -15,14 +15,14 @@ from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import MEDIA_UNITS_DROPPED
 from motorpool.actors.messages.downlink import (
-    CheckTime,
+    AcknowledgeStored,
+    CheckDeadlines,
     Close,
-    Configure,
+    ConfigureDecoder,
     ConnectionMessage,
-    Deliver,
+    DeliverInResponse,
     EncodingRefused,
     Reannounce,
-    Stored,
     Transmit,
 )
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, PublisherMessage, UnitsPublished
@@ -204,13 +204,13 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
     def handle(self, message: ConnectionMessage) -> object:
         """Runs to completion in the task of whoever tells it."""
         match message:
-            case CheckTime():
+            case CheckDeadlines():
                 return self._check_time()
             case Close():
                 return self._close(message)
             case Transmit():
                 return EncodingRefused("a media connection takes no commands")
-            case Stored() | Deliver() | Reannounce() | Configure():
+            case AcknowledgeStored() | DeliverInResponse() | Reannounce() | ConfigureDecoder():
                 return None
             case _:
                 assert_never(message)

@@ -11,7 +11,7 @@ import trio
 
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.gateway.wire import Wire
-from motorpool.actors.messages.downlink import CheckTime, ConnectionMessage
+from motorpool.actors.messages.downlink import CheckDeadlines, ConnectionMessage
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime import Actor, Ref
 
@@ -81,7 +81,7 @@ class Peer(Actor[ConnectionMessage], abc.ABC, Generic[Found]):
         self._codec_in = codec
         self._ref = self.context.ref
         self._opened_at = self.context.clock.monotonic()
-        self.context.every(min(CHECK_SECONDS, login_seconds / 2), CheckTime())
+        self.context.every(min(CHECK_SECONDS, login_seconds / 2), CheckDeadlines())
         wire = self._wire
         try:
             if wire.has_hub:

@@ -25,11 +25,11 @@ __all__ = [
     "SEGMENTS_MADE",
     "SMS_SENT",
     "STEPS_SETTLED",
-    "Tally",
+    "FastCounter",
 ]
 
 
-class Tally(Collector):
+class FastCounter(Collector):
     """A count that may also be read and is raised by hand: `value += 1` is a tenth of a Counter's cost."""
 
     def __init__(self, name: str, text: str) -> None:
@@ -63,10 +63,12 @@ SEGMENTS_MADE = Counter("motorpool_segments", "Segments of live video made.", re
 MEDIA_UNITS_DROPPED = Counter(
     "motorpool_media_units_dropped", "Pictures and sounds a busy stream did not take.", registry=None
 )
-MESSAGES_RECEIVED = Tally("motorpool_messages_received", "Messages that devices sent.")
-MAIL_SENT = Tally("motorpool_mail_sent", "Mails that the mail server took.")
-SMS_SENT = Tally("motorpool_sms_sent", "Text messages that the gateway took.")
-GEOCODER_REQUESTS = Tally("motorpool_geocoder_requests", "Questions to the geocoder; none from its memory.")
+MESSAGES_RECEIVED = FastCounter("motorpool_messages_received", "Messages that devices sent.")
+MAIL_SENT = FastCounter("motorpool_mail_sent", "Mails that the mail server took.")
+SMS_SENT = FastCounter("motorpool_sms_sent", "Text messages that the gateway took.")
+GEOCODER_REQUESTS = FastCounter(
+    "motorpool_geocoder_requests", "Questions to the geocoder; none from its memory."
+)
 OUTBOX_GIVEN_UP = Counter(
     "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
 )

@@ -7,26 +7,26 @@ from motorpool.runtime import Kind, Request
 
 __all__ = [
     "CONNECTION",
+    "AcknowledgeStored",
     "Close",
-    "Configure",
+    "ConfigureDecoder",
     "ConnectionMessage",
-    "Deliver",
+    "DeliverInResponse",
     "EncodingRefused",
     "Reannounce",
-    "Stored",
     "Transmit",
     "TransmitOutcome",
     "Transmitted",
 ]
 
 
-class Stored(msgspec.Struct, frozen=True, gc=False):
+class AcknowledgeStored(msgspec.Struct, frozen=True, gc=False):
     """What these receipts stand for is committed: acknowledge it."""
 
     receipts: tuple[Receipt, ...]
 
 
-class Deliver(msgspec.Struct, frozen=True, gc=False):
+class DeliverInResponse(msgspec.Struct, frozen=True, gc=False):
     """A queued command's text for the next answer of a request-and-response protocol."""
 
     text: str
@@ -36,7 +36,7 @@ class Reannounce(msgspec.Struct, frozen=True, gc=False):
     """Tell the device once more that you are its connection."""
 
 
-class Configure(msgspec.Struct, frozen=True, gc=False):
+class ConfigureDecoder(msgspec.Struct, frozen=True, gc=False):
     """What the operator set for this device that changes how it is read."""
 
     timezone: str
@@ -69,12 +69,14 @@ TransmitOutcome = Transmitted | EncodingRefused
 class Transmit(msgspec.Struct, Request[TransmitOutcome], frozen=True, gc=False):
     """Encode a command and send it."""
 
-    order: DeviceCommand
+    command: DeviceCommand
 
 
-class CheckTime(msgspec.Struct, frozen=True, gc=False):
+class CheckDeadlines(msgspec.Struct, frozen=True, gc=False):
     """Time to look at deadlines; told by the connection to itself."""
 
 
-ConnectionMessage = Stored | Deliver | Reannounce | Configure | Close | Transmit | CheckTime
+ConnectionMessage = (
+    AcknowledgeStored | DeliverInResponse | Reannounce | ConfigureDecoder | Close | Transmit | CheckDeadlines
+)
 CONNECTION: Kind[int, ConnectionMessage] = Kind("connection")

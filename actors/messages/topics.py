@@ -11,11 +11,11 @@ __all__ = [
     "ACCESS_CHANGES",
     "DEVICES",
     "EVENTS",
-    "LATEST",
+    "LATEST_POSITIONS",
     "POSITIONS",
     "WEB_EVENTS",
     "AccessChanged",
-    "LiveDevice",
+    "DeviceStatus",
     "WebEvent",
 ]
 
@@ -31,7 +31,7 @@ class AccessChanged(msgspec.Struct, frozen=True, gc=False):
     """Groups whose rows changed."""
 
 
-class LiveDevice(msgspec.Struct, frozen=True, gc=False):
+class DeviceStatus(msgspec.Struct, frozen=True, gc=False):
     """What moves about a device: the fields of the API's Device that no request writes."""
 
     device_id: int
@@ -57,10 +57,10 @@ ACCESS_CHANGES: TopicName[AccessChanged] = TopicName("access")
 POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
 """Each stored batch, after its commit; latest or not (compare fix times)."""
 
-LATEST: TopicName[tuple[Position, ...]] = TopicName("latest")
+LATEST_POSITIONS: TopicName[tuple[Position, ...]] = TopicName("latest")
 """Positions stored before that are the latest again, because newer ones were deleted."""
 
-DEVICES: TopicName[tuple[LiveDevice, ...]] = TopicName("devices")
+DEVICES: TopicName[tuple[DeviceStatus, ...]] = TopicName("devices")
 """Devices whose status or last update changed, a few times a second at most for one device."""
 
 EVENTS: TopicName[tuple[Event, ...]] = TopicName("events")

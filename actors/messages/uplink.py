@@ -7,9 +7,9 @@ import msgspec
 
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.codecs.reports import (
+    AlarmFilesAnnounced,
     CommandResult,
-    FileEnded,
-    FilesOffered,
+    FileUploadCompleted,
     MediaFile,
     PositionReport,
     RecordingList,
@@ -19,6 +19,9 @@ from motorpool.storage.records import Position, QueuedCommand
 
 __all__ = [
     "DEVICE",
+    "AlarmFileStored",
+    "AuthorizeAlarmUpload",
+    "CheckStatus",
     "CommandAnswered",
     "CommandOutcome",
     "CommandQueued",
@@ -29,16 +32,13 @@ __all__ = [
     "DeviceMessage",
     "DeviceSeen",
     "Disconnected",
-    "FileKept",
-    "FilesClaimed",
     "GetCommandTypes",
     "LatestForgotten",
     "MediaUploaded",
     "PositionReported",
-    "RecordingsListed",
+    "RecordingListReceived",
     "SendCommand",
     "SetAccumulators",
-    "StatusDue",
 ]
 
 
@@ -90,25 +90,25 @@ class MediaUploaded(msgspec.Struct, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
 
 
-class FilesClaimed(msgspec.Struct, Request[str], frozen=True, gc=False):
+class AuthorizeAlarmUpload(msgspec.Struct, Request[str], frozen=True, gc=False):
     """A connection offers the files of an alarm: under whose name they are kept, or empty if not wanted."""
 
-    offered: FilesOffered
+    offered: AlarmFilesAnnounced
 
 
-class FileKept(msgspec.Struct, frozen=True, gc=False):
+class AlarmFileStored(msgspec.Struct, frozen=True, gc=False):
     """A file of an alarm is on the disk."""
 
     name: str
     """Ours."""
-    file: FileEnded
-    offered: FilesOffered
+    file: FileUploadCompleted
+    offered: AlarmFilesAnnounced
     """With which others."""
     protocol: str
     connection: Ref[ConnectionMessage]
 
 
-class RecordingsListed(msgspec.Struct, frozen=True, gc=False):
+class RecordingListReceived(msgspec.Struct, frozen=True, gc=False):
     """The device answered our query for its recordings."""
 
     listed: RecordingList
@@ -178,7 +178,7 @@ class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=
     """Milliseconds."""
 
 
-class StatusDue(msgspec.Struct, frozen=True, gc=False):
+class CheckStatus(msgspec.Struct, frozen=True, gc=False):
     """Time to look whether the device has been silent for too long."""
 
 
@@ -189,14 +189,14 @@ DeviceMessage = (
     | Disconnected
     | CommandAnswered
     | MediaUploaded
-    | FilesClaimed
-    | FileKept
-    | RecordingsListed
+    | AuthorizeAlarmUpload
+    | AlarmFileStored
+    | RecordingListReceived
     | SendCommand
     | GetCommandTypes
     | DeviceEdited
     | LatestForgotten
     | SetAccumulators
-    | StatusDue
+    | CheckStatus
 )
 DEVICE: Kind[int, DeviceMessage] = Kind("device")

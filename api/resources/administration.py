@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 from quart import Response
 
-from motorpool.actors.devices.directory import DIRECTORY, GetSizes
+from motorpool.actors.devices.directory import DIRECTORY, GetDirectorySizes
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import note
 from motorpool.api.engine.call import Call
@@ -31,7 +31,7 @@ TEXT = {200: Content(media_type="text/plain")}
 async def get_cache(call: Call) -> Response:
     """What the server has in memory, for people; for administrators."""
     ADMINISTER.require(call.caller)
-    sizes = await call.context.system.ref(DIRECTORY).ask(GetSizes())
+    sizes = await call.context.system.ref(DIRECTORY).ask(GetDirectorySizes())
     resident = await trio.to_thread.run_sync(_resident_bytes)
     lines = [
         f"motorpool {program_version()}, running since {format_time(call.context.started)}",

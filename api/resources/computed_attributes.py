@@ -6,7 +6,7 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLatest
+from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.rules.computed import TYPES, convert, variables_of
 from motorpool.actors.rules.expressions import Expression, ExpressionError, compile_expression
 from motorpool.api.access import may_see_device
@@ -98,7 +98,7 @@ async def test_computed_attribute(call: Call) -> Response:
     expression = await _compiled(sent)
     if not await may_see_device(call, query.device_id):
         raise BadRequest("deviceId: no such device")
-    latest = await call.context.system.ref(DIRECTORY).ask(GetLatest((query.device_id,)))
+    latest = await call.context.system.ref(DIRECTORY).ask(GetLatestPositions((query.device_id,)))
     if not latest:
         raise BadRequest("the device has no position yet")
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLive
+from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.files.media_files import move_folder, remove_folder
 from motorpool.api.access import may_see_device, tell_changed, tell_edited
 from motorpool.api.engine.call import Call
@@ -113,7 +113,7 @@ class DeviceConduct(Linked[Device]):
         if not records:
             return []
         ids = tuple(record.id for record in records)
-        live = await call.context.system.ref(DIRECTORY).ask(GetLive(ids))
+        live = await call.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids))
         shown = []
         for record in records:
             now = live.get(record.id)

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLatest, PositionsForgotten
+from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions, PositionsForgotten
 from motorpool.api.access import may_see_device, require_device, visible_device_ids
 from motorpool.api.auth.rights import DELETE_POSITIONS, SEE_HISTORY
 from motorpool.api.engine.audit import note
@@ -102,7 +102,7 @@ async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:
     ids = sorted(await visible_device_ids(call.context, call.caller))
     directory = call.context.system.ref(DIRECTORY)
     for start in range(0, len(ids), BATCH):
-        latest = await directory.ask(GetLatest(tuple(ids[start : start + BATCH])))
+        latest = await directory.ask(GetLatestPositions(tuple(ids[start : start + BATCH])))
         yield call.context.texts.of(latest)
 
 

@@ -93,7 +93,7 @@ async def test_an_actor_that_does_not_answer_is_503(served, monkeypatch):
     from motorpool.runtime import AskTimedOut, Ref
 
     async def slow(self: object, request: object, seconds: float = 5.0) -> None:
-        raise AskTimedOut("directory", "GetLive", seconds)
+        raise AskTimedOut("directory", "GetDeviceStatuses", seconds)
 
     await served.device(served.admin, "1")
     monkeypatch.setattr(Ref, "ask", slow)

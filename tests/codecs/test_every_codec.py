@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
-from motorpool.codecs.reports import DeviceCommand, FrameRejected, Login, MediaAddress, Reply, Report
+from motorpool.codecs.reports import DeviceCommand, FrameRejected, ImmediateReply, Login, MediaAddress, Report
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 KEPT_BYTES = 2 << 20
@@ -57,7 +57,7 @@ each_codec = pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
 
 def signature(report: Report) -> Report:
     """A report without what depends on how the bytes were cut: serials of answers sent meanwhile."""
-    return Reply(b"") if isinstance(report, Reply) else report
+    return ImmediateReply(b"") if isinstance(report, ImmediateReply) else report
 
 
 def feed(codec: DeviceCodec, pieces: list[bytes]) -> list[Report]:

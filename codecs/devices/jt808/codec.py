@@ -36,13 +36,13 @@ from motorpool.codecs.devices.jt808.uploads import Uploads
 from motorpool.codecs.devices.jt808.video import VideoContext
 from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
 from motorpool.codecs.reports import (
-    FILES_OF_ALARM,
+    REQUEST_ALARM_FILES,
     DeviceCommand,
+    EncodedCommand,
     Heartbeat,
+    ImmediateReply,
     Login,
-    Outgoing,
     Receipt,
-    Reply,
     Report,
 )
 
@@ -101,7 +101,7 @@ class Jt808(DeviceCodec):
                     self._read(frame, reports)
             except CodecError as error:
                 reports.append(rejected(str(error), frame.content))
-                reports.append(Reply(self._answers.refuse(self._receipt(frame), BAD)))
+                reports.append(ImmediateReply(self._answers.refuse(self._receipt(frame), BAD)))
         return reports
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
@@ -117,13 +117,13 @@ class Jt808(DeviceCodec):
         """
         return b"" if receipt is None else self._answers.refuse(receipt)
 
-    def encode(self, order: DeviceCommand) -> Outgoing:
+    def encode(self, order: DeviceCommand) -> EncodedCommand:
         """A command as one frame; what it takes is told in `jt808_commands` and `jt808_video`."""
         identity = self._identity or _identity_of(order)
         if order.type == "custom":
             content = custom_bytes(order)
             if content[:1] == content[-1:] == b"~":
-                return Outgoing(content)
+                return EncodedCommand(content)
             message_id, body = int.from_bytes(content[:2], "big"), content[2:]
         else:
             context = VideoContext(self._clock, self.utc_now)
@@ -132,9 +132,9 @@ class Jt808(DeviceCodec):
             raise UnsupportedCommand(f"a body of {len(body)} bytes does not fit one message")
         serial = self._answers.next_serial()
         # What the server orders by itself has no result that anybody waits for.
-        is_own = order.type == FILES_OF_ALARM
+        is_own = order.type == REQUEST_ALARM_FILES
         reference = None if is_own else self._orders.add(message_id, serial)
-        return Outgoing(seal(identity, message_id, serial, body), reference)
+        return EncodedCommand(seal(identity, message_id, serial, body), reference)
 
     def tick(self, now: float) -> bytes:
         """Asks for missing packets after 5 s of silence; half messages go after 60 s of it."""
@@ -197,9 +197,9 @@ class Jt808(DeviceCodec):
             reports.extend(found)
         elif frame.message_id == TIME_REQUEST and self.utc_now is not None:
             now = to_bcd(self.utc_now().astimezone(UTC))
-            reports.append(Reply(seal(identity, TIME_ANSWER, self._answers.next_serial(), now)))
+            reports.append(ImmediateReply(seal(identity, TIME_ANSWER, self._answers.next_serial(), now)))
         else:
-            reports.append(Reply(self._answers.refuse(message.receipt, UNSUPPORTED)))
+            reports.append(ImmediateReply(self._answers.refuse(message.receipt, UNSUPPORTED)))
 
     def _receipt(self, frame: Frame) -> int:
         return note(self._identity_bits, frame.message_id, frame.serial)

@@ -11,7 +11,7 @@ from motorpool.codecs.devices.jt808 import parameters, video
 from motorpool.codecs.devices.jt808.attachments import FILES_REQUEST, files_request
 from motorpool.codecs.devices.jt808.video import VideoContext, integer
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import FILES_OF_ALARM, DeviceCommand
+from motorpool.codecs.reports import REQUEST_ALARM_FILES, DeviceCommand
 
 SET_PARAMETERS = 0x8103
 QUERY_PARAMETERS = 0x8104
@@ -39,7 +39,7 @@ def encode_order(order: DeviceCommand, context: VideoContext, *, modern: bool) -
         return write(order)
     if order.type == "message":
         return TEXT, _text(order, modern=modern)
-    if order.type == FILES_OF_ALARM:
+    if order.type == REQUEST_ALARM_FILES:
         return FILES_REQUEST, files_request(order)
     film = _VIDEO.get(order.type)
     if film is None:

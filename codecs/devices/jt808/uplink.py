@@ -25,10 +25,10 @@ from motorpool.codecs.errors import FrameError, Truncated
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import (
     CommandResult,
-    Goodbye,
+    DeviceInformation,
     Heartbeat,
-    Information,
     Login,
+    Logout,
     MediaFile,
     PositionReport,
     RecordingList,
@@ -106,7 +106,7 @@ def _heartbeat(message: Message) -> list[Report]:
 
 
 def _goodbye(message: Message) -> list[Report]:
-    return [Goodbye(message.receipt)]
+    return [Logout(message.receipt)]
 
 
 def _registration(message: Message) -> list[Report]:
@@ -168,7 +168,7 @@ def _batch(message: Message) -> list[Report]:
 
 
 def _media_event(message: Message) -> list[Report]:
-    return [Information(messages.media_event(message.body), receipt=message.receipt)]
+    return [DeviceInformation(messages.media_event(message.body), receipt=message.receipt)]
 
 
 def _media_upload(message: Message) -> list[Report]:
@@ -222,16 +222,16 @@ def _told(message: Message, told: Attributes, serial: int | None, *order_ids: in
     """What a terminal says of itself; where it was asked, its words are the answer as well."""
     reference = message.orders.take(serial, *order_ids)
     if reference is None:
-        return [Information(told, receipt=message.receipt)]
+        return [DeviceInformation(told, receipt=message.receipt)]
     text = ", ".join(f"{name}={value}" for name, value in told.items())
     return [
-        Information(told, reference),
+        DeviceInformation(told, reference),
         CommandResult(reference, ok=True, text=text, receipt=message.receipt),
     ]
 
 
 def _passengers(message: Message) -> list[Report]:
-    return [Information(messages.passengers(message.body, message.clock), receipt=message.receipt)]
+    return [DeviceInformation(messages.passengers(message.body, message.clock), receipt=message.receipt)]
 
 
 def _recordings(message: Message) -> list[Report]:

@@ -20,11 +20,11 @@ from motorpool.codecs.devices.jt808.pieces import Piece, file_name
 from motorpool.codecs.devices.jt808.uplink import Message
 from motorpool.codecs.errors import FrameError
 from motorpool.codecs.reports import (
-    FileBegun,
-    FileEnded,
-    FilePiece,
-    FilesOffered,
-    Reply,
+    AlarmFilesAnnounced,
+    FileChunk,
+    FileUploadCompleted,
+    FileUploadStarted,
+    ImmediateReply,
     Report,
 )
 
@@ -91,13 +91,13 @@ class Uploads:
             return rejected("a piece of a file that was not begun", piece.content)
         if not ranges.add(piece.offset, piece.offset + len(piece.content)):
             return rejected("a piece outside of its file, or one too many", piece.content)
-        return FilePiece(_shown(piece.name), piece.offset, piece.content)
+        return FileChunk(_shown(piece.name), piece.offset, piece.content)
 
     def _offered(self, message: Message) -> list[Report]:
         offer = read_offer(message.body)
         label = offer.label
         return [
-            FilesOffered(
+            AlarmFilesAnnounced(
                 unique_ids=message.identity.unique_ids,
                 label=label.content.hex(),
                 key=label.key.hex(),
@@ -115,7 +115,7 @@ class Uploads:
             if known is None and len(self._open) >= MAX_FILES:
                 raise FrameError(f"more than {MAX_FILES} files at a time")
             self._open[name] = Ranges(told.size)
-        return [FileBegun(_shown(name), told.size, message.receipt)]
+        return [FileUploadStarted(_shown(name), told.size, message.receipt)]
 
     def _ended(self, message: Message) -> list[Report]:
         told = read_file(message.body)
@@ -125,10 +125,10 @@ class Uploads:
             raise FrameError("the end of a file that was not begun")
         if missing := ranges.missing():
             body = file_answer(told.name, told.kind, missing)
-            return [Reply(seal(message.identity, FILE_ANSWER, self._answers.next_serial(), body))]
+            return [ImmediateReply(seal(message.identity, FILE_ANSWER, self._answers.next_serial(), body))]
         del self._open[name]
         return [
-            FileEnded(
+            FileUploadCompleted(
                 name=_shown(name),
                 kind=told.attribute,
                 extension=told.ending,

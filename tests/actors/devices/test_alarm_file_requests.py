@@ -3,17 +3,17 @@
 from datetime import UTC, datetime
 
 from motorpool.actors.devices.alarm_file_requests import KEPT_ALARMS, AskedAlarms
-from motorpool.codecs.reports import FileEnded, FilesOffered, PositionReport
+from motorpool.codecs.reports import AlarmFilesAnnounced, FileUploadCompleted, PositionReport
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 ALARM = PositionReport(
     {"alarm": "general", "ignition": True, "alarmLabel": "aa01,bb01"}, NOON, latitude=1.5, valid=True
 )
-PHOTO = FileEnded("00_64_x", "image", "jpg", 9, channel=64, receipt=b"r")
+PHOTO = FileUploadCompleted("00_64_x", "image", "jpg", 9, channel=64, receipt=b"r")
 
 
 def offered(label="aa02", key="aa"):
-    return FilesOffered((), label, key, is_ours=False, files=1)
+    return AlarmFilesAnnounced((), label, key, is_ours=False, files=1)
 
 
 def test_each_alarm_is_asked_for_once():

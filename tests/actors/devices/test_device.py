@@ -12,17 +12,19 @@ from motorpool.actors.devices.directory import DeviceStatusChanged
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.messages.downlink import (
     CONNECTION,
+    AcknowledgeStored,
     Close,
-    Configure,
-    Deliver,
+    ConfigureDecoder,
+    DeliverInResponse,
     EncodingRefused,
     Reannounce,
-    Stored,
     Transmit,
 )
-from motorpool.actors.messages.topics import LiveDevice
+from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.messages.uplink import (
     DEVICE,
+    AlarmFileStored,
+    AuthorizeAlarmUpload,
     CommandAnswered,
     CommandQueued,
     CommandRefused,
@@ -31,13 +33,11 @@ from motorpool.actors.messages.uplink import (
     DeviceEdited,
     DeviceSeen,
     Disconnected,
-    FileKept,
-    FilesClaimed,
     GetCommandTypes,
     LatestForgotten,
     MediaUploaded,
     PositionReported,
-    RecordingsListed,
+    RecordingListReceived,
     SendCommand,
     SetAccumulators,
 )
@@ -47,9 +47,9 @@ from motorpool.actors.video.stream import STREAM, Held, Released
 from motorpool.codecs.channel_numbers import ATTRIBUTE
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import (
+    AlarmFilesAnnounced,
     CommandResult,
-    FileEnded,
-    FilesOffered,
+    FileUploadCompleted,
     MediaAddress,
     MediaFile,
     PositionReport,
@@ -430,13 +430,13 @@ class TestConnections:
         async with house() as running:
             _, probe = await running.connect(row)
             await time.settle()
-            assert probe.messages == [Configure("Europe/Lisbon")]
+            assert probe.messages == [ConfigureDecoder("Europe/Lisbon")]
             for zone in ("Europe/Lisbon", "Asia/Tokyo", ""):
                 edited = msgspec.structs.replace(row, attributes={"decoder.timezone": zone} if zone else {})
                 await devices.TABLE.update(database, edited)
                 await running.device(row).tell(DeviceEdited())
                 await time.settle()
-            assert probe.messages[1:] == [Configure("Asia/Tokyo"), Configure("")]
+            assert probe.messages[1:] == [ConfigureDecoder("Asia/Tokyo"), ConfigureDecoder("")]
             _, newer = await running.connect(row, 2)
             await time.settle()
             assert newer.messages == []
@@ -476,7 +476,7 @@ class TestStatus:
                 await running.device(row).tell(DeviceSeen("jt808", connection))
             told = running.neighbours.directory.messages[seen:]
             assert told == [
-                DeviceStatusChanged(LiveDevice(row.id, "online", NOW + timedelta(seconds=seconds), 0))
+                DeviceStatusChanged(DeviceStatus(row.id, "online", NOW + timedelta(seconds=seconds), 0))
                 for seconds in (1, 2)
             ]
 
@@ -523,8 +523,8 @@ class TestCommands:
             await running.device(row).stop()  # … and they outlive it
             _, probe = await running.connect(row)
             await time.settle()
-            assert [told.order.type for told in probe.messages] == kinds
-            assert [told.order.unique_id for told in probe.messages] == [row.unique_id] * 3
+            assert [told.command.type for told in probe.messages] == kinds
+            assert [told.command.unique_id for told in probe.messages] == [row.unique_id] * 3
             assert await commands.queued_for(database, row.id) == []
             assert [(event.type, event.attributes["id"]) for event in running.events] == [
                 ("queuedCommandSent", number) for number in ids
@@ -571,7 +571,7 @@ class TestCommands:
             await running.device(row).tell(Disconnected(connection))
             await running.connect(row, 2)
             await time.settle()
-            assert [told.order.type for told in running.neighbours.connections[2].messages] == [
+            assert [told.command.type for told in running.neighbours.connections[2].messages] == [
                 "positionSingle"
             ]
 
@@ -634,7 +634,7 @@ class TestCommands:
                 await device.tell(said(fix(NOW), connection, "osmand"))
                 await time.settle()
                 assert len(probe.messages) == delivered
-            assert probe.messages == [Deliver("one"), Deliver("two")]
+            assert probe.messages == [DeliverInResponse("one"), DeliverInResponse("two")]
             assert len(running.positions) == 4
             assert await commands.queued_for(database, row.id) == []
 
@@ -649,7 +649,7 @@ class TestCommands:
             assert await device.ask(SendCommand("videoStart", {"channel": 3})) == CommandSent()
             assert told == [MediaAsked(row.id, row.unique_id, {"channel": 3}, "live", "192.0.2.7")]
             # No public host is set: the device is sent to where it reached us.
-            assert probe.messages[-1].order.media == MediaAddress("198.51.100.1", 5263, 5363, 5015)
+            assert probe.messages[-1].command.media == MediaAddress("198.51.100.1", 5263, 5363, 5015)
             assert running.streams[(row.id, 3)].messages == [Held()]
             await device.ask(SendCommand("videoStop", {"index": 3}))
             assert running.streams[(row.id, 3)].messages == [Held(), Released()]
@@ -695,7 +695,7 @@ class TestCommands:
             assert (row.id, 5) not in running.streams
             _, probe = await running.connect(row)
             await time.settle()
-            assert [told.order.type for told in probe.messages] == ["videoStop"]
+            assert [told.command.type for told in probe.messages] == ["videoStop"]
 
     async def test_a_queued_video_start_that_is_refused_holds_no_stream(self, make_device, house, time):
         row = await make_device()
@@ -714,7 +714,7 @@ class TestCommands:
             _, probe = await running.connect(row)
             assert await running.device(row).ask(SendCommand("videoStart", {"channel": 1})) == CommandSent()
             (announced,) = running.neighbours.media_requests.messages
-            assert announced.channels.ours == probe.messages[-1].order.channels.ours == numbers
+            assert announced.channels.ours == probe.messages[-1].command.channels.ours == numbers
             # Streams, like all that the API tells, go by our numbers.
             assert running.streams.keys() == {(row.id, 1)}
 
@@ -822,7 +822,7 @@ class TestFilesOfAlarms:
         return fix(moment, 7.0, attributes={"alarm": "general", "alarmLabel": label})
 
     def offered(self, key="aa", is_ours=False):
-        return FilesOffered(("13912345678",), "aa01", key, is_ours=is_ours, files=1)
+        return AlarmFilesAnnounced(("13912345678",), "aa01", key, is_ours=is_ours, files=1)
 
     async def test_a_device_is_asked_once_for_the_files_of_each_alarm(self, make_device, house):
         row = await make_device()
@@ -832,7 +832,7 @@ class TestFilesOfAlarms:
                 await running.device(row).tell(said(self.alarm(label=label), connection))
             await running.device(row).tell(said(fix(NOW), connection))
             await running.device(row).ask(GetCommandTypes())
-            asked = [told.order for told in probe.messages if isinstance(told, Transmit)]
+            asked = [told.command for told in probe.messages if isinstance(told, Transmit)]
             assert [(order.type, order.attributes) for order in asked] == [
                 ("alarmFiles", {"label": "aa01"}),
                 ("alarmFiles", {"label": "bb01"}),
@@ -857,7 +857,7 @@ class TestFilesOfAlarms:
         async with house(asks_files=False) as running:
             connection, probe = await running.connect(row)
             await running.device(row).tell(said(self.alarm(), connection))
-            assert await running.device(row).ask(FilesClaimed(self.offered(is_ours=True))) == ""
+            assert await running.device(row).ask(AuthorizeAlarmUpload(self.offered(is_ours=True))) == ""
             assert not [told for told in probe.messages if isinstance(told, Transmit)]
 
     async def test_files_are_wanted_of_alarms_that_were_asked_for_even_before_a_restart(
@@ -867,13 +867,15 @@ class TestFilesOfAlarms:
         async with house() as running:
             connection, _ = await running.connect(row)
             claim = running.device(row).ask
-            assert await claim(FilesClaimed(self.offered())) == ""
-            assert await claim(FilesClaimed(self.offered(is_ours=True))) == row.unique_id
+            assert await claim(AuthorizeAlarmUpload(self.offered())) == ""
+            assert await claim(AuthorizeAlarmUpload(self.offered(is_ours=True))) == row.unique_id
             await running.device(row).tell(said(self.alarm(), connection))
-            assert await claim(FilesClaimed(self.offered())) == row.unique_id
-            assert await claim(FilesClaimed(self.offered(key="ab"))) == ""
+            assert await claim(AuthorizeAlarmUpload(self.offered())) == row.unique_id
+            assert await claim(AuthorizeAlarmUpload(self.offered(key="ab"))) == ""
             assert (
-                await running.system.ref(DEVICE, row.id + 1).ask(FilesClaimed(self.offered(is_ours=True)))
+                await running.system.ref(DEVICE, row.id + 1).ask(
+                    AuthorizeAlarmUpload(self.offered(is_ours=True))
+                )
                 == ""
             )
 
@@ -887,8 +889,8 @@ class TestFilesOfAlarms:
             await running.device(row).tell(said(self.alarm(), main))
             await running.device(row).tell(said(fix(NOW + MINUTE, 8.0), main))
             for kind in ("video", "file"):
-                ended = FileEnded("theirs", kind, "bin", 5, receipt=kind.encode())
-                await running.device(row).tell(FileKept("ours", ended, self.offered(), "jt808", other))
+                ended = FileUploadCompleted("theirs", kind, "bin", 5, receipt=kind.encode())
+                await running.device(row).tell(AlarmFileStored("ours", ended, self.offered(), "jt808", other))
             await running.device(row).ask(GetCommandTypes())
             film, text = running.appended[2:]
             assert (film.position.latitude, film.position.fix_time) == (7.0, NOW)
@@ -917,11 +919,11 @@ class TestRecordings:
             connection, probe = await running.connect(row)
             for number, listed in enumerate([(found, found), (found,), ()]):
                 told = RecordingList(7, listed, receipt=number)
-                await running.device(row).tell(RecordingsListed(told, "jt808", connection))
+                await running.device(row).tell(RecordingListReceived(told, "jt808", connection))
                 await time.settle()
                 kept = await recordings.load(database, row.id)
                 assert [each.size for each in kept] == [5_000] * len(listed)
-                assert probe.messages[-1] == Stored((number,))
+                assert probe.messages[-1] == AcknowledgeStored((number,))
 
     async def test_recordings_are_listed_by_our_channels(self, database, make_device, house, time):
         row = await make_device(attributes={ATTRIBUTE: "0:1,1:2"})
@@ -929,7 +931,7 @@ class TestRecordings:
             connection, _ = await running.connect(row)
             found = [Recording(number, NOW, NOW + MINUTE, 5, 1, 2, 1, 999) for number in (0, 1, 7)]
             listed = RecordingList(None, tuple(found))
-            await running.device(row).tell(RecordingsListed(listed, "jt808", connection))
+            await running.device(row).tell(RecordingListReceived(listed, "jt808", connection))
             await time.settle()
             kept = await recordings.load(database, row.id)
             assert [each.channel for each in kept] == [1, 2, 7]
@@ -944,10 +946,10 @@ class TestRecordings:
             connection, probe = await running.connect(row)
             await time.settle()
             with outage():
-                told = RecordingsListed(RecordingList(7, (found,), receipt=1), "jt808", connection)
+                told = RecordingListReceived(RecordingList(7, (found,), receipt=1), "jt808", connection)
                 await running.device(row).tell(told)
                 await time.settle()
-            assert not any(isinstance(message, Stored) for message in probe.messages)
+            assert not any(isinstance(message, AcknowledgeStored) for message in probe.messages)
             assert "a list of 1 recordings was not kept" in caplog.text
 
 

@@ -11,7 +11,13 @@ import trio
 
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.position_writer import AppendEvents
-from motorpool.actors.messages.downlink import CONNECTION, Deliver, EncodingRefused, Transmit, Transmitted
+from motorpool.actors.messages.downlink import (
+    CONNECTION,
+    DeliverInResponse,
+    EncodingRefused,
+    Transmit,
+    Transmitted,
+)
 from motorpool.actors.messages.uplink import (
     DEVICE,
     CommandQueued,
@@ -118,7 +124,7 @@ class TestSending:
         _, probe = await house.connect()
         run_id, outcome = await house.step(attributes={"data": "x"}, minutes=5)
         assert outcome == CommandSent()
-        ((order,),) = [[told.order for told in probe.messages]]
+        ((order,),) = [[told.command for told in probe.messages]]
         assert (order.type, order.attributes) == ("positionSingle", {"data": "x"})
         assert (await house.run(run_id))[0] == "sending"
         assert await house.queued() == []
@@ -187,7 +193,7 @@ class TestDelivery:
         await time.passes(60)
         _, probe = await house.connect()
         await time.settle()
-        assert [told.order.type for told in probe.messages] == ["engineStop", "positionSingle"]
+        assert [told.command.type for told in probe.messages] == ["engineStop", "positionSingle"]
         for run_id in ids:
             assert await house.run(run_id) == ("delivered", None, None, NOW + MINUTE)
         assert house.events == [("queuedCommandSent", {"id": number}) for number in numbers]
@@ -198,7 +204,7 @@ class TestDelivery:
         await time.passes(300)
         _, probe = await house.connect()
         await time.settle()
-        assert [told.order.type for told in probe.messages] == ["engineStop"]
+        assert [told.command.type for told in probe.messages] == ["engineStop"]
         assert await house.run(old) == ("skipped", "queue_expired", None, NOW + 5 * MINUTE)
         assert (await house.run(young))[0] == "delivered"
         assert await house.queued() == []
@@ -209,7 +215,7 @@ class TestDelivery:
         await runs.cancel(house.database, 1, NOW)
         _, probe = await house.connect()
         await time.settle()
-        assert [told.order.type for told in probe.messages] == ["engineStop"]
+        assert [told.command.type for told in probe.messages] == ["engineStop"]
         assert (await house.run(run_id))[:2] == ("skipped", "schedule_inactive")
 
     async def test_a_device_that_declines_it_then_has_not_been_sent_it(self, house, time):
@@ -235,7 +241,7 @@ class TestDelivery:
             rows = await house.database.fetch("select status from scheduled_command_runs order by id")
             statuses.append([row[0] for row in rows])
         assert statuses == [["delivered", "queued"], ["delivered"] * 2, ["delivered"] * 2]
-        assert probe.messages == [Deliver("do 1"), Deliver("do 2")]
+        assert probe.messages == [DeliverInResponse("do 1"), DeliverInResponse("do 2")]
         assert [kind for kind, _ in house.events] == ["queuedCommandSent"] * 2
 
     async def test_a_request_that_has_ended_before_its_answer_takes_none(self, house, time):

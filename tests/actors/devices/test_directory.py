@@ -10,13 +10,13 @@ from motorpool.actors.devices.directory import (
     DIRECTORY,
     DevicesEdited,
     DeviceStatusChanged,
-    GetLatest,
-    GetLive,
+    GetDeviceStatuses,
+    GetLatestPositions,
     PositionsForgotten,
     directory_spec,
 )
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, position_writer_spec
-from motorpool.actors.messages.topics import DEVICES, POSITIONS, LiveDevice
+from motorpool.actors.messages.topics import DEVICES, POSITIONS, DeviceStatus
 from motorpool.actors.messages.uplink import DEVICE, DeviceEdited, GetCommandTypes
 from motorpool.storage import device_states, devices, positions
 from motorpool.storage.errors import StorageUnavailable
@@ -37,7 +37,7 @@ async def store(database, *stored):
 
 
 def seen(device_id, status="online", moment=NOW):
-    return DeviceStatusChanged(LiveDevice(device_id, status, moment, 99))
+    return DeviceStatusChanged(DeviceStatus(device_id, status, moment, 99))
 
 
 @pytest.fixture
@@ -52,10 +52,10 @@ async def test_latest_positions_come_from_the_table_once_and_in_the_order_asked(
     await store(database, early, late, other)
     async with house() as system:
         directory = system.ref(DIRECTORY)
-        assert await directory.ask(GetLatest((two, none, one))) == [other, late]
+        assert await directory.ask(GetLatestPositions((two, none, one))) == [other, late]
         await database.execute("delete from positions")
-        assert await directory.ask(GetLatest((one, two, none))) == [late, other]
-        live = await directory.ask(GetLive((one, none)))
+        assert await directory.ask(GetLatestPositions((one, two, none))) == [late, other]
+        live = await directory.ask(GetDeviceStatuses((one, none)))
         assert (live[one].position_id, live[none].position_id) == (2, 0)
 
 
@@ -66,7 +66,7 @@ async def test_after_any_batches_memory_says_what_the_table_says(database, make_
     async with house(position_writer_spec(database), neighbours.connections_spec) as system:
         directory, writer = system.ref(DIRECTORY), system.ref(POSITION_WRITER)
         connection, probe = await neighbours.connect(system, 1)
-        await directory.ask(GetLatest(ids[:1]))
+        await directory.ask(GetLatestPositions(ids[:1]))
         for number in range(300):
             hours = chance.choice([-48, -2, -1, 0, 0, 1, 23, 24, 25, 400])
             fix = NOW + timedelta(hours=hours, seconds=chance.randrange(3))
@@ -74,7 +74,7 @@ async def test_after_any_batches_memory_says_what_the_table_says(database, make_
         received = 0
         while received < 300:
             received += len((await probe.receive()).receipts)
-        in_memory = await directory.ask(GetLatest(ids))
+        in_memory = await directory.ask(GetLatestPositions(ids))
         assert in_memory == await positions.latest(database, ids)
         assert len(in_memory) == 3
 
@@ -87,7 +87,7 @@ async def test_what_is_stored_while_the_table_is_read_is_not_missed(database, ma
         directory = system.ref(DIRECTORY)
 
         async def ask():
-            answers.append(await directory.ask(GetLatest((device_id,))))
+            answers.append(await directory.ask(GetLatestPositions((device_id,))))
 
         async with database.transaction() as transaction:
             await transaction.execute("lock table positions in access exclusive mode")
@@ -97,7 +97,7 @@ async def test_what_is_stored_while_the_table_is_read_is_not_missed(database, ma
             assert answers == []
         while not answers:
             await trio.testing.wait_all_tasks_blocked(0.01)
-        (latest,) = await directory.ask(GetLatest((device_id,)))
+        (latest,) = await directory.ask(GetLatestPositions((device_id,)))
         assert latest.id == 2
 
 
@@ -107,17 +107,17 @@ async def test_status_and_last_update_are_told_and_published(database, make_devi
     async with house() as system:
         directory, published = system.ref(DIRECTORY), system.topic(DEVICES).subscribe()
         directory.tell_nowait(seen(one))
-        assert await directory.ask(GetLive((one, two))) == {
-            one: LiveDevice(one, "online", NOW, 0),
-            two: LiveDevice(two, "offline", None, 0),
+        assert await directory.ask(GetDeviceStatuses((one, two))) == {
+            one: DeviceStatus(one, "online", NOW, 0),
+            two: DeviceStatus(two, "offline", None, 0),
         }
         system.topic(POSITIONS).publish((position(5, one, server=later), position(6, two, server=later)))
         directory.tell_nowait(seen(one, "unknown", None))
         await time.settle()
         assert await published.receive_batch() == [
-            (LiveDevice(one, "online", NOW, 0),),
-            (LiveDevice(one, "online", later, 5), LiveDevice(two, "offline", later, 6)),
-            (LiveDevice(one, "unknown", later, 5),),
+            (DeviceStatus(one, "online", NOW, 0),),
+            (DeviceStatus(one, "online", later, 5), DeviceStatus(two, "offline", later, 6)),
+            (DeviceStatus(one, "unknown", later, 5),),
         ]
 
 
@@ -132,7 +132,7 @@ async def test_last_updates_are_saved_now_and_then_and_at_the_end(database, make
         system.topic(POSITIONS).publish((position(5, two, server=NOW + timedelta(seconds=1)),))
     assert await device_states.all_last_updates(database) == {one: NOW, two: NOW + timedelta(seconds=1)}
     async with house() as system:
-        live = await system.ref(DIRECTORY).ask(GetLive((one, two)))
+        live = await system.ref(DIRECTORY).ask(GetDeviceStatuses((one, two)))
         assert [live[number].last_update for number in (one, two)] == [NOW, NOW + timedelta(seconds=1)]
         assert {each.status for each in live.values()} == {"offline"}
 
@@ -143,12 +143,12 @@ async def test_an_outage_fails_the_question_and_saves_later(database, make_devic
         directory = system.ref(DIRECTORY)
         directory.tell_nowait(seen(device_id))
         with outage():
-            for question in (GetLive((device_id,)), GetLatest((device_id,))):
+            for question in (GetDeviceStatuses((device_id,)), GetLatestPositions((device_id,))):
                 with pytest.raises(StorageUnavailable):
                     await directory.ask(question)
             directory.tell_nowait(DevicesEdited((device_id,)))
             await time.passes(31)
-        live = await directory.ask(GetLive((device_id,)))
+        live = await directory.ask(GetDeviceStatuses((device_id,)))
         assert live[device_id].status == "online"
         await time.passes(31)
         assert await device_states.all_last_updates(database) == {device_id: NOW}
@@ -158,16 +158,16 @@ async def test_a_deleted_device_is_forgotten_and_others_are_not(database, make_d
     gone, kept = [(await make_device(str(number))).id for number in (1, 2)]
     async with house() as system:
         directory = system.ref(DIRECTORY)
-        await directory.ask(GetLatest((gone, kept)))
+        await directory.ask(GetLatestPositions((gone, kept)))
         system.topic(POSITIONS).publish((position(1, gone), position(2, kept)))
         for device_id in (gone, kept):
             directory.tell_nowait(seen(device_id))
         await devices.TABLE.delete(database, gone)
         directory.tell_nowait(DevicesEdited((gone, kept), gone=frozenset({gone})))
         await time.settle()
-        assert await directory.ask(GetLive((gone, kept))) == {
-            gone: LiveDevice(gone, "offline", None, 0),
-            kept: LiveDevice(kept, "online", NOW, 2),
+        assert await directory.ask(GetDeviceStatuses((gone, kept))) == {
+            gone: DeviceStatus(gone, "offline", None, 0),
+            kept: DeviceStatus(kept, "online", NOW, 2),
         }
         await time.passes(31)
         assert await device_states.all_last_updates(database) == {kept: NOW}
@@ -194,10 +194,10 @@ async def test_after_positions_were_deleted_the_newest_that_remains_is_the_lates
     await store(database, early, late)
     async with house() as system:
         directory = system.ref(DIRECTORY)
-        assert await directory.ask(GetLatest((device_id,))) == [late]
+        assert await directory.ask(GetLatestPositions((device_id,))) == [late]
         await positions.delete(database, 2)
         directory.tell_nowait(PositionsForgotten((device_id,)))
-        assert await directory.ask(GetLatest((device_id,))) == [early]
+        assert await directory.ask(GetLatestPositions((device_id,))) == [early]
         await positions.delete(database, 1)
         directory.tell_nowait(PositionsForgotten((device_id,)))
-        assert await directory.ask(GetLatest((device_id,))) == []
+        assert await directory.ask(GetLatestPositions((device_id,))) == []

@@ -13,7 +13,7 @@ from motorpool.actors.devices.position_writer import (
     PositionWriter,
     position_writer_spec,
 )
-from motorpool.actors.messages.downlink import Stored
+from motorpool.actors.messages.downlink import AcknowledgeStored
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
 from motorpool.runtime import ChildSpec
 from motorpool.storage import events, positions
@@ -89,7 +89,7 @@ async def test_nothing_is_acknowledged_or_published_before_the_commit(database, 
             await trio.testing.wait_all_tasks_blocked(0.05)
             assert probe.messages == []
             assert published.lag == 0
-        assert await probe.receive() == Stored((7,))
+        assert await probe.receive() == AcknowledgeStored((7,))
         assert await stored(database) == [0]
         ((position,),) = await published.receive_batch()
         assert position == (await positions.by_ids(database, [position.id]))[0]
@@ -123,8 +123,8 @@ async def test_each_connection_is_told_its_own_receipts_at_once(database, writin
         writer.tell_nowait(Append(at(7), (), one, None))
         writer.tell_nowait(Append(at(8)))
         await probe_of_two.receive()
-        assert probe_of_one.messages == [Stored((0, 2, 4))]
-        assert probe_of_two.messages == [Stored((1, 3, 5))]
+        assert probe_of_one.messages == [AcknowledgeStored((0, 2, 4))]
+        assert probe_of_two.messages == [AcknowledgeStored((1, 3, 5))]
         assert await stored(database) == list(range(9))
 
 
@@ -162,7 +162,7 @@ async def test_an_outage_costs_nothing_but_time_and_keeps_the_order(
             for _ in range(4):
                 await time.passes(5)
             assert len(warnings(caplog)) >= 4
-            assert probe.messages == [Stored((0,))]
+            assert probe.messages == [AcknowledgeStored((0,))]
         await time.passes(5)
         await time.passes(1)
         assert await told(probe, 400) == list(range(400))

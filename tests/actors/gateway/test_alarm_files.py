@@ -11,8 +11,14 @@ from motorpool.actors.gateway.connection import (
     DeviceConnection,
 )
 from motorpool.actors.gateway.wire import Wire
-from motorpool.actors.messages.downlink import CONNECTION, Stored
-from motorpool.actors.messages.uplink import Connected, Disconnected, FileKept, FilesClaimed, PositionReported
+from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored
+from motorpool.actors.messages.uplink import (
+    AlarmFileStored,
+    AuthorizeAlarmUpload,
+    Connected,
+    Disconnected,
+    PositionReported,
+)
 from motorpool.actors.settings import DeviceSettings
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.platform import Acknowledged, FileAnswered, FilesAsked
@@ -73,7 +79,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
         def __init__(self, row, *, claim=PHONE, takes=True):
             self.claim, self.takes = claim, takes
             if row is not None:
-                neighbours.device(row.id, {FilesClaimed: claim})
+                neighbours.device(row.id, {AuthorizeAlarmUpload: claim})
 
         async def __aenter__(self):
             self.running = tree(
@@ -112,10 +118,10 @@ async def test_a_whole_file_is_kept_told_to_the_device_and_answered_once_it_is_s
         (path,) = peer.files
         assert path.read_bytes() == CONTENT
         claimed, kept = neighbours.devices[row.id].messages
-        assert isinstance(claimed, FilesClaimed)
-        assert isinstance(kept, FileKept)
+        assert isinstance(claimed, AuthorizeAlarmUpload)
+        assert isinstance(kept, AlarmFileStored)
         assert (kept.name, kept.offered.label, kept.connection) == (path.name, LABEL.hex(), peer.ref)
-        await peer.ref.tell(Stored((kept.file.receipt,)))
+        await peer.ref.tell(AcknowledgeStored((kept.file.receipt,)))
         (answer,) = await peer.say(b"")
         assert isinstance(answer, FileAnswered)
         assert (answer.name, answer.missing) == (b"x.jpg", ())
@@ -137,7 +143,7 @@ async def test_a_connection_that_says_more_than_files_becomes_the_devices(make_d
         await peer.upload()
         await peer.say(peer.terminal.location(encode_location(1, 2, NOW)))
         told = [type(each) for each in neighbours.devices[row.id].messages]
-        assert told == [FilesClaimed, FileKept, Connected, PositionReported]
+        assert told == [AuthorizeAlarmUpload, AlarmFileStored, Connected, PositionReported]
 
 
 async def test_files_may_come_on_the_devices_own_connection(make_device, line, neighbours):
@@ -146,7 +152,7 @@ async def test_files_may_come_on_the_devices_own_connection(make_device, line, n
         await peer.say(peer.terminal.register())
         await peer.upload()
         told = [type(each) for each in neighbours.devices[row.id].messages]
-        assert told == [Connected, FilesClaimed, FileKept]
+        assert told == [Connected, AuthorizeAlarmUpload, AlarmFileStored]
 
 
 @pytest.mark.parametrize("why", ["unknown", "not asked for", "switched off", "disabled"])

@@ -13,12 +13,12 @@ from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
     CONNECTION,
+    AcknowledgeStored,
     Close,
-    Configure,
-    Deliver,
+    ConfigureDecoder,
+    DeliverInResponse,
     EncodingRefused,
     Reannounce,
-    Stored,
     Transmit,
     Transmitted,
 )
@@ -30,7 +30,7 @@ from motorpool.actors.messages.uplink import (
     Disconnected,
     MediaUploaded,
     PositionReported,
-    RecordingsListed,
+    RecordingListReceived,
 )
 from motorpool.actors.settings import DeviceSettings
 from motorpool.codecs import recording
@@ -171,7 +171,7 @@ class TestIdentity:
             assert kinds(probe) == [Connected, PositionReported]
             reported = probe.messages[1]
             assert (reported.protocol, reported.connection) == ("jt808", peer.ref)
-            await peer.ref.tell(Stored((reported.report.receipt,)))
+            await peer.ref.tell(AcknowledgeStored((reported.report.receipt,)))
             (stored,) = peer.answers()
             assert (stored.answered_id, stored.answered_serial, stored.result) == (0x0200, 2, 0)
 
@@ -240,7 +240,7 @@ class TestIdentity:
                 for told in probe.messages
                 if isinstance(told, PositionReported)
             ]
-            await peer.ref.tell(Stored(tuple(receipts)))
+            await peer.ref.tell(AcknowledgeStored(tuple(receipts)))
             answers = peer.text()
             assert len(answers.split(b"~~")) == 3
             assert peer.terminal.receive(answers[: answers.index(b"~~") + 1])[0].answered_id == 0x0200
@@ -337,16 +337,16 @@ class TestUpwards:
             peer.socket.send(peer.terminal.recordings(77, [found]))
             await time.settle()
             probe = neighbours.devices[row.id]
-            assert not any(isinstance(told, RecordingsListed) for told in probe.messages)
+            assert not any(isinstance(told, RecordingListReceived) for told in probe.messages)
             await peer.ref.ask(Transmit(DeviceCommand(type="videoPlaybackList", unique_id=PHONE)))
             asked = [each for each in peer.answers() if isinstance(each, RecordingsAsked)]
             peer.socket.send(peer.terminal.recordings(asked[0].serial, [found]))
             await time.settle()
-            (listed,) = [told for told in probe.messages if isinstance(told, RecordingsListed)]
+            (listed,) = [told for told in probe.messages if isinstance(told, RecordingListReceived)]
             assert listed.listed.recordings == (found,)
             assert listed.connection == peer.ref
             assert peer.answers() == []
-            await peer.ref.tell(Stored((listed.listed.receipt,)))
+            await peer.ref.tell(AcknowledgeStored((listed.listed.receipt,)))
             await time.settle()
             assert [type(each) for each in peer.answers()] == [Acknowledged]
 
@@ -410,7 +410,7 @@ class TestDownwards:
         frames = Terminal(PHONE)
         async with line() as peer:
             for zone in ("", "Asia/Tokyo", "Mars/Olympus", "../../etc/passwd", ""):
-                await peer.ref.tell(Configure(zone))
+                await peer.ref.tell(ConfigureDecoder(zone))
                 peer.socket.send(frames.location(encode_location(1, 2, noon_of_the_device)))
                 await time.settle()
             told = [
@@ -437,9 +437,9 @@ class TestDownwards:
             peer.socket.send(b"GET /?id=phone&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\n\r\n")
             await time.settle()
             assert peer.text() == b""
-            await peer.ref.tell(Deliver("hello"))
+            await peer.ref.tell(DeliverInResponse("hello"))
             receipt = neighbours.devices[row.id].messages[-1].report.receipt
-            await peer.ref.tell(Stored((receipt,)))
+            await peer.ref.tell(AcknowledgeStored((receipt,)))
             answer = peer.text()
             assert answer.startswith(b"HTTP/1.1 200")
             assert answer.endswith(b"\r\n\r\nhello")
@@ -452,7 +452,7 @@ class TestDownwards:
             await time.settle()
             assert peer.ref.alive
             receipt = neighbours.devices[row.id].messages[-1].report.receipt
-            await peer.ref.tell(Stored((receipt,)))
+            await peer.ref.tell(AcknowledgeStored((receipt,)))
             await time.settle()
             assert peer.text().startswith(b"HTTP/1.1 200")
             assert peer.text() is None

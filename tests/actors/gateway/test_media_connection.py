@@ -8,7 +8,7 @@ import trio
 
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.wire import Wire
-from motorpool.actors.messages.downlink import CONNECTION, Close, EncodingRefused, Stored, Transmit
+from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored, Close, EncodingRefused, Transmit
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.video.media_requests import FindPublisher, Publisher
@@ -256,7 +256,7 @@ async def test_it_takes_no_commands_and_closes_when_told(line, film, time):
         await time.settle()
         outcome = await camera.ref.ask(Transmit(DeviceCommand("positionSingle")))
         assert outcome == EncodingRefused("a media connection takes no commands")
-        await camera.ref.tell(Stored((1,)))
+        await camera.ref.tell(AcknowledgeStored((1,)))
         await camera.ref.tell(Close("replaced"))
         await time.settle()
         assert camera.wire.reason == "replaced"

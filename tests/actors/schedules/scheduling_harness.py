@@ -89,7 +89,7 @@ class SimulatedTerminal(Actor):
             return None
         if self._life.cord.is_cut or self._device in self._life.declining:
             return EncodingRefused("not now")
-        self._life.received.append((self._device, message.order.attributes["data"]))
+        self._life.received.append((self._device, message.command.attributes["data"]))
         return Deferred() if self._life.is_stalled else Transmitted(None)
 
 

@@ -23,12 +23,12 @@ from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078.parser import Jt1078
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import (
-    FILES_OF_ALARM,
+    REQUEST_ALARM_FILES,
+    AlarmFilesAnnounced,
     CommandResult,
     DeviceCommand,
-    FileEnded,
-    FilePiece,
-    FilesOffered,
+    FileChunk,
+    FileUploadCompleted,
     Login,
     MediaAddress,
     MediaFile,
@@ -367,17 +367,17 @@ async def test_an_alarm_has_files_which_the_vehicle_brings_when_asked(number: in
         for _ in range(2):
             media = MediaAddress("127.0.0.1", 1, 1, here.port)
             await line.send(
-                line.codec.encode(DeviceCommand(FILES_OF_ALARM, {"label": label}, media=media)).data
+                line.codec.encode(DeviceCommand(REQUEST_ALARM_FILES, {"label": label}, media=media)).data
             )
             upload = await here.platform.next_line()
-            offered = await upload.first(FilesOffered)
+            offered = await upload.first(AlarmFilesAnnounced)
             assert (offered.label, offered.is_ours, offered.files) == (label, True, 2)
-            image = await upload.first(FileEnded)
-            film = await upload.first(FileEnded, lambda report: report.kind == "video")
+            image = await upload.first(FileUploadCompleted)
+            film = await upload.first(FileUploadCompleted, lambda report: report.kind == "video")
             assert (image.kind, image.extension, image.channel) == ("image", "jpg", 65)
             content = {image.name: b"", film.name: b""}
             for report in upload.reports:
-                if isinstance(report, FilePiece):
+                if isinstance(report, FileChunk):
                     content[report.name] += report.content
             with Image.open(io.BytesIO(content[image.name])) as photo:
                 assert photo.format == "JPEG"
@@ -386,7 +386,7 @@ async def test_an_alarm_has_files_which_the_vehicle_brings_when_asked(number: in
         # It is raised as seldom as the plan has it.
         labelled = [each for each in line.reports if "alarmLabel" in getattr(each, "attributes", {})]
         assert len(labelled) == 1
-        unknown = DeviceCommand(FILES_OF_ALARM, {"label": "00" * 16}, media=media)
+        unknown = DeviceCommand(REQUEST_ALARM_FILES, {"label": "00" * 16}, media=media)
         await line.send(line.codec.encode(unknown).data)
         with trio.move_on_after(0.3):
             await here.platform.next_line()

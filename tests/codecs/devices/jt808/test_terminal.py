@@ -10,7 +10,7 @@ from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, enco
 from motorpool.codecs.errors import CodecError, FrameError
 from motorpool.codecs.reports import (
     DeviceCommand,
-    Goodbye,
+    Logout,
     MediaFile,
     PositionReport,
     Recording,
@@ -213,7 +213,7 @@ def test_what_a_terminal_tells_unasked(terminal):
     assert passengers.attributes["passengersIn"] == 4
     assert capabilities.attributes["videoCoding"] == 98
     assert event.attributes["channel"] == 3
-    assert isinstance(goodbye, Goodbye)
+    assert isinstance(goodbye, Logout)
 
 
 def test_the_time_is_asked_for(terminal):

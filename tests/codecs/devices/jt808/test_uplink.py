@@ -10,10 +10,10 @@ from motorpool.codecs.devices.jt808.uplink import Message, read_message
 from motorpool.codecs.errors import CodecError, FrameError
 from motorpool.codecs.reports import (
     CommandResult,
+    DeviceInformation,
     FrameRejected,
-    Goodbye,
     Heartbeat,
-    Information,
+    Logout,
     MediaFile,
     PositionReport,
     RecordingList,
@@ -134,10 +134,10 @@ def test_a_shot_answers_its_order(read, orders, result, ok, text):
 
 def test_what_was_asked_for_is_information_and_answer(read, orders):
     body = b"\0\3\1" + bytes.fromhex("00000029040000001e")
-    assert read(0x0104, body) == [Information({"reportSeconds": 30}, receipt=0x0104_0007)]
+    assert read(0x0104, body) == [DeviceInformation({"reportSeconds": 30}, receipt=0x0104_0007)]
     reference = orders.add(0x8104, 3)
     assert read(0x0104, body) == [
-        Information({"reportSeconds": 30}, reference),
+        DeviceInformation({"reportSeconds": 30}, reference),
         CommandResult(reference, ok=True, text="reportSeconds=30", receipt=0x0104_0007),
     ]
 
@@ -179,7 +179,7 @@ def test_an_upload_answers_its_order(read, orders):
 
 
 def test_a_goodbye(read):
-    assert read(0x0003, b"") == [Goodbye(0x0003_0007)]
+    assert read(0x0003, b"") == [Logout(0x0003_0007)]
 
 
 def test_an_unknown_id_has_no_reports(read):

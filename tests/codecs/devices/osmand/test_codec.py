@@ -2,7 +2,14 @@ import pytest
 
 from motorpool.codecs.devices.osmand.codec import MAX_BODY_BYTES, MAX_HEAD_BYTES, OsmAnd
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
-from motorpool.codecs.reports import DeviceCommand, FrameRejected, Heartbeat, Login, PositionReport, Reply
+from motorpool.codecs.reports import (
+    DeviceCommand,
+    FrameRejected,
+    Heartbeat,
+    ImmediateReply,
+    Login,
+    PositionReport,
+)
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 0\r\n\r\n"
 
@@ -136,7 +143,7 @@ def test_other_methods_are_refused(codec, method):
 def test_what_cannot_be_read_on_is_answered_and_ends_the_connection(codec, request_bytes, code):
     rejected, reply = codec.receive(request_bytes)
     assert isinstance(rejected, FrameRejected)
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, ImmediateReply)
     assert status(reply.data) == code
     assert b"connection: close\r\n" in reply.data.lower()
     assert codec.closing
