@@ -58,7 +58,7 @@ def create_app(context: ServerContext) -> Application:
         app.add_url_rule(
             operation.rule, endpoint=operation.name, view_func=_view(answer), methods=[operation.method]
         )
-        if operation.quick:
+        if operation.bypasses_quart:
             app.add_quick(operation.name, partial(_answer_quickly, context, answer))
     websocket.install(app, context)
     console_files.install(app, context.settings.data / OVERRIDE)
@@ -130,16 +130,16 @@ def _answering(context: ServerContext, operation: Operation, figures: metrics.Fi
     async def serve(asked: Request, path: dict[str, int | str]) -> Response:
         call = Call(context, asked, path)
         try:
-            call.visitor = await identify(context, call.request)
+            call.optional_caller = await identify(context, call.request)
         except (Refusal, StorageUnavailable):
             # On a public operation a credential that is bad, or cannot be looked at now, is none.
             if not operation.public:
                 raise
-        if call.visitor is None and not operation.public:
+        if call.optional_caller is None and not operation.public:
             raise Unauthorized("log in first")
-        if call.visitor is not None:
-            context.system.ref(STATISTICS).offer(RequestServed(call.visitor.id))
-        if operation.method == "GET" or operation.raw:
+        if call.optional_caller is not None:
+            context.system.ref(STATISTICS).offer(RequestServed(call.optional_caller.id))
+        if operation.method == "GET" or operation.raw_media_types:
             return await operation.serve(call)
         return await _change(call, operation)
 

@@ -1,1 +1,1 @@
-"""What serves declared operations: routes, reading of input, OpenAPI, and the plain resource families."""
+"""What serves declared operations: routes, reading of input, OpenAPI, and the plain resource resources."""

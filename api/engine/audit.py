@@ -8,10 +8,10 @@ from motorpool.storage import audit
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import AuditAction, User
 
-__all__ = ["note"]
+__all__ = ["record_action"]
 
 
-async def note(
+async def record_action(
     call: Call,
     queries: Queries,
     action: str,
@@ -21,8 +21,8 @@ async def note(
     user: User | None = None,
     attributes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a row, in the caller's transaction where there is one."""
-    who = user or (call.visitor.user if call.visitor else None)
+    """Write an audit row, in the transaction of `queries` if it is one."""
+    who = user or (call.optional_caller.user if call.optional_caller else None)
     await audit.note(
         queries,
         AuditAction(

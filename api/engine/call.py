@@ -1,4 +1,4 @@
-"""One request as an operation sees it: who asks, from where, and what was sent, read as declared."""
+"""One request as an operation sees it: the caller, their address, and the parsed parameters and body."""
 
 import ipaddress
 import typing
@@ -22,22 +22,22 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Call:
-    """A request under way."""
+    """A request that is being served."""
 
     def __init__(self, context: ServerContext, request: Request, path: Mapping[str, Any]) -> None:
         self.context = context
         self.request = request
         self.path = path
-        """What stood in the braces of the path; `Any` because the router has read it as declared."""
-        self.visitor: Caller | None = None
-        """Who asks; None for anonymous, which only public operations ever see."""
+        """The parameters in the braces of the path; the router has converted them as declared."""
+        self.optional_caller: Caller | None = None
+        """None for an anonymous client, which only public operations ever see."""
 
     @property
     def caller(self) -> Caller:
-        """Who asks; Unauthorized where nobody is logged in."""
-        if self.visitor is None:
+        """Who sent the request; Unauthorized if nobody is logged in."""
+        if self.optional_caller is None:
             raise Unauthorized("log in first")
-        return self.visitor
+        return self.optional_caller
 
     @property
     def id(self) -> int:
@@ -53,7 +53,7 @@ class Call:
 
     @property
     def address(self) -> str:
-        """The client's address; a proxy's word counts only where the proxy is trusted."""
+        """The client's address; X-Forwarded-For counts only from trusted proxies."""
         return client_address(self.request, self.context.settings.http.trusted_proxies)
 
     def query(self, shape: type[S]) -> S:
@@ -80,7 +80,7 @@ class Call:
 
 @cache
 def _repeated(shape: type[msgspec.Struct]) -> Mapping[str, bool]:
-    """Parameter name -> may be given more than once."""
+    """Return for each parameter whether it may be given more than once."""
     hints = typing.get_type_hints(shape)
     return {
         field.encode_name: typing.get_origin(hints[field.name]) is tuple
@@ -90,7 +90,7 @@ def _repeated(shape: type[msgspec.Struct]) -> Mapping[str, bool]:
 
 @cache
 def _texts(shape: type[msgspec.Struct]) -> frozenset[str]:
-    """Names of the parameters that are any text."""
+    """Return the names of the parameters that take any text."""
     hints = typing.get_type_hints(shape)
     return frozenset(
         field.encode_name
@@ -105,7 +105,7 @@ def _gather(sent: Mapping[str, list[str]], shape: type[msgspec.Struct]) -> dict[
     for name, repeated in _repeated(shape).items():
         values = [value for value in sent.get(name, ()) if value != ""]
         if not repeated and values and values[0].lower() == "null" and name not in _texts(shape):
-            # To msgspec this is the absence of a number; nobody means that who asks for something.
+            # msgspec reads this as a missing number, which no client means.
             raise BadRequest(f"{name}: null is no value here")
         if values:
             found[name] = values if repeated else values[0]

@@ -1,4 +1,4 @@
-"""What fields and parameters mean, in the words of the OpenAPI document.
+"""Descriptions of fields and parameters for the OpenAPI document.
 
 Units throughout: knots, metres, milliseconds, litres, degrees, UTC.
 """
@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Mapping
 
-__all__ = ["FIELDS", "PARAMETERS", "REFUSALS", "describe_field", "describe_record"]
+__all__ = ["ERROR_STATUSES", "FIELDS", "PARAMETERS", "describe_field", "describe_record"]
 
 FIELDS: Mapping[str, str] = {
     # Common to many
@@ -223,7 +223,7 @@ FIELDS: Mapping[str, str] = {
     "Capture.reason": "Why it has ended; null while it is recording.",
     "Capture.live": "Of the live stream; else of a playback.",
 }
-"""By record and field, or by field alone where no record has its own words."""
+"""By record and field, or by field alone for all records without a description of their own."""
 
 PARAMETERS: Mapping[str, str] = {
     "id": "The record.",
@@ -272,9 +272,9 @@ PARAMETERS: Mapping[str, str] = {
         )
     },
 }
-"""Of paths, queries and forms, where their declaration says nothing."""
+"""Parameters of paths, queries and forms whose declaration has no description."""
 
-REFUSALS: Mapping[int, str] = {
+ERROR_STATUSES: Mapping[int, str] = {
     400: "The input is wrong, or the caller may not do this. The text says why.",
     401: "No credential, or one that is not good; or this needs another role.",
     403: "Not open to the caller.",
@@ -284,18 +284,18 @@ REFUSALS: Mapping[int, str] = {
     500: "It does not work, or is not set up here.",
     503: "The server cannot answer now; asking again after `Retry-After` may help.",
 }
-"""Each is answered with one line of plain text for people."""
+"""Statuses of errors; the body is one line of plain text for people."""
 
-_PAGES = re.compile(r"\s*\((?:docs/|specification)[^)]*\)")
+_CITATION = re.compile(r"\s*\((?:docs/|specification)[^)]*\)")
 
 
 def describe_field(record: str, name: str) -> str:
-    """One line; KeyError where nobody wrote it."""
+    """Return the sentence for a field; KeyError if there is none."""
     own = f"{record}.{name}"
     return FIELDS[own] if own in FIELDS else FIELDS[name]
 
 
 def describe_record(shape: type) -> str:
-    """The first line of its docstring, without our own pages."""
-    first = (inspect.getdoc(shape) or "").partition("\n")[0]
-    return _PAGES.sub("", first)
+    """Return the first paragraph of its docstring, on one line and without citations of our pages."""
+    first = (inspect.getdoc(shape) or "").partition("\n\n")[0]
+    return _CITATION.sub("", " ".join(first.split()))

@@ -1,4 +1,4 @@
-"""The policy of families that users see by links, their own or their groups' (docs/permissions.md,
+"""Access through links of users to records, or through those of their groups (docs/permissions.md,
 docs/http-api.md#lists).
 """
 
@@ -10,7 +10,8 @@ import msgspec
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.resource import ListParameters, ResourcePolicy, id_of
+from motorpool.api.engine.list_parameters import ListParameters
+from motorpool.api.engine.resource import ResourcePolicy, id_of
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.storage import groups, links
@@ -19,13 +20,13 @@ from motorpool.storage.links import Pair
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
-__all__ = ["Linked", "may_see", "may_see_user"]
+__all__ = ["LinkedPolicy", "may_see", "may_see_user"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
 
-class Linked(ResourcePolicy[R]):
-    """Who has access reads; who may write and has access writes; the maker is linked to what he makes."""
+class LinkedPolicy(ResourcePolicy[R]):
+    """Access lets read, and with the right to write also write; a new record is linked to its creator."""
 
     def __init__(
         self,
@@ -44,50 +45,50 @@ class Linked(ResourcePolicy[R]):
         self._references = references or {}
         self._user_id_expands = user_id_expands
 
-    async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
-        """Check who asks for what."""
+    async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
+        """Build the query from the caller's links and the filters."""
         conditions = []
-        owner_scope = await self._owner_scope(call, wanted)
+        owner_scope = await self._owner_scope(call, parameters)
         if owner_scope is not None:
             conditions.append(owner_scope)
-        if wanted.device_id is not None and self._device_link is not None:
-            if not await may_see_device(call, wanted.device_id):
+        if parameters.device_id is not None and self._device_link is not None:
+            if not await may_see_device(call, parameters.device_id):
                 raise BadRequest("deviceId: no access to the device")
-            conditions.append(links.linked_from(self._device_link, wanted.device_id))
-        if wanted.group_id is not None and self._group_link is not None:
-            if not await may_see(call, groups.TABLE, wanted.group_id):
+            conditions.append(links.linked_from(self._device_link, parameters.device_id))
+        if parameters.group_id is not None and self._group_link is not None:
+            if not await may_see(call, groups.TABLE, parameters.group_id):
                 raise BadRequest("groupId: no access to the group")
-            conditions.append(links.linked_from(self._group_link, wanted.group_id))
+            conditions.append(links.linked_from(self._group_link, parameters.group_id))
         return ListQuery(
             conditions=tuple(conditions),
-            keyword=wanted.keyword,
-            limit=wanted.limit,
-            offset=wanted.offset,
-            exclude_attributes=wanted.exclude_attributes,
+            keyword=parameters.keyword,
+            limit=parameters.limit,
+            offset=parameters.offset,
+            exclude_attributes=parameters.exclude_attributes,
         )
 
-    async def _owner_scope(self, call: Call, wanted: ListParameters) -> Condition | None:
-        """Whose objects are meant; None is everybody's."""
+    async def _owner_scope(self, call: Call, parameters: ListParameters) -> Condition | None:
+        """Return the condition for the users whose records are listed; None: all records."""
         caller, access = call.caller, self.table.access
         assert access is not None
-        if wanted.user_id is not None:
-            if not await may_see_user(call, call.context.database, wanted.user_id):
+        if parameters.user_id is not None:
+            if not await may_see_user(call, call.context.database, parameters.user_id):
                 raise BadRequest("userId: not the caller's to ask for")
             return (
-                access(wanted.user_id)
+                access(parameters.user_id)
                 if self._user_id_expands
-                else links.linked_from(self._link, wanted.user_id)
+                else links.linked_from(self._link, parameters.user_id)
             )
-        if wanted.all and caller.administrator:
+        if parameters.all and caller.administrator:
             return None
-        if wanted.all and caller.manager:
+        if parameters.all and caller.manager:
             managed = await links.properties(call.context.database, links.USER_USER, caller.id)
             return either(access(caller.id), *(access(user_id) for user_id in managed))
         return access(caller.id)
 
-    async def may_read(self, call: Call, number: int) -> bool:
-        """Administrators see any object by its id; others what links give them."""
-        return await may_see(call, self.table, number)
+    async def may_read(self, call: Call, record_id: int) -> bool:
+        """Return whether the caller is linked to it; administrators have access to all."""
+        return await may_see(call, self.table, record_id)
 
     async def check_references(self, call: Call, queries: Queries, new: R, old: R | None) -> None:
         """Refuse a changed reference to what the caller has no access to."""
@@ -103,28 +104,28 @@ class Linked(ResourcePolicy[R]):
         return new
 
     async def insert(self, call: Call, transaction: Queries, new: R) -> R:
-        """Store and link to the maker."""
+        """Store and link to the creator."""
         stored: R = await self.table.insert(transaction, new)
         await links.add(transaction, self._link, call.caller.id, id_of(stored))
         return stored
 
     async def update(self, call: Call, transaction: Queries, new: R, old: R) -> R | None:
-        """Store."""
+        """Store the changed record."""
         del call, old
         return await self.table.update(transaction, new)
 
-    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
-        """Remove."""
+    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
+        """Delete the record."""
         del call
-        return await self.table.delete(transaction, number)
+        return await self.table.delete(transaction, record_id)
 
 
-async def may_see(call: Call, table: Table[Any], number: int, queries: Queries | None = None) -> bool:
-    """Whether the object exists and the caller has access to it."""
+async def may_see(call: Call, table: Table[Any], record_id: int, queries: Queries | None = None) -> bool:
+    """Return whether the record exists and the caller has access to it."""
     q = queries or call.context.database
-    if not 0 < number < 2**63:
+    if not 0 < record_id < 2**63:
         return False
-    only = Condition("id = {0}", (number,))
+    only = Condition("id = {0}", (record_id,))
     if not call.caller.administrator:
         assert table.access is not None
         only = both(only, table.access(call.caller.id))
@@ -132,7 +133,7 @@ async def may_see(call: Call, table: Table[Any], number: int, queries: Queries |
 
 
 async def may_see_user(call: Call, queries: Queries, user_id: int) -> bool:
-    """Oneself, one's managed users, or anybody for administrators."""
+    """Return whether the caller is that user, manages them, or is an administrator."""
     caller: Caller = call.caller
     if caller.administrator or caller.id == user_id:
         return True

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from motorpool.api.engine.descriptions import PARAMETERS, REFUSALS
+from motorpool.api.engine.descriptions import ERROR_STATUSES, PARAMETERS
 from motorpool.api.engine.examples import BODIES
 from motorpool.api.engine.operations import Content, Operation
 from motorpool.api.engine.schemas import Json, Schemas
@@ -60,7 +60,7 @@ def describe(operations: Iterable[Operation], *, version: str, server: str = "/a
         "paths": paths,
         "components": {
             "schemas": dict(sorted(schemas.components.items())),
-            "responses": {_refusal_name(status): _refusal(status) for status in sorted(REFUSALS)},
+            "responses": {_refusal_name(status): _refusal(status) for status in sorted(ERROR_STATUSES)},
             "securitySchemes": {
                 "BasicAuth": {
                     "type": "http",
@@ -117,8 +117,8 @@ def _body(operation: Operation, schemas: Schemas) -> Json | None:
         schema = schemas.of_body(operation.body, operation.body_rules)
         required = not operation.body_rules.optional
         return {"required": required, "content": {"application/json": {"schema": schema}}}
-    if operation.raw:
-        return {"required": True, "content": {kind: {"schema": BYTES} for kind in operation.raw}}
+    if operation.raw_media_types:
+        return {"required": True, "content": {kind: {"schema": BYTES} for kind in operation.raw_media_types}}
     if operation.form is None:
         return None
     fields = _fields(operation.form)
@@ -150,12 +150,12 @@ def _fields(shape: type[msgspec.Struct] | None) -> tuple[msgspec.inspect.Field, 
 
 
 def _refusals(operation: Operation) -> set[int]:
-    found = {*operation.refusals, 503}
+    found = {*operation.errors, 503}
     if not operation.public:
         found |= {401, 429}
-    if operation.query or operation.body is not None or operation.form or operation.raw:
+    if operation.query or operation.body is not None or operation.form or operation.raw_media_types:
         found.add(400)
-    if operation.body is not None or operation.form or operation.raw:
+    if operation.body is not None or operation.form or operation.raw_media_types:
         found.add(413)
     if operation.path_parameters:
         found.add(404)
@@ -167,7 +167,7 @@ def _refusal_name(status: int) -> str:
 
 
 def _refusal(status: int) -> Json:
-    described: Json = {"description": REFUSALS[status], "content": TEXT}
+    described: Json = {"description": ERROR_STATUSES[status], "content": TEXT}
     if status in {429, 503}:
         described["headers"] = {"Retry-After": RETRY_AFTER}
     return described

@@ -1,7 +1,6 @@
-"""Declared operations: what a request may carry, what it is answered, and the function that serves it.
+"""Declared operations: parameters, body, answers, and the function that serves them.
 
-Routes, checks of the input and the OpenAPI document all come from these declarations, so that none of them
-can say what the others do not.
+Routes, validation and the OpenAPI document are all derived from these declarations, so they cannot disagree.
 """
 
 import inspect
@@ -15,26 +14,26 @@ from quart import Response
 
 from motorpool.api.engine.call import Call
 
-__all__ = ["AS_TYPED", "BodyRules", "Content", "Operation", "Operations"]
+__all__ = ["NO_RULES", "BodyRules", "Content", "Operation", "Operations"]
 
 Serve = Callable[[Call], Awaitable[Response]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BodyRules:
-    """What the type of a body cannot say, for the document; fields by their names in Python."""
+    """What the type of a body cannot say; fields are named as in Python."""
 
-    needed: tuple[str, ...] = ()
-    """Although they have a default, and texts must not be blank."""
-    longest: Mapping[str, int] = field(default_factory=dict)
-    """Characters."""
+    required: tuple[str, ...] = ()
+    """Fields that must be sent although they have a default; texts among them must not be blank."""
+    max_lengths: Mapping[str, int] = field(default_factory=dict)
+    """Field -> how many characters it may have."""
     ignored: tuple[str, ...] = ()
-    """A body may hold them, as clients send back what they got."""
+    """Fields that a body may hold and that are ignored: clients send back what they received."""
     optional: bool = False
     """The request may come without a body."""
 
 
-AS_TYPED = BodyRules()
+NO_RULES = BodyRules()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +44,14 @@ class Content:
     shape: Any = None
     """A type msgspec knows, for JSON; None for text and files."""
     text: str = ""
-    """What it is, for the OpenAPI document."""
+    """Description for the OpenAPI document."""
     or_text: bool = False
-    """It may be plain text in place of this."""
+    """The answer may also be plain text."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Names of headers that are always there, and what they say."""
+    """Headers that are always present -> their description."""
 
 
-NOTHING = Content(media_type="")
+NO_CONTENT = Content(media_type="")
 """An answer without a body."""
 
 
@@ -69,35 +68,36 @@ class Operation:
     summary: str
     serve: Serve
     description: str = ""
-    """What the summary leaves unsaid."""
+    """Further paragraphs for the OpenAPI document."""
     query: type[msgspec.Struct] | None = None
     form: type[msgspec.Struct] | None = None
     body: Any = None
-    body_rules: BodyRules = AS_TYPED
-    raw: tuple[str, ...] = ()
-    """Media types of a body of plain bytes, which `serve` reads itself. It may take long to come, so `serve`
-    is cancelled when the client goes, and shields what must not end halfway."""
+    body_rules: BodyRules = NO_RULES
+    raw_media_types: tuple[str, ...] = ()
+    """Media types of a body of bytes, which `serve` reads itself. An upload may take long, so `serve` is
+    cancelled when the client disconnects, and shields what must not be interrupted."""
     answers: Mapping[int, Content] = field(default_factory=dict)
-    refusals: tuple[int, ...] = ()
+    errors: tuple[int, ...] = ()
+    """Statuses of its errors beside those that any operation may have."""
     public: bool = False
     """Served without login; a credential, if any, is still read."""
-    quick: bool = False
-    """Asked so often that the way through Quart would cost more than the answer: GET below /stream, which
-    touches none of Quart's contexts (`api/asgi.py`)."""
+    bypasses_quart: bool = False
+    """Requested so often that Quart's contexts and tasks would cost more than the answer: GET below /stream
+    (`api/http/asgi.py`)."""
 
     @property
     def rule(self) -> str:
-        """The path as the router writes it."""
+        """The path in the router's notation."""
         return "/api" + re.sub(r"\{(\w+)(:text|:path)?\}", _converter, self.path)
 
     @property
     def plain_path(self) -> str:
-        """The path as OpenAPI writes it."""
+        """The path in OpenAPI's notation."""
         return self.path.replace(":text}", "}").replace(":path}", "}")
 
     @property
     def path_parameters(self) -> tuple[tuple[str, type], ...]:
-        """Names and types of what stands in braces."""
+        """Names and types of the parameters in braces."""
         found = re.findall(r"\{(\w+)(:text|:path)?\}", self.path)
         return tuple((name, str if text else int) for name, text in found)
 
@@ -118,7 +118,7 @@ class Operations:
         return iter(self._all)
 
     def add(self, operation: Operation) -> None:
-        """Add an operation that is declared elsewhere, by a family."""
+        """Add an operation that a resource declares."""
         self._all.append(operation)
 
     def operation(
@@ -129,13 +129,13 @@ class Operations:
         query: type[msgspec.Struct] | None = None,
         form: type[msgspec.Struct] | None = None,
         body: object = None,
-        body_rules: BodyRules = AS_TYPED,
-        raw: tuple[str, ...] = (),
+        body_rules: BodyRules = NO_RULES,
+        raw_media_types: tuple[str, ...] = (),
         answer: object = None,
         answers: Mapping[int, Content] | None = None,
-        refusals: tuple[int, ...] = (),
+        errors: tuple[int, ...] = (),
         public: bool = False,
-        quick: bool = False,
+        bypasses_quart: bool = False,
     ) -> Callable[[Serve], Serve]:
         """Declare the decorated function as the operation; its docstring's first line is the summary.
 
@@ -158,11 +158,11 @@ class Operations:
                     form=form,
                     body=body,
                     body_rules=body_rules,
-                    raw=raw,
+                    raw_media_types=raw_media_types,
                     answers=answers if answers is not None else {200: Content(shape=answer)},
-                    refusals=refusals,
+                    errors=errors,
                     public=public,
-                    quick=quick,
+                    bypasses_quart=bypasses_quart,
                 )
             )
             return serve

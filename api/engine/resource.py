@@ -1,22 +1,23 @@
-"""Plain resource families: one declaration serves list, create, fetch, update and delete.
+"""Plain resources: one declaration serves list, create, fetch, update and delete.
 
-A resource says which record and table it is, which list parameters it takes and who may do what; routes,
-OpenAPI, access, audit rows and validation follow. What it does beyond that is in its `ResourcePolicy`.
+A `Resource` names its record, table and list parameters; routes, OpenAPI, access checks, audit rows and
+validation follow from that. Who may do what, and behaviour of its own, is in its `ResourcePolicy`.
 """
 
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from quart import Response
 
 from motorpool.api.auth.rights import CHANGE
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import NOTHING, BodyRules, Content, Operation, Operations
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
+from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operation, Operations
 from motorpool.api.http.errors import BadRequest, NoSuch
 from motorpool.api.http.responses import as_json, as_json_array, nothing
 from motorpool.api.masking import keep_secrets
@@ -24,55 +25,30 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
 __all__ = [
-    "USUAL",
-    "Id",
-    "ListParameters",
     "Resource",
     "ResourcePolicy",
-    "fetch_one",
+    "add_resource_operations",
+    "fetch_readable",
     "id_of",
-    "serve_family",
 ]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-
-
-class ListParameters(msgspec.Struct, frozen=True, rename="camel"):
-    """Every list parameter that a family may take; those it does not take stay at their defaults."""
-
-    all: Annotated[bool, msgspec.Meta(description="Administrators and managers: all there are.")] = False
-    user_id: Annotated[Id, msgspec.Meta(description="Those linked to this user.")] | None = None
-    device_id: Annotated[Id, msgspec.Meta(description="Those linked to this device.")] | None = None
-    group_id: Annotated[Id, msgspec.Meta(description="Those linked to this group.")] | None = None
-    keyword: Annotated[str, msgspec.Meta(description="Text to be found, whatever its case.")] = ""
-    limit: Annotated[Count, msgspec.Meta(description="At most so many; 0 is no limit.")] = 0
-    offset: Annotated[Count, msgspec.Meta(description="Skip so many; only with `limit`.")] = 0
-    exclude_attributes: Annotated[bool, msgspec.Meta(description="Leave `attributes` empty.")] = False
-    refresh: Annotated[bool, msgspec.Meta(description="Taken for old clients; no effect.")] = False
-    id: Annotated[tuple[Id, ...], msgspec.Meta(description="Those with these ids.")] = ()
-    unique_id: Annotated[tuple[str, ...], msgspec.Meta(description="Those with these unique ids.")] = ()
-
-
-USUAL = frozenset({"all", "user_id", "keyword", "limit", "offset", "exclude_attributes", "refresh"})
-
 STREAMED_FROM = 500
-"""Unlimited lists go out in batches, so that 100,000 records never stand in memory at once."""
+"""Records; longer or unlimited lists are streamed in batches, so that memory never holds all of them."""
 
 
 class ResourcePolicy(Generic[R]):
-    """What a family does beyond the plain; everything here is the plain."""
+    """Access rules and hooks of a resource; subclasses override what differs from the defaults here."""
 
-    needed: tuple[str, ...] = ()
-    """Fields without which nothing is stored."""
+    required: tuple[str, ...] = ()
+    """Fields that a body must hold, and whose texts must not be blank."""
     distinguishes_missing: frozenset[str] = frozenset()
-    """Methods on one record that answer 404 to an unknown id and 400 to who has no access. For all others
-    the two look alike: 404 for GET; 400 for what writes, where administrators are told the truth."""
+    """Methods on one record that answer 404 for an unknown id and 400 for a missing right. With all other
+    methods the two look alike, 404 for GET and 400 for writes, except to administrators."""
 
-    def longest(self, name: str) -> int | None:
-        """Characters that a text may have at most; None is no bound of its own."""
+    def max_length(self, name: str) -> int | None:
+        """Return how many characters a text field may have; None: no limit of its own."""
         del name
         return None
 
@@ -80,77 +56,77 @@ class ResourcePolicy(Generic[R]):
         """Read the body of a create or update."""
         return await call.body(shape)
 
-    async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
-        """Turn list parameters into the query, after checking who may ask for what."""
+    async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
+        """Check the list parameters against the caller's rights and turn them into a query."""
         raise NotImplementedError
 
-    async def find(self, call: Call, table: Table[Any], number: int) -> R | None:
-        """The table's row, where there is one and the caller may read it."""
-        row: R | None = await table.fetch(call.context.database, number)
-        if row is None or not await self.may_read(call, number):
+    async def find(self, call: Call, table: Table[Any], record_id: int) -> R | None:
+        """Return the row, or None if there is none that the caller may read."""
+        row: R | None = await table.fetch(call.context.database, record_id)
+        if row is None or not await self.may_read(call, record_id):
             return None
         return row
 
-    async def may_read(self, call: Call, number: int) -> bool:
-        """Whether the caller has access to this record, which may not exist."""
+    async def may_read(self, call: Call, record_id: int) -> bool:
+        """Return whether the caller has access to this record, which may not exist."""
         raise NotImplementedError
 
-    async def may_write(self, call: Call, number: int) -> bool:
-        """Whether the caller may edit and delete it, given that he may write at all."""
-        return await self.may_read(call, number)
+    async def may_write(self, call: Call, record_id: int) -> bool:
+        """Return whether a caller who may write at all may edit and delete this record."""
+        return await self.may_read(call, record_id)
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
-        """Check and complete what is to be stored; `old` is None for a new record."""
+        """Check and complete a record before it is stored; `old` is None for a new one."""
         del call, transaction, old
         return new
 
     async def insert(self, call: Call, transaction: Queries, new: R) -> R:
-        """Store a new record and link it to its maker."""
+        """Store a new record and link it to its creator."""
         raise NotImplementedError
 
     async def update(self, call: Call, transaction: Queries, new: R, old: R) -> R | None:
-        """Store a changed record; `old` is how it was."""
+        """Store a changed record; None if it is gone. `old` is the record before the change."""
         raise NotImplementedError
 
-    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
-        """Remove a record."""
+    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
+        """Delete a record; whether there was one."""
         raise NotImplementedError
 
-    async def written(self, call: Call, number: int, new: R | None, old: R | None) -> None:
-        """Tell whom it concerns, after the commit; a removed record has no `new`, a new one no `old`."""
-        del call, number, new, old
+    async def after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
+        """Announce a committed change; `new` is None for a deleted record, `old` for a created one."""
+        del call, record_id, new, old
 
     async def warning(self, call: Call, stored: R) -> str:
-        """What the maker of a record should know though it was stored: the header X-Warning, or nothing."""
+        """Return the header X-Warning for a record that was stored nevertheless, or an empty text."""
         del call, stored
         return ""
 
     async def show(self, call: Call, records: Sequence[R]) -> list[R]:
-        """Add what no table holds."""
+        """Fill in the fields that no table holds."""
         del call
         return list(records)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resource(Generic[R]):
-    """One plain resource."""
+    """A record type served with list, create, fetch, update and delete."""
 
     name: str
-    """In audit rows, and in the table of rights: "device"."""
+    """Name in audit rows and in the table of rights: "device"."""
     path: str
-    """Below /api: "devices"."""
+    """Path below /api: "devices"."""
     shape: type[R]
-    """As the API shows and takes it; the table's record, or one that extends it."""
+    """Type of bodies and answers: the table's record, or one that extends it."""
     table: Table[Any]
     policy: ResourcePolicy[R]
-    parameters: frozenset[str] = USUAL
+    parameters: frozenset[str] = COMMON_PARAMETERS
     read_only: tuple[str, ...] = ()
     """Fields that a body may carry but that only the server writes."""
     public_create: bool = False
 
     @cached_property
     def query(self) -> type[msgspec.Struct]:
-        """The list parameters that this family takes, as a record."""
+        """The list parameters of this resource, as a struct."""
         fields = [
             (item.name, item.type, item.default)
             for item in msgspec.structs.fields(ListParameters)
@@ -159,43 +135,44 @@ class Resource(Generic[R]):
         return msgspec.defstruct(f"{self.title}Query", fields, rename="camel", frozen=True)
 
     def read_parameters(self, call: Call) -> ListParameters:
-        """Read those of the request."""
+        """Read the list parameters of the request."""
         return ListParameters(**msgspec.structs.asdict(call.query(self.query)))
 
     @property
     def body_rules(self) -> BodyRules:
-        """What a body must and may hold."""
+        """Rules for bodies that their type cannot express."""
         texts = [item.name for item in msgspec.structs.fields(self.shape)]
-        bounds = {name: bound for name in texts if (bound := self.policy.longest(name)) is not None}
-        return BodyRules(needed=self.policy.needed, longest=bounds, ignored=self.read_only)
+        bounds = {name: bound for name in texts if (bound := self.policy.max_length(name)) is not None}
+        return BodyRules(required=self.policy.required, max_lengths=bounds, ignored=self.read_only)
 
     @property
     def title(self) -> str:
-        """The family's name for operation names: "Device"."""
+        """Name in operation names: "Device"."""
         return self.shape.__name__
 
     @property
     def words(self) -> str:
-        """The family's name in a sentence: "scheduled command"."""
+        """Name in sentences: "scheduled command"."""
         return _spaced(self.name)
 
 
-def serve_family(family: Resource[Any], operations: Operations) -> None:
-    """Add the five operations of a family."""
-    served, tells = _Served(family), "GET" in family.policy.distinguishes_missing
-    one, many = family.title, f"{family.title}s"
+def add_resource_operations(resource: Resource[Any], operations: Operations) -> None:
+    """Add the operations list, create, get, update and delete of a resource."""
+    served = _ResourceOperations(resource)
+    distinguishes = "GET" in resource.policy.distinguishes_missing
+    one, many = resource.title, f"{resource.title}s"
     thing = _spaced(one)
     article = "an" if thing[0] in "aeio" else "a"
-    shape = family.shape
-    path, single = f"/{family.path}", f"/{family.path}/{{id}}"
+    shape = resource.shape
+    path, single = f"/{resource.path}", f"/{resource.path}/{{id}}"
     listed: Any = list[shape]  # type: ignore[valid-type]  # a type made at run time, for msgspec
     found: dict[int, Content] = {200: Content(shape=shape)}
     declare = [
-        ("GET", path, f"list{many}", f"List {thing}s", served.enumerate, {200: Content(shape=listed)}),
+        ("GET", path, f"list{many}", f"List {thing}s", served.list_records, {200: Content(shape=listed)}),
         ("POST", path, f"create{one}", f"Create {article} {thing}", served.create, found),
         ("GET", single, f"get{one}", f"Fetch {article} {thing}", served.fetch, found),
         ("PUT", single, f"update{one}", f"Replace {article} {thing}", served.update, found),
-        ("DELETE", single, f"delete{one}", f"Delete {article} {thing}", served.delete, {204: NOTHING}),
+        ("DELETE", single, f"delete{one}", f"Delete {article} {thing}", served.delete, {204: NO_CONTENT}),
     ]
     for method, place, name, summary, serve, answers in declare:
         operations.add(
@@ -206,74 +183,74 @@ def serve_family(family: Resource[Any], operations: Operations) -> None:
                 name=name,
                 summary=summary,
                 serve=serve,
-                query=family.query if serve == served.enumerate else None,
+                query=resource.query if serve == served.list_records else None,
                 body=shape if method in {"POST", "PUT"} else None,
-                body_rules=family.body_rules,
+                body_rules=resource.body_rules,
                 answers=answers,
-                refusals=() if (method, place) == ("GET", single) and not tells else (400,),
-                public=family.public_create and method == "POST",
+                errors=() if (method, place) == ("GET", single) and not distinguishes else (400,),
+                public=resource.public_create and method == "POST",
             )
         )
 
 
-class _Served(Generic[R]):
-    """The five operations of one family."""
+class _ResourceOperations(Generic[R]):
+    """Serves the operations of one resource."""
 
-    def __init__(self, family: Resource[R]) -> None:
-        self._family = family
-        self._conduct = family.policy
-        self._change = CHANGE[family.name]
+    def __init__(self, resource: Resource[R]) -> None:
+        self._resource = resource
+        self._policy = resource.policy
+        self._change = CHANGE[resource.name]
 
-    async def enumerate(self, call: Call) -> Response:
-        query = await self._conduct.scope(call, self._family.read_parameters(call))
+    async def list_records(self, call: Call) -> Response:
+        query = await self._policy.list_query(call, self._resource.read_parameters(call))
         if query.limit and query.limit <= STREAMED_FROM:
-            records = await self._family.table.list(call.context.database, query)
-            return as_json(await self._conduct.show(call, records))
+            records = await self._resource.table.list(call.context.database, query)
+            return as_json(await self._policy.show(call, records))
         return await as_json_array(self._batches(call, query))
 
     async def _batches(self, call: Call, query: ListQuery) -> "AsyncIterator[list[object]]":
-        async for batch in self._family.table.stream(call.context.database, query):
-            yield [*await self._conduct.show(call, batch)]
+        async for batch in self._resource.table.stream(call.context.database, query):
+            yield [*await self._policy.show(call, batch)]
 
     async def fetch(self, call: Call) -> Response:
-        record = await fetch_one(call, self._family)
-        return as_json((await self._conduct.show(call, [record]))[0])
+        record = await fetch_readable(call, self._resource)
+        return as_json((await self._policy.show(call, [record]))[0])
 
     async def create(self, call: Call) -> Response:
-        if not self._family.public_create:
+        if not self._resource.public_create:
             self._change.require(call.caller)
-        sent = await self._conduct.read(call, self._family.shape)
+        sent = await self._policy.read(call, self._resource.shape)
         async with call.context.database.transaction() as transaction:
-            new = await self._conduct.prepare(call, transaction, self._blank(sent), None)
-            stored = await self._conduct.insert(call, transaction, new)
+            new = await self._policy.prepare(call, transaction, self._as_new(sent), None)
+            stored = await self._policy.insert(call, transaction, new)
             number = id_of(stored)
-            await note(call, transaction, "create", self._family.name, number)
-        await self._conduct.written(call, number, stored, None)
+            await record_action(call, transaction, "create", self._resource.name, number)
+        await self._policy.after_commit(call, number, stored, None)
         return await self._answer(call, stored)
 
     async def update(self, call: Call) -> Response:
         self._change.require(call.caller)
-        sent = await self._conduct.read(call, self._family.shape)
+        sent = await self._policy.read(call, self._resource.shape)
         if id_of(sent) not in {0, call.id}:
             raise BadRequest("id: is not the one of the path")
         if not await self._may_write(call, "PUT"):
-            raise NoSuch(f"no such {self._family.words}")
+            raise NoSuch(f"no such {self._resource.words}")
         async with call.context.database.transaction() as transaction:
-            old = await self._family.table.fetch(transaction, call.id)
+            old = await self._resource.table.fetch(transaction, call.id)
             if old is None:
-                raise NoSuch(f"no such {self._family.words}")
-            new = await self._conduct.prepare(call, transaction, self._keep(sent, old), old)
-            stored = await self._conduct.update(call, transaction, new, old)
+                raise NoSuch(f"no such {self._resource.words}")
+            new = await self._policy.prepare(call, transaction, self._with_server_fields(sent, old), old)
+            stored = await self._policy.update(call, transaction, new, old)
             if stored is None:
-                raise NoSuch(f"no such {self._family.words}")
-            await note(call, transaction, "edit", self._family.name, call.id)
-        await self._conduct.written(call, call.id, stored, old)
+                raise NoSuch(f"no such {self._resource.words}")
+            await record_action(call, transaction, "edit", self._resource.name, call.id)
+        await self._policy.after_commit(call, call.id, stored, old)
         return await self._answer(call, stored)
 
     async def _answer(self, call: Call, stored: R) -> Response:
-        """What was stored, and what its maker should know."""
-        answer = as_json((await self._conduct.show(call, [stored]))[0])
-        warning = await self._conduct.warning(call, stored)
+        """Return the stored record, with a warning if there is one."""
+        answer = as_json((await self._policy.show(call, [stored]))[0])
+        warning = await self._policy.warning(call, stored)
         if warning:
             answer.headers["X-Warning"] = warning
         return answer
@@ -281,45 +258,46 @@ class _Served(Generic[R]):
     async def delete(self, call: Call) -> Response:
         self._change.require(call.caller)
         if not await self._may_write(call, "DELETE"):
-            if "DELETE" in self._conduct.distinguishes_missing:
-                raise NoSuch(f"no such {self._family.words}")
+            if "DELETE" in self._policy.distinguishes_missing:
+                raise NoSuch(f"no such {self._resource.words}")
             return nothing()
         async with call.context.database.transaction() as transaction:
-            old = await self._family.table.fetch(transaction, call.id)
-            if await self._conduct.delete(call, transaction, call.id):
-                await note(call, transaction, "remove", self._family.name, call.id)
-        await self._conduct.written(call, call.id, None, old)
+            old = await self._resource.table.fetch(transaction, call.id)
+            if await self._policy.delete(call, transaction, call.id):
+                await record_action(call, transaction, "remove", self._resource.name, call.id)
+        await self._policy.after_commit(call, call.id, None, old)
         return nothing()
 
     async def _may_write(self, call: Call, method: str) -> bool:
-        """Refuse with 400 what is not the caller's; False: there is nothing, and the caller may know.
+        """Return whether the caller may write; False if there is no such record and the caller may know it.
 
-        Asked before the transaction: who holds a connection must not wait for an actor that needs one.
+        BadRequest if there is no access. Called before the transaction: whoever holds a database connection
+        must not wait for an actor that needs one.
         """
-        if await self._conduct.may_write(call, call.id):
+        if await self._policy.may_write(call, call.id):
             return True
         if call.caller.administrator:
             return False
-        if method in self._conduct.distinguishes_missing and not await _exists(call, self._family):
+        if method in self._policy.distinguishes_missing and not await _exists(call, self._resource):
             return False
-        raise BadRequest(f"no access to the {self._family.words}")
+        raise BadRequest(f"no access to the {self._resource.words}")
 
-    def _blank(self, sent: R) -> R:
-        """A new record has no id and nothing of what only the server writes."""
-        defaults = {name: self._defaults[name] for name in self._family.read_only}
+    def _as_new(self, sent: R) -> R:
+        """Reset the id and the fields that only the server writes."""
+        defaults = {name: self._defaults[name] for name in self._resource.read_only}
         return keep_secrets(msgspec.structs.replace(sent, id=0, **defaults), None)
 
-    def _keep(self, sent: R, old: R) -> R:
-        """What only the server writes stays as it was, and so do secrets that were not sent."""
+    def _with_server_fields(self, sent: R, old: R) -> R:
+        """Keep the fields that only the server writes, and the secrets that were not sent."""
         kept = {
-            name: getattr(old, name, self._defaults.get(name)) for name in ("id", *self._family.read_only)
+            name: getattr(old, name, self._defaults.get(name)) for name in ("id", *self._resource.read_only)
         }
         return keep_secrets(msgspec.structs.replace(sent, **kept), old)
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
         found = {}
-        for item in msgspec.structs.fields(self._family.shape):
+        for item in msgspec.structs.fields(self._resource.shape):
             found[item.name] = (
                 item.default_factory()
                 if item.default is msgspec.NODEFAULT and item.default_factory is not msgspec.NODEFAULT
@@ -332,23 +310,23 @@ def _spaced(name: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r" \1", name).lower()
 
 
-async def fetch_one(call: Call, family: Resource[R]) -> R:
-    """The record of the path; NoSuch or BadRequest where there is none that the caller may read."""
-    record = await family.policy.find(call, family.table, call.id)
+async def fetch_readable(call: Call, resource: Resource[R]) -> R:
+    """Return the record of the path; NoSuch or BadRequest if there is none that the caller may read."""
+    record = await resource.policy.find(call, resource.table, call.id)
     if record is not None:
         return record
-    if "GET" in family.policy.distinguishes_missing and await _exists(call, family):
-        raise BadRequest(f"no access to the {family.words}")
-    raise NoSuch(f"no such {family.words}")
+    if "GET" in resource.policy.distinguishes_missing and await _exists(call, resource):
+        raise BadRequest(f"no access to the {resource.words}")
+    raise NoSuch(f"no such {resource.words}")
 
 
-async def _exists(call: Call, family: Resource[Any]) -> bool:
-    """Whether there is such a record, whoever asks."""
-    return await family.table.fetch(call.context.database, call.id) is not None
+async def _exists(call: Call, resource: Resource[Any]) -> bool:
+    """Return whether there is such a record, whatever the caller's rights."""
+    return await resource.table.fetch(call.context.database, call.id) is not None
 
 
 def id_of(record: msgspec.Struct) -> int:
-    """The id that every record has."""
+    """Return the id of a record."""
     number = getattr(record, "id")  # noqa: B009 - the bound of the type cannot say that it is there
     assert isinstance(number, int)
     return number

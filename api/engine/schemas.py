@@ -1,9 +1,8 @@
 """JSON Schema of the types that requests carry and answers hold.
 
 An answer always has every field of its record, so all are `required`. A body may leave out what has a
-default, and null stands for that default (docs/http-api.md#json-conventions); so a record that goes
-both ways has two schemas:
-`Device` and `DeviceInput`.
+default, and null stands for that default (docs/http-api.md#json-conventions); so a record
+that goes both ways has two schemas: `Device` and `DeviceInput`.
 """
 
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ from msgspec import inspect
 
 from motorpool.api.engine.descriptions import describe_field, describe_record
 from motorpool.api.engine.examples import EXAMPLES
-from motorpool.api.engine.operations import AS_TYPED, BodyRules
+from motorpool.api.engine.operations import NO_RULES, BodyRules
 
 __all__ = ["Json", "Schemas"]
 
@@ -23,37 +22,37 @@ _REFERENCE = "#/components/schemas/{}"
 
 
 class Schemas:
-    """Collects the schemas of records while those of operations are made."""
+    """Builds schemas, and collects those of records as named components."""
 
     def __init__(self, answered: Iterable[object]) -> None:
-        """`answered`: every type of an answer; their records' bodies get a name of their own."""
+        """`answered` are the types of all answers; a body of such a record becomes a component of its own."""
         self.components: dict[str, Json] = {}
         for shape in answered:
             self.of_answer(shape)
         self._answered = frozenset(self.components)
 
     def of_answer(self, shape: object) -> Json:
-        """The schema of what is sent out."""
+        """Return the schema of an answer."""
         return self._of(inspect.type_info(shape), None)
 
-    def of_body(self, shape: object, rules: BodyRules = AS_TYPED) -> Json:
-        """The schema of a JSON body."""
+    def of_body(self, shape: object, rules: BodyRules = NO_RULES) -> Json:
+        """Return the schema of a JSON body."""
         return self._of(inspect.type_info(shape), rules)
 
     def of_parameter(self, field: inspect.Field) -> Json:
-        """The schema of a parameter or form field, which is text that is not null but left out."""
-        kind, told = _plain(field.type)
+        """Return the schema of a parameter or form field; it is never null, it may be absent."""
+        kind, annotations = _without_annotations(field.type)
         if isinstance(kind, inspect.UnionType):
-            kind, further = _plain(next(each for each in kind.types if not _is_null(each)))
-            told = {**further, **told}
-        schema = {**self._of(kind, AS_TYPED), **told}
+            kind, inner = _without_annotations(next(each for each in kind.types if not _is_null(each)))
+            annotations = {**inner, **annotations}
+        schema = {**self._of(kind, NO_RULES), **annotations}
         if isinstance(field.default, bool | int | str) and field.default != "":
             schema["default"] = field.default
         return schema
 
     def _of(self, kind: inspect.Type, rules: BodyRules | None) -> Json:
-        kind, told = _plain(kind)
-        return {**self._described(kind, rules), **told}
+        kind, annotations = _without_annotations(kind)
+        return {**self._described(kind, rules), **annotations}
 
     def _described(self, kind: inspect.Type, rules: BodyRules | None) -> Json:
         match kind:
@@ -95,9 +94,9 @@ class Schemas:
             schema: Json = {"type": "object", "title": name, "description": describe_record(kind.cls)}
             sent = [field for field in kind.fields if rules is None or field.name not in rules.ignored]
             schema["properties"] = {field.encode_name: self._field(title, field, rules) for field in sent}
-            needed = [field.encode_name for field in sent if _is_needed(field, rules)]
-            if needed:
-                schema["required"] = needed
+            required = [field.encode_name for field in sent if _is_required(field, rules)]
+            if required:
+                schema["required"] = required
             if rules is None and title in EXAMPLES:
                 schema["examples"] = [EXAMPLES[title]]
             self.components[name] = schema
@@ -106,28 +105,28 @@ class Schemas:
     def _field(self, record: str, field: inspect.Field, rules: BodyRules | None) -> Json:
         schema = self._of(field.type, rules)
         if rules is not None:
-            if not _is_needed(field, rules):
+            if not _is_required(field, rules):
                 schema = _either([schema, {"type": "null"}])
             elif schema.get("type") == "string":
-                # Blanks around a text are taken off, and nothing must not be left.
+                # Texts are stripped, and must not be blank.
                 schema["pattern"] = r"\S"
-            if field.name in rules.longest:
-                schema["maxLength"] = rules.longest[field.name]
+            if field.name in rules.max_lengths:
+                schema["maxLength"] = rules.max_lengths[field.name]
         schema.setdefault("description", describe_field(record, field.encode_name))
         return schema
 
 
-def _is_needed(field: inspect.Field, rules: BodyRules | None) -> bool:
-    return rules is None or field.required or field.name in rules.needed
+def _is_required(field: inspect.Field, rules: BodyRules | None) -> bool:
+    return rules is None or field.required or field.name in rules.required
 
 
-def _plain(kind: inspect.Type) -> tuple[inspect.Type, Json]:
-    """Take a type out of its annotations."""
-    told: Json = {}
+def _without_annotations(kind: inspect.Type) -> tuple[inspect.Type, Json]:
+    """Split a type into itself and the JSON Schema of its annotations."""
+    annotations: Json = {}
     while isinstance(kind, inspect.Metadata):
-        told = {**(kind.extra_json_schema or {}), **told}
+        annotations = {**(kind.extra_json_schema or {}), **annotations}
         kind = kind.type
-    return kind, told
+    return kind, annotations
 
 
 def _is_null(kind: inspect.Type) -> bool:

@@ -10,9 +10,9 @@ from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.messages.uplink import DEVICE, SetAccumulators
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import CHANGE
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, Unavailable
 from motorpool.api.http.responses import nothing
 from motorpool.runtime import Lagged
@@ -36,7 +36,7 @@ class Accumulators(msgspec.Struct, frozen=True, rename="camel"):
     hours: Annotated[Amount, msgspec.Meta(description="Milliseconds.")] | None = None
 
 
-@OPERATIONS.operation("PUT", "/devices/{id}/accumulators", body=Accumulators, answers={204: NOTHING})
+@OPERATIONS.operation("PUT", "/devices/{id}/accumulators", body=Accumulators, answers={204: NO_CONTENT})
 async def set_accumulators(call: Call) -> Response:
     """Set a device's total distance and hours: its latest position is stored again with them."""
     CHANGE["device"].require(call.caller)
@@ -58,7 +58,7 @@ async def set_accumulators(call: Call) -> Response:
                 raise Unavailable("it is not known whether the new values are stored") from None
         if patience.cancelled_caught:
             raise Unavailable("the new values are not stored yet")
-    await note(call, call.context.database, "accumulators", "device", call.id)
+    await record_action(call, call.context.database, "accumulators", "device", call.id)
     return nothing()
 
 

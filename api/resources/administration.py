@@ -12,7 +12,7 @@ from quart import Response
 
 from motorpool.actors.devices.directory import DIRECTORY, GetDirectorySizes
 from motorpool.api.auth.rights import ADMINISTER
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.responses import as_text
@@ -27,7 +27,7 @@ OPERATIONS = Operations("server")
 TEXT = {200: Content(media_type="text/plain")}
 
 
-@OPERATIONS.operation("GET", "/server/cache", answers=TEXT, refusals=(400,))
+@OPERATIONS.operation("GET", "/server/cache", answers=TEXT, errors=(400,))
 async def get_cache(call: Call) -> Response:
     """What the server has in memory, for people; for administrators."""
     ADMINISTER.require(call.caller)
@@ -64,11 +64,11 @@ def _resident_bytes() -> int:
     return 0
 
 
-@OPERATIONS.operation("POST", "/server/reboot", answers=TEXT, refusals=(400,))
+@OPERATIONS.operation("POST", "/server/reboot", answers=TEXT, errors=(400,))
 async def reboot_server(call: Call) -> Response:
     """Stop in order and start again; for administrators."""
     ADMINISTER.require(call.caller)
-    await note(call, call.context.database, "reboot", "server", call.context.server.id)
+    await record_action(call, call.context.database, "reboot", "server", call.context.server.id)
     # The stop lets requests under way end: this answer goes out first.
     call.context.reboot.set()
     return as_text("the server starts again")

@@ -7,9 +7,10 @@ import trio
 
 from motorpool.actors.schedules.stored_calendars import TIME_ZONE, read_stored
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Resource, serve_family
+from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.timetable import tell_calendars_changed
 from motorpool.codecs.calendars.calendar import CalendarError, find_zone
@@ -26,7 +27,7 @@ LOOKED_THROUGH = timedelta(days=400)
 """For gaps, from now on."""
 
 
-class CalendarConduct(Plain[Calendar]):
+class CalendarPolicy(ValidatedPolicy[Calendar]):
     """The text is kept as it was sent, to the byte: clients edit it by line number."""
 
     def __init__(self) -> None:
@@ -34,13 +35,13 @@ class CalendarConduct(Plain[Calendar]):
             plain_tables.CALENDARS,
             links.USER_CALENDAR,
             user_id_expands=True,
-            needed=("name", "data"),
+            required=("name", "data"),
             verbatim=("data",),
         )
         # The largest take a second or two: one at a time, and other requests go on meanwhile.
         self._one = trio.CapacityLimiter(1)
 
-    async def check(self, sent: Calendar) -> Calendar:
+    async def validate(self, sent: Calendar) -> Calendar:
         """Refuse what cannot be read, and say where."""
         try:
             await trio.to_thread.run_sync(read_stored, sent.data, limiter=self._one)
@@ -66,18 +67,20 @@ class CalendarConduct(Plain[Calendar]):
             await scheduled_commands.restart_calendar(transaction, stored.id, call.now)
         return stored
 
-    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
         """Remove, unless a schedule could not be without it (docs/decisions/0018)."""
-        if await scheduled_commands.using_calendar(transaction, number):
+        if await scheduled_commands.using_calendar(transaction, record_id):
             raise BadRequest("a scheduled command uses the calendar")
-        return await super().delete(call, transaction, number)
+        return await super().delete(call, transaction, record_id)
 
-    async def written(self, call: Call, number: int, new: Calendar | None, old: Calendar | None) -> None:
+    async def after_commit(
+        self, call: Call, record_id: int, new: Calendar | None, old: Calendar | None
+    ) -> None:
         """Devices lose a calendar that is gone; schedules look at one that has changed."""
         if new is None:
             call.context.devices.clear()
         elif old is not None and _windows(new) != _windows(old):
-            await tell_calendars_changed(call.context, number)
+            await tell_calendars_changed(call.context, record_id)
 
 
 def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:
@@ -97,7 +100,7 @@ CALENDARS = Resource(
     path="calendars",
     shape=Calendar,
     table=plain_tables.CALENDARS,
-    policy=CalendarConduct(),
-    parameters=USUAL,
+    policy=CalendarPolicy(),
+    parameters=COMMON_PARAMETERS,
 )
-serve_family(CALENDARS, OPERATIONS)
+add_resource_operations(CALENDARS, OPERATIONS)

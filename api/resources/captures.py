@@ -19,7 +19,7 @@ from motorpool.actors.video.captures import (
 )
 from motorpool.api.access import may_see_device, require_device
 from motorpool.api.auth.rights import CAPTURE_VIDEO
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.errors import BadRequest, NoSuch, Unavailable
@@ -71,7 +71,7 @@ class NewCapture(msgspec.Struct, rename="camel"):
     """How long a live capture lasts; without it until it is deleted or the stream ends."""
 
 
-@OPERATIONS.operation("GET", "/captures", query=CapturesQuery, answer=list[Capture], refusals=(400, 404))
+@OPERATIONS.operation("GET", "/captures", query=CapturesQuery, answer=list[Capture], errors=(400, 404))
 async def list_captures(call: Call) -> Response:
     """The captures of a device since the last start of the server, newest first."""
     device_id = call.query(CapturesQuery).device_id
@@ -80,7 +80,7 @@ async def list_captures(call: Call) -> Response:
     return as_json(await _shown(call, records))
 
 
-@OPERATIONS.operation("POST", "/captures", query=NewCapture, answer=Capture, refusals=(400, 404))
+@OPERATIONS.operation("POST", "/captures", query=NewCapture, answer=Capture, errors=(400, 404))
 async def create_capture(call: Call) -> Response:
     """Begin a capture; the command that starts the device is sent after it."""
     CAPTURE_VIDEO.require(call.caller)
@@ -111,7 +111,7 @@ async def create_capture(call: Call) -> Response:
     if record is None:
         raise BadRequest(f"open captures of one device at once: {chosen.per_device} at most")
     attributes = {"channel": record.channel, "fileName": record.file_name}
-    await note(call, context.database, "capture", "device", device.id, attributes=attributes)
+    await record_action(call, context.database, "capture", "device", device.id, attributes=attributes)
     return as_json((await _shown(call, [record]))[0])
 
 
@@ -121,7 +121,7 @@ async def get_capture(call: Call) -> Response:
     return as_json((await _shown(call, [await _find(call)]))[0])
 
 
-@OPERATIONS.operation("DELETE", "/captures/{id:text}", answer=Capture, refusals=(400,))
+@OPERATIONS.operation("DELETE", "/captures/{id:text}", answer=Capture, errors=(400,))
 async def end_capture(call: Call) -> Response:
     """Complete a capture early, keeping what arrived."""
     record = await _find(call)

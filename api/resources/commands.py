@@ -15,7 +15,7 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import SEND_INLINE
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.operations import Content, Operations
@@ -120,7 +120,7 @@ async def send_command(call: Call) -> Response:
     await _require_device(call, body.device_id)
     command = msgspec.structs.replace(command, device_id=body.device_id)
     outcome = await _send(call, command, body.device_id)
-    await note(
+    await record_action(
         call, call.context.database, "command", "device", body.device_id, attributes={"type": command.type}
     )
     return as_json(command) if outcome is None else as_json(outcome, 202)
@@ -176,7 +176,9 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
             continue
         if outcome is not None:
             queued.append(outcome)
-    await note(call, call.context.database, "command", "group", group_id, attributes={"type": command.type})
+    await record_action(
+        call, call.context.database, "command", "group", group_id, attributes={"type": command.type}
+    )
     if len(refused) == len(visible):
         raise BadRequest(refused[0])
     return as_json(queued, 202) if queued else as_json(command)

@@ -12,9 +12,10 @@ from motorpool.actors.rules.expressions import Expression, ExpressionError, comp
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import TEST_ATTRIBUTES
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import Linked
-from motorpool.api.engine.operations import NOTHING, BodyRules, Content, Operations
-from motorpool.api.engine.resource import USUAL, Resource, serve_family
+from motorpool.api.engine.linked_policy import LinkedPolicy
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
+from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
+from motorpool.api.engine.resource import Resource, add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, as_text, nothing
 from motorpool.storage import links, plain_tables
@@ -27,12 +28,12 @@ OPERATIONS = Operations("attributes")
 LONGEST_NAME = 128
 
 
-class ComputedAttributeConduct(Linked[ComputedAttribute]):
+class ComputedAttributePolicy(LinkedPolicy[ComputedAttribute]):
     """Linked users read; administrators write."""
 
-    needed = ("attribute", "expression")
+    required = ("attribute", "expression")
 
-    def longest(self, name: str) -> int | None:
+    def max_length(self, name: str) -> int | None:
         """Of the attribute's name."""
         return LONGEST_NAME if name == "attribute" else None
 
@@ -62,15 +63,15 @@ COMPUTED_ATTRIBUTES = Resource(
     path="attributes/computed",
     shape=ComputedAttribute,
     table=plain_tables.COMPUTED_ATTRIBUTES,
-    policy=ComputedAttributeConduct(
+    policy=ComputedAttributePolicy(
         plain_tables.COMPUTED_ATTRIBUTES,
         links.USER_ATTRIBUTE,
         device_link=links.DEVICE_ATTRIBUTE,
         group_link=links.GROUP_ATTRIBUTE,
     ),
-    parameters=USUAL - {"exclude_attributes"} | {"device_id", "group_id"},
+    parameters=COMMON_PARAMETERS - {"exclude_attributes"} | {"device_id", "group_id"},
 )
-serve_family(COMPUTED_ATTRIBUTES, OPERATIONS)
+add_resource_operations(COMPUTED_ATTRIBUTES, OPERATIONS)
 
 
 class ComputedTestQuery(msgspec.Struct, rename="camel"):
@@ -84,10 +85,10 @@ class ComputedTestQuery(msgspec.Struct, rename="camel"):
     "/attributes/computed/test",
     query=ComputedTestQuery,
     body=ComputedAttribute,
-    body_rules=BodyRules(needed=("expression",)),
+    body_rules=BodyRules(required=("expression",)),
     answers={
         200: Content(shape=float | bool, text="The value; a text as it is", or_text=True),
-        204: NOTHING,
+        204: NO_CONTENT,
     },
 )
 async def test_computed_attribute(call: Call) -> Response:

@@ -10,9 +10,10 @@ from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.files.media_files import move_folder, remove_folder
 from motorpool.api.access import may_see_device, tell_changed, tell_edited
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import Linked
+from motorpool.api.engine.linked_policy import LinkedPolicy
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import USUAL, ListParameters, Resource, serve_family
+from motorpool.api.engine.resource import Resource, add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import access, devices, groups, links, plain_tables, runs
 from motorpool.storage.conditions import Condition, both, either
@@ -29,36 +30,38 @@ _log = logging.getLogger(__name__)
 LONGEST = 128
 
 
-class DeviceConduct(Linked[Device]):
+class DevicePolicy(LinkedPolicy[Device]):
     """Devices have a limit, a unique id, and live fields that no table holds."""
 
-    needed = ("name", "unique_id")
+    required = ("name", "unique_id")
 
-    def longest(self, name: str) -> int | None:
+    def max_length(self, name: str) -> int | None:
         """What people and the hardware call it."""
-        return LONGEST if name in self.needed else None
+        return LONGEST if name in self.required else None
 
-    async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
+    async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Ids or unique ids asked for stand alone; other filters are ignored then
         (docs/http-api.md#lists).
         """
-        if not wanted.id and not wanted.unique_id:
-            return await super().scope(call, wanted)
+        if not parameters.id and not parameters.unique_id:
+            return await super().list_query(call, parameters)
         named = either(
-            Condition("id = any({0}::bigint[])", (list(wanted.id),)),
-            Condition("unique_id = any({0}::text[])", (list(wanted.unique_id),)),
+            Condition("id = any({0}::bigint[])", (list(parameters.id),)),
+            Condition("unique_id = any({0}::text[])", (list(parameters.unique_id),)),
         )
         visible = () if call.caller.administrator else (access.devices_of_user(call.caller.id),)
-        return ListQuery(conditions=(both(named, *visible),), exclude_attributes=wanted.exclude_attributes)
+        return ListQuery(
+            conditions=(both(named, *visible),), exclude_attributes=parameters.exclude_attributes
+        )
 
-    async def find(self, call: Call, table: Table[Any], number: int) -> Device | None:
+    async def find(self, call: Call, table: Table[Any], record_id: int) -> Device | None:
         """From memory, where it is known."""
         del table
-        return await call.context.devices.get(number) if await may_see_device(call, number) else None
+        return await call.context.devices.get(record_id) if await may_see_device(call, record_id) else None
 
-    async def may_read(self, call: Call, number: int) -> bool:
+    async def may_read(self, call: Call, record_id: int) -> bool:
         """As actors/access.py has it."""
-        return await may_see_device(call, number)
+        return await may_see_device(call, record_id)
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
         """Check names, limit and references."""
@@ -80,18 +83,18 @@ class DeviceConduct(Linked[Device]):
                 raise BadRequest("the user's limit of devices is reached")
         return new
 
-    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
         """Remove; steps of scheduled commands that wait for it end."""
-        await runs.forget_device(transaction, number, call.now)
-        return await super().delete(call, transaction, number)
+        await runs.forget_device(transaction, record_id, call.now)
+        return await super().delete(call, transaction, record_id)
 
-    async def written(self, call: Call, number: int, new: Device | None, old: Device | None) -> None:
+    async def after_commit(self, call: Call, record_id: int, new: Device | None, old: Device | None) -> None:
         """Actors and sockets look again."""
         if new is not None and old is not None and new.group_id == old.group_id:
             # Nobody sees more or less of it than before.
-            await tell_edited(call.context, number)
+            await tell_edited(call.context, record_id)
         else:
-            await tell_changed(call.context, device_ids=(number,))
+            await tell_changed(call.context, device_ids=(record_id,))
         if old is not None and (new is None or new.unique_id != old.unique_id):
             await self._take_files_along(call, old, new)
 
@@ -132,13 +135,13 @@ DEVICES = Resource(
     path="devices",
     shape=Device,
     table=devices.TABLE,
-    policy=DeviceConduct(
+    policy=DevicePolicy(
         devices.TABLE,
         links.USER_DEVICE,
         device_link=links.DEVICE_DEVICE,
         references={"group_id": groups.TABLE, "calendar_id": plain_tables.CALENDARS},
     ),
-    parameters=USUAL | {"device_id", "id", "unique_id"},
+    parameters=COMMON_PARAMETERS | {"device_id", "id", "unique_id"},
     read_only=("status", "last_update", "position_id"),
 )
-serve_family(DEVICES, OPERATIONS)
+add_resource_operations(DEVICES, OPERATIONS)

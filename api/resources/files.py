@@ -10,7 +10,7 @@ import trio
 from quart import Response
 
 from motorpool.api.auth.rights import ADMINISTER
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, TooLarge, Unavailable
@@ -32,7 +32,7 @@ NAME_BYTES = 200
 @OPERATIONS.operation(
     "POST",
     "/server/file/{path:path}",
-    raw=("application/octet-stream",),
+    raw_media_types=("application/octet-stream",),
     answers={200: Content(media_type="text/plain", text="Kept")},
 )
 async def save_file(call: Call) -> Response:
@@ -48,7 +48,7 @@ async def save_file(call: Call) -> Response:
         try:
             await _receive(call, part)
             with trio.CancelScope(shield=True):
-                await note(call, call.context.database, "upload", "file", attributes={"path": path})
+                await record_action(call, call.context.database, "upload", "file", attributes={"path": path})
                 await trio.to_thread.run_sync(_put, data / OVERRIDE, path, part)
         finally:
             with trio.CancelScope(shield=True):

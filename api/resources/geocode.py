@@ -35,7 +35,7 @@ class PlaceQuery(msgspec.Struct):
     "/server/geocode",
     query=PlaceQuery,
     answers={200: Content(media_type="text/plain", text="The address; empty where there is none")},
-    refusals=(500,),
+    errors=(500,),
 )
 async def find_address(call: Call) -> Response:
     """The address of a place; 503 while the geocoder gives no answer."""

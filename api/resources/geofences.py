@@ -3,9 +3,10 @@
 import trio
 
 from motorpool.actors.rules.area import AreaError, read_area
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Resource, serve_family
+from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import links, plain_tables
 from motorpool.storage.records import Geofence
@@ -20,10 +21,10 @@ SHORT = 2000
 """Longer areas are read in a thread, so that other requests go on."""
 
 
-class GeofenceConduct(Plain[Geofence]):
+class GeofencePolicy(ValidatedPolicy[Geofence]):
     """What the peer stores and then stumbles over is refused here."""
 
-    async def check(self, sent: Geofence) -> Geofence:
+    async def validate(self, sent: Geofence) -> Geofence:
         """Refuse an area that is none, and texts where numbers are reckoned with."""
         try:
             if len(sent.area) <= SHORT:
@@ -44,15 +45,15 @@ GEOFENCES = Resource(
     path="geofences",
     shape=Geofence,
     table=plain_tables.GEOFENCES,
-    policy=GeofenceConduct(
+    policy=GeofencePolicy(
         plain_tables.GEOFENCES,
         links.USER_GEOFENCE,
         device_link=links.DEVICE_GEOFENCE,
         group_link=links.GROUP_GEOFENCE,
         references={"calendar_id": plain_tables.CALENDARS},
-        needed=("name", "area"),
+        required=("name", "area"),
         verbatim=("area",),
     ),
-    parameters=USUAL | {"device_id", "group_id"},
+    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
 )
-serve_family(GEOFENCES, OPERATIONS)
+add_resource_operations(GEOFENCES, OPERATIONS)

@@ -2,9 +2,10 @@
 
 from motorpool.api.access import tell_changed
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Resource, serve_family
+from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import groups, links
 from motorpool.storage.queries import Queries
@@ -15,7 +16,7 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("groups")
 
 
-class GroupConduct(Plain[Group]):
+class GroupPolicy(ValidatedPolicy[Group]):
     """Groups nest without circles."""
 
     async def prepare(self, call: Call, transaction: Queries, new: Group, old: Group | None) -> Group:
@@ -25,10 +26,10 @@ class GroupConduct(Plain[Group]):
             raise BadRequest("groupId: the group would lie below itself")
         return new
 
-    async def written(self, call: Call, number: int, new: Group | None, old: Group | None) -> None:
+    async def after_commit(self, call: Call, record_id: int, new: Group | None, old: Group | None) -> None:
         """What a group holds decides what people see."""
         del new, old
-        await tell_changed(call.context, group_ids=(number,))
+        await tell_changed(call.context, group_ids=(record_id,))
 
 
 GROUPS = Resource(
@@ -36,13 +37,13 @@ GROUPS = Resource(
     path="groups",
     shape=Group,
     table=groups.TABLE,
-    policy=GroupConduct(
+    policy=GroupPolicy(
         groups.TABLE,
         links.USER_GROUP,
         references={"group_id": groups.TABLE},
         user_id_expands=True,
-        needed=("name",),
+        required=("name",),
     ),
-    parameters=USUAL,
+    parameters=COMMON_PARAMETERS,
 )
-serve_family(GROUPS, OPERATIONS)
+add_resource_operations(GROUPS, OPERATIONS)

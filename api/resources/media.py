@@ -7,7 +7,7 @@ from quart import Response
 from motorpool.actors.files.media_files import folder_name, save_image
 from motorpool.api.access import may_see_device, require_device
 from motorpool.api.auth.rights import CHANGE
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, NoSuch, Unavailable
@@ -68,7 +68,7 @@ async def get_media(call: Call) -> Response:
 @OPERATIONS.operation(
     "POST",
     "/devices/{id}/image",
-    raw=tuple(IMAGES),
+    raw_media_types=tuple(IMAGES),
     answers={200: Content(media_type="text/plain", text="The file's name, for attributes.deviceImage")},
 )
 async def save_device_image(call: Call) -> Response:
@@ -89,7 +89,7 @@ async def save_device_image(call: Call) -> Response:
     device = await devices.TABLE.fetch(call.context.database, call.id)
     if device is None:
         raise NoSuch("no such device")
-    await note(call, call.context.database, "upload", "device", call.id)
+    await record_action(call, call.context.database, "upload", "device", call.id)
     try:
         name = await save_image(call.context.settings.data / "media", device.unique_id, extension, content)
     except OSError as error:

@@ -18,9 +18,9 @@ from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.outgoing.sms import LONGEST_TEXT
 from motorpool.api.auth.authentication import usable
 from motorpool.api.auth.rights import ANNOUNCE
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, nothing
 from motorpool.api.server_context import ServerContext
@@ -80,7 +80,7 @@ async def list_notificators(call: Call) -> Response:
     return as_json([NotificatorType(name) for name in names])
 
 
-@OPERATIONS.operation("POST", "/notifications/test", answers={204: NOTHING}, refusals=(400,))
+@OPERATIONS.operation("POST", "/notifications/test", answers={204: NO_CONTENT}, errors=(400,))
 async def test_notificators(call: Call) -> Response:
     """Send the caller a test message by every way that reaches him."""
     user = call.caller.user
@@ -91,7 +91,7 @@ async def test_notificators(call: Call) -> Response:
 
 
 @OPERATIONS.operation(
-    "POST", "/notifications/test/{notificator:text}", answers={204: NOTHING}, refusals=(400,)
+    "POST", "/notifications/test/{notificator:text}", answers={204: NO_CONTENT}, errors=(400,)
 )
 async def test_notificator(call: Call) -> Response:
     """Send the caller a test message by one way; a body is not looked at."""
@@ -107,7 +107,7 @@ async def test_notificator(call: Call) -> Response:
     "/notifications/send/{notificator:text}",
     query=RecipientsQuery,
     body=Announcement,
-    answers={204: NOTHING},
+    answers={204: NO_CONTENT},
 )
 async def send_announcement(call: Call) -> Response:
     """Send an announcement to users; for administrators and managers.
@@ -123,7 +123,9 @@ async def send_announcement(call: Call) -> Response:
     digest = announcement.digest or announcement.body
     if name == "web":
         _publish(call, "announcement", tuple(user.id for user in recipients), digest, announcement.subject)
-        await note(call, call.context.database, "announcement", attributes=_summary(name, recipients))
+        await record_action(
+            call, call.context.database, "announcement", attributes=_summary(name, recipients)
+        )
         return nothing()
     if name == "sms" and len(digest) > LONGEST_TEXT:
         raise BadRequest(f"digest: a text message has at most {LONGEST_TEXT} characters")
@@ -158,7 +160,7 @@ async def _queue(
         raise BadRequest(f"none of the users has a {kind}")
     async with call.context.database.transaction() as transaction:
         await outbox.put_all(transaction, messages, now=call.now, expires=call.now + ANNOUNCEMENT_LIFE)
-        await note(call, transaction, "announcement", attributes=_summary(name, messages))
+        await record_action(call, transaction, "announcement", attributes=_summary(name, messages))
     call.context.system.ref(OUTBOX).offer(OutboxFilled())
 
 

@@ -7,9 +7,10 @@ from quart import Response
 
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Resource, serve_family
+from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.api.json import parse
@@ -46,7 +47,7 @@ class SentNotification(Notification, frozen=True):
     """The body has `notificators`."""
 
 
-class NotificationConduct(Plain[Notification]):
+class NotificationPolicy(ValidatedPolicy[Notification]):
     """Keeps the list `notificators` and the switches `web`, `mail` and `sms` in step.
 
     The specification knows the switches only, the Traccar web client writes the list only and sends the
@@ -64,7 +65,7 @@ class NotificationConduct(Plain[Notification]):
         listed = isinstance(body, dict) and body.get("notificators") is not None
         return SentNotification(**_fields(sent), listed=listed)
 
-    async def check(self, sent: Notification) -> Notification:
+    async def validate(self, sent: Notification) -> Notification:
         """Refuse types and notificators that nobody knows."""
         if sent.type not in EVENT_TYPES:
             raise BadRequest("type: not one of GET /notifications/types")
@@ -106,14 +107,14 @@ NOTIFICATIONS = Resource(
     path="notifications",
     shape=Notification,
     table=plain_tables.NOTIFICATIONS,
-    policy=NotificationConduct(
+    policy=NotificationPolicy(
         plain_tables.NOTIFICATIONS,
         links.USER_NOTIFICATION,
         device_link=links.DEVICE_NOTIFICATION,
         group_link=links.GROUP_NOTIFICATION,
         references={"calendar_id": plain_tables.CALENDARS, "command_id": commands.TABLE},
-        needed=("type",),
+        required=("type",),
     ),
-    parameters=USUAL | {"device_id", "group_id"},
+    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
 )
-serve_family(NOTIFICATIONS, OPERATIONS)
+add_resource_operations(NOTIFICATIONS, OPERATIONS)

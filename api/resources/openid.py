@@ -12,7 +12,7 @@ from quart import Response
 from motorpool.api.auth.authentication import begin_session, is_secure
 from motorpool.api.auth.openid import LoginRefused, Provider, ProviderDown
 from motorpool.api.auth.tokens import OPENID, InvalidToken, Token, issue, read
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, Refusal, Unauthorized, Unavailable
@@ -41,7 +41,7 @@ class CallbackQuery(msgspec.Struct, rename="camel"):
     error: str | None = None
 
 
-@OPERATIONS.operation("GET", "/session/openid/auth", answers={303: THERE}, refusals=(400,), public=True)
+@OPERATIONS.operation("GET", "/session/openid/auth", answers={303: THERE}, errors=(400,), public=True)
 async def begin_openid(call: Call) -> Response:
     """Send the browser to the OpenID provider."""
     provider = _provider(call)
@@ -78,7 +78,7 @@ async def begin_openid(call: Call) -> Response:
     "/session/openid/callback",
     query=CallbackQuery,
     answers={303: HOME},
-    refusals=(401, 429),
+    errors=(401, 429),
     public=True,
 )
 async def end_openid(call: Call) -> Response:
@@ -97,7 +97,7 @@ async def end_openid(call: Call) -> Response:
     try:
         response = await _end(call, provider, query)
     except LoginRefused as refused:
-        await note(call, call.context.database, "denied", attributes={"openid": True})
+        await record_action(call, call.context.database, "denied", attributes={"openid": True})
         raise NotLoggedIn(f"{refused}; start again at {call.context.settings.public_url}/") from None
     except ProviderDown as error:
         call.context.attempts.succeeded(account, call.address)
@@ -137,7 +137,7 @@ async def _end(call: Call, provider: Provider, query: CallbackQuery) -> Response
         user = await admit(call, identity)
         response = _home(call, "success")
         await begin_session(call, response, user)
-        await note(call, call.context.database, "login", user=user, attributes={"openid": True})
+        await record_action(call, call.context.database, "login", user=user, attributes={"openid": True})
     return response
 
 

@@ -7,7 +7,7 @@ import msgspec
 from motorpool.api.access import tell_changed
 from motorpool.api.auth.authentication import usable
 from motorpool.api.auth.openid import Identity, LoginRefused
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.resources.users import registered
 from motorpool.storage import users
@@ -65,7 +65,7 @@ async def _create(call: Call, transaction: Queries, identity: Identity, *, admin
     made = await users.TABLE.insert(
         transaction, msgspec.structs.replace(new, fixed_email=True, administrator=administrator)
     )
-    await note(call, transaction, "create", "user", made.id, user=made)
+    await record_action(call, transaction, "create", "user", made.id, user=made)
     return made
 
 
@@ -88,7 +88,7 @@ async def _update(
         return user
     changed = msgspec.structs.replace(user, administrator=administrator)
     await users.TABLE.update(transaction, changed)
-    await note(
+    await record_action(
         call, transaction, "edit", "user", user.id, user=user, attributes={"administrator": administrator}
     )
     return changed

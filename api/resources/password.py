@@ -12,7 +12,7 @@ from motorpool.api.access import tell_changed
 from motorpool.api.auth.authentication import usable
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, ResetAsked
 from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, NoSuch, TooManyFailures
@@ -46,7 +46,7 @@ class UpdateForm(msgspec.Struct, rename="camel"):
 
 
 @OPERATIONS.operation(
-    "POST", "/password/reset", form=ResetForm, answers={200: TEXT}, refusals=(429,), public=True
+    "POST", "/password/reset", form=ResetForm, answers={200: TEXT}, errors=(429,), public=True
 )
 async def reset_password(call: Call) -> Response:
     """Mail a link that sets a new password; the answer is the same whether or not anybody gets one."""
@@ -60,7 +60,7 @@ async def reset_password(call: Call) -> Response:
 
 
 @OPERATIONS.operation(
-    "POST", "/password/update", form=UpdateForm, answers={200: TEXT}, refusals=(404,), public=True
+    "POST", "/password/update", form=UpdateForm, answers={200: TEXT}, errors=(404,), public=True
 )
 async def update_password(call: Call) -> Response:
     """Set a new password by the token of the mailed link; every login of before ends."""
@@ -79,7 +79,7 @@ async def update_password(call: Call) -> Response:
         if not first:
             raise BadRequest(SPENT)
         await users.change_password(transaction, token.user_id, hashed, call.now)
-        await note(
+        await record_action(
             call,
             transaction,
             "edit",

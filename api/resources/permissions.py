@@ -8,10 +8,10 @@ from quart import Response
 
 from motorpool.api.access import tell_changed
 from motorpool.api.auth.rights import ADMINISTER, LINK
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see, may_see_user
-from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, nothing
 from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands
@@ -68,28 +68,28 @@ async def list_permissions(call: Call) -> Response:
     return as_json([{first: owner, second: owned} for owner, owned in found])
 
 
-@OPERATIONS.operation("POST", "/permissions", body=DescribedLink, answers={204: NOTHING})
+@OPERATIONS.operation("POST", "/permissions", body=DescribedLink, answers={204: NO_CONTENT})
 async def create_permission(call: Call) -> Response:
     """Link two objects; doing it again changes nothing."""
     await _apply(call, [await call.body(Link)], add=True)
     return nothing()
 
 
-@OPERATIONS.operation("DELETE", "/permissions", body=DescribedLink, answers={204: NOTHING})
+@OPERATIONS.operation("DELETE", "/permissions", body=DescribedLink, answers={204: NO_CONTENT})
 async def delete_permission(call: Call) -> Response:
     """Unlink two objects."""
     await _apply(call, [await call.body(Link)], add=False)
     return nothing()
 
 
-@OPERATIONS.operation("POST", "/permissions/bulk", body=list[DescribedLink], answers={204: NOTHING})
+@OPERATIONS.operation("POST", "/permissions/bulk", body=list[DescribedLink], answers={204: NO_CONTENT})
 async def create_permissions(call: Call) -> Response:
     """Link many pairs of the same kind, one after the other."""
     await _apply(call, await call.body(list[Link]), add=True)
     return nothing()
 
 
-@OPERATIONS.operation("DELETE", "/permissions/bulk", body=list[DescribedLink], answers={204: NOTHING})
+@OPERATIONS.operation("DELETE", "/permissions/bulk", body=list[DescribedLink], answers={204: NO_CONTENT})
 async def delete_permissions(call: Call) -> Response:
     """Unlink many pairs of the same kind, one after the other."""
     await _apply(call, await call.body(list[Link]), add=False)
@@ -113,7 +113,7 @@ async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
                     await links.add(transaction, pair, owner_id, property_id)
                 else:
                     await links.remove(transaction, pair, owner_id, property_id)
-                await note(
+                await record_action(
                     call,
                     transaction,
                     "link" if add else "unlink",
@@ -146,12 +146,12 @@ def _pair(link: Mapping[str, int]) -> Pair:
     return found
 
 
-async def _require_access(call: Call, kind: str, number: int) -> None:
-    if not 0 < number < 2**63:
+async def _require_access(call: Call, kind: str, record_id: int) -> None:
+    if not 0 < record_id < 2**63:
         raise BadRequest(f"{kind}Id: no such")
     if kind in {"user", "managedUser"}:
-        permitted = await may_see_user(call, call.context.database, number)
+        permitted = await may_see_user(call, call.context.database, record_id)
     else:
-        permitted = call.caller.administrator or await may_see(call, TABLES[kind], number)
+        permitted = call.caller.administrator or await may_see(call, TABLES[kind], record_id)
     if not permitted:
         raise BadRequest(f"{kind}Id: no access to it, or no such")

@@ -2,9 +2,10 @@
 (docs/http-api.md#drivers-orders-and-maintenance).
 """
 
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Resource, serve_family
+from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import links, plain_tables
 from motorpool.storage.records import Driver, Maintenance, Order
@@ -20,32 +21,32 @@ DRIVERS = Resource(
     path="drivers",
     shape=Driver,
     table=plain_tables.DRIVERS,
-    policy=Plain[Driver](
+    policy=ValidatedPolicy[Driver](
         plain_tables.DRIVERS,
         links.USER_DRIVER,
         device_link=links.DEVICE_DRIVER,
         group_link=links.GROUP_DRIVER,
-        needed=("name", "unique_id"),
+        required=("name", "unique_id"),
     ),
-    parameters=USUAL | {"device_id", "group_id"},
+    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
 )
-serve_family(DRIVERS, DRIVER_OPERATIONS)
+add_resource_operations(DRIVERS, DRIVER_OPERATIONS)
 
 ORDERS = Resource(
     name="order",
     path="orders",
     shape=Order,
     table=plain_tables.ORDERS,
-    policy=Plain[Order](plain_tables.ORDERS, links.USER_ORDER, user_id_expands=True),
-    parameters=USUAL,
+    policy=ValidatedPolicy[Order](plain_tables.ORDERS, links.USER_ORDER, user_id_expands=True),
+    parameters=COMMON_PARAMETERS,
 )
-serve_family(ORDERS, ORDER_OPERATIONS)
+add_resource_operations(ORDERS, ORDER_OPERATIONS)
 
 
-class MaintenanceConduct(Plain[Maintenance]):
+class MaintenancePolicy(ValidatedPolicy[Maintenance]):
     """What is due again and again is due forwards."""
 
-    async def check(self, sent: Maintenance) -> Maintenance:
+    async def validate(self, sent: Maintenance) -> Maintenance:
         """Refuse a period below 0; 0 is never."""
         if sent.period < 0:
             raise BadRequest("period: is below 0")
@@ -57,15 +58,15 @@ MAINTENANCE = Resource(
     path="maintenance",
     shape=Maintenance,
     table=plain_tables.MAINTENANCE,
-    policy=MaintenanceConduct(
+    policy=MaintenancePolicy(
         plain_tables.MAINTENANCE,
         links.USER_MAINTENANCE,
         device_link=links.DEVICE_MAINTENANCE,
         group_link=links.GROUP_MAINTENANCE,
-        needed=("name", "type"),
+        required=("name", "type"),
     ),
-    parameters=USUAL | {"device_id", "group_id"},
+    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
 )
-serve_family(MAINTENANCE, MAINTENANCE_OPERATIONS)
+add_resource_operations(MAINTENANCE, MAINTENANCE_OPERATIONS)
 
 OPERATIONS = (*DRIVER_OPERATIONS, *ORDER_OPERATIONS, *MAINTENANCE_OPERATIONS)

@@ -11,9 +11,9 @@ from quart import Response
 from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions, PositionsForgotten
 from motorpool.api.access import may_see_device, require_device, visible_device_ids
 from motorpool.api.auth.rights import DELETE_POSITIONS, SEE_HISTORY
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import NOTHING, Operations
+from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant, Span
 from motorpool.api.http.errors import BadRequest, NoSuch
 from motorpool.api.http.responses import as_json, as_json_array, nothing
@@ -42,7 +42,7 @@ class SpanQuery(Span, rename="camel", kw_only=True):
     device_id: int
 
 
-@OPERATIONS.operation("GET", "/positions", query=PositionQuery, answer=list[Position], refusals=(404,))
+@OPERATIONS.operation("GET", "/positions", query=PositionQuery, answer=list[Position], errors=(404,))
 async def list_positions(call: Call) -> Response:
     """Latest positions; or those of a device in a span; or those with given ids."""
     query = call.query(PositionQuery)
@@ -69,7 +69,7 @@ async def list_positions(call: Call) -> Response:
     )
 
 
-@OPERATIONS.operation("DELETE", "/positions", query=SpanQuery, answers={204: NOTHING})
+@OPERATIONS.operation("DELETE", "/positions", query=SpanQuery, answers={204: NO_CONTENT})
 async def delete_positions(call: Call) -> Response:
     """Delete a device's positions in a span."""
     query = call.query(SpanQuery)
@@ -78,12 +78,12 @@ async def delete_positions(call: Call) -> Response:
         raise BadRequest("deviceId: no access to the device")
     async with call.context.database.transaction() as transaction:
         await positions.delete_between(transaction, query.device_id, query.start, query.end)
-        await note(call, transaction, "remove", "position", attributes={"deviceId": query.device_id})
+        await record_action(call, transaction, "remove", "position", attributes={"deviceId": query.device_id})
     await call.context.system.ref(DIRECTORY).tell(PositionsForgotten((query.device_id,)))
     return nothing()
 
 
-@OPERATIONS.operation("DELETE", "/positions/{id}", answers={204: NOTHING}, refusals=(400,))
+@OPERATIONS.operation("DELETE", "/positions/{id}", answers={204: NO_CONTENT}, errors=(400,))
 async def delete_position(call: Call) -> Response:
     """Delete one position."""
     DELETE_POSITIONS.require(call.caller)
@@ -92,7 +92,7 @@ async def delete_position(call: Call) -> Response:
         raise NoSuch("no such position")
     async with call.context.database.transaction() as transaction:
         await positions.delete(transaction, call.id)
-        await note(call, transaction, "remove", "position", call.id)
+        await record_action(call, transaction, "remove", "position", call.id)
     await call.context.system.ref(DIRECTORY).tell(PositionsForgotten((found[0].device_id,)))
     return nothing()
 

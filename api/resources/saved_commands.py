@@ -1,8 +1,9 @@
 """Saved commands: what is to be sent again and again (docs/commands.md)."""
 
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Resource, serve_family
+from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.storage import commands, links
 from motorpool.storage.records import Command
 
@@ -16,15 +17,15 @@ SAVED_COMMANDS = Resource(
     path="commands",
     shape=Command,
     table=commands.TABLE,
-    policy=Plain[Command](
+    policy=ValidatedPolicy[Command](
         commands.TABLE,
         links.USER_COMMAND,
         device_link=links.DEVICE_COMMAND,
         group_link=links.GROUP_COMMAND,
-        needed=("type",),
+        required=("type",),
     ),
-    parameters=USUAL | {"device_id", "group_id"},
+    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
     # A saved command is for any device: what a client sends along is not kept.
     read_only=("device_id",),
 )
-serve_family(SAVED_COMMANDS, OPERATIONS)
+add_resource_operations(SAVED_COMMANDS, OPERATIONS)

@@ -13,12 +13,13 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, Id
 from motorpool.api.engine.operations import BodyRules, Operations
-from motorpool.api.engine.plain_policy import Plain
-from motorpool.api.engine.resource import USUAL, Id, Resource, fetch_one, serve_family
+from motorpool.api.engine.resource import Resource, add_resource_operations, fetch_readable
 from motorpool.api.engine.spans import Instant
+from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.api.timetable import tell_schedule_changed
@@ -86,7 +87,7 @@ EDITABLE = EditableScheduledCommand.__struct_fields__
 READ_ONLY = ("device_ids", "group_ids", "last_run")
 
 
-class ScheduledCommandConduct(Plain[ScheduledCommand]):
+class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
     """Whatever begins or ends the watching of a calendar stands in the transaction of the change itself."""
 
     distinguishes_missing = frozenset({"GET", "PUT"})
@@ -96,15 +97,15 @@ class ScheduledCommandConduct(Plain[ScheduledCommand]):
             scheduled_commands.TABLE,
             links.USER_SCHEDULED_COMMAND,
             references={"calendar_id": plain_tables.CALENDARS},
-            needed=("name", "calendar_id"),
+            required=("name", "calendar_id"),
         )
 
     async def read(self, call: Call, shape: type[ScheduledCommand]) -> ScheduledCommand:
         """Read a body; what is read-only may be anything there."""
         sent = await call.body(EditableScheduledCommand)
-        return await self.check(self._trimmed(shape(**{name: getattr(sent, name) for name in EDITABLE})))
+        return await self.validate(self._trimmed(shape(**{name: getattr(sent, name) for name in EDITABLE})))
 
-    async def check(self, sent: ScheduledCommand) -> ScheduledCommand:
+    async def validate(self, sent: ScheduledCommand) -> ScheduledCommand:
         """Refuse what could never send anything, and a queue of no known length."""
         if not sent.calendar_id:
             raise BadRequest("calendarId: needed")
@@ -149,19 +150,19 @@ class ScheduledCommandConduct(Plain[ScheduledCommand]):
             await scheduled_commands.watch(transaction, stored.id, call.now)
         return stored
 
-    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
         """Remove; the history stays and is listed no more."""
-        gone = await super().delete(call, transaction, number)
+        gone = await super().delete(call, transaction, record_id)
         if gone:
-            await runs.cancel(transaction, number, call.now)
+            await runs.cancel(transaction, record_id, call.now)
         return gone
 
-    async def written(
-        self, call: Call, number: int, new: ScheduledCommand | None, old: ScheduledCommand | None
+    async def after_commit(
+        self, call: Call, record_id: int, new: ScheduledCommand | None, old: ScheduledCommand | None
     ) -> None:
         """What watches its calendar looks again."""
         del new
-        await tell_schedule_changed(call.context, number)
+        await tell_schedule_changed(call.context, record_id)
 
     async def show(self, call: Call, records: Sequence[ScheduledCommand]) -> list[ScheduledCommand]:
         """Add its links and when it last ran."""
@@ -188,11 +189,11 @@ SCHEDULED_COMMANDS = Resource(
     path="scheduledcommands",
     shape=ScheduledCommand,
     table=scheduled_commands.TABLE,
-    policy=ScheduledCommandConduct(),
-    parameters=USUAL,
+    policy=ScheduledCommandPolicy(),
+    parameters=COMMON_PARAMETERS,
     read_only=READ_ONLY,
 )
-serve_family(SCHEDULED_COMMANDS, OPERATIONS)
+add_resource_operations(SCHEDULED_COMMANDS, OPERATIONS)
 
 
 class RunsQuery(msgspec.Struct, rename={"start": "from", "end": "to", "device_id": "deviceId"}):
@@ -221,7 +222,7 @@ async def list_scheduled_command_runs(call: Call) -> Response:
     Steps that wait for their time are left out; `time` is what `from` and `to` are about.
     """
     query = call.query(RunsQuery)
-    schedule = await fetch_one(call, SCHEDULED_COMMANDS)
+    schedule = await fetch_readable(call, SCHEDULED_COMMANDS)
     found = await runs.listed(
         call.context.database,
         schedule.id,
@@ -246,9 +247,11 @@ async def run_scheduled_command(call: Call) -> Response:
     Answers what came of each step so far; delayed ones are `pending`. Without a body `onStart` is sent.
     """
     body = await call.body(RunBody) if (await call.raw_body()).strip() else RunBody()
-    schedule = await fetch_one(call, SCHEDULED_COMMANDS)
+    schedule = await fetch_readable(call, SCHEDULED_COMMANDS)
     said = {"phase": body.phase}
-    await note(call, call.context.database, "run", SCHEDULED_COMMANDS.name, schedule.id, attributes=said)
+    await record_action(
+        call, call.context.database, "run", SCHEDULED_COMMANDS.name, schedule.id, attributes=said
+    )
     asked = RunNow(schedule.id, body.phase)
     made = await call.context.system.ref(DISPATCHER).ask(asked, seconds=RUN_SECONDS)
     return as_json(made)

@@ -13,7 +13,7 @@ from quart import Response
 
 from motorpool.actors.schedules.stored_calendars import TIME_ZONE
 from motorpool.api.auth.rights import ADMINISTER
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import BodyRules, Content, Operations
 from motorpool.api.http.errors import BadRequest, Refusal
@@ -74,7 +74,7 @@ async def update_server(call: Call) -> Response:
         if moved:
             # Calendars that name no zone of their own have other windows now (docs/decisions/0028).
             await scheduled_commands.restart_calendar(transaction, None, call.now)
-        await note(call, transaction, "edit", "server", known.id)
+        await record_action(call, transaction, "edit", "server", known.id)
     call.context.server = stored
     if moved:
         await tell_calendars_changed(call.context)
@@ -84,7 +84,7 @@ async def update_server(call: Call) -> Response:
 async def _present(call: Call) -> Server:
     stored = {name: getattr(call.context.server, name) for name in ServerSettings.__struct_fields__}
     space = None
-    if call.visitor is not None and call.visitor.administrator:
+    if call.optional_caller is not None and call.optional_caller.administrator:
         # Without a folder of our own (an external database) there is nothing to tell.
         with suppress(OSError):
             found = await trio.to_thread.run_sync(shutil.disk_usage, call.context.settings.data)
@@ -96,13 +96,13 @@ async def _present(call: Call) -> Server:
         email_enabled=call.context.outgoing.mail.enabled,
         text_enabled=call.context.outgoing.sms.enabled,
         geocoder_enabled=call.context.outgoing.geocoder is not None,
-        new_server=call.visitor is None and not await users.any_exist(call.context.database),
+        new_server=call.optional_caller is None and not await users.any_exist(call.context.database),
         storage_space=space,
     )
 
 
 @OPERATIONS.operation(
-    "GET", "/health", answers={200: Content(media_type="text/plain", text="OK")}, refusals=(500,), public=True
+    "GET", "/health", answers={200: Content(media_type="text/plain", text="OK")}, errors=(500,), public=True
 )
 async def get_health(call: Call) -> Response:
     """200 while the server and its database work."""
@@ -128,7 +128,7 @@ def _timezones() -> list[str]:
     return sorted(available_timezones())
 
 
-@OPERATIONS.operation("GET", "/server/gc", answers={200: Content(media_type="text/plain")}, refusals=(400,))
+@OPERATIONS.operation("GET", "/server/gc", answers={200: Content(media_type="text/plain")}, errors=(400,))
 async def collect_garbage(call: Call) -> Response:
     """Run a garbage collection; for administrators."""
     ADMINISTER.require(call.caller)

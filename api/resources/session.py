@@ -18,10 +18,10 @@ from motorpool.api.auth.authentication import (
 )
 from motorpool.api.auth.rights import ISSUE_TOKENS
 from motorpool.api.auth.tokens import LOGINS, SESSION, issue, read
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
-from motorpool.api.engine.operations import NOTHING, Content, Operations
+from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
 from motorpool.api.http.errors import BadRequest, NoSuch, TooManyFailures, Unauthorized
 from motorpool.api.http.responses import as_json, as_text, nothing
 from motorpool.api.resources.users import User, show
@@ -61,14 +61,14 @@ class RevokeForm(msgspec.Struct, rename="camel"):
     token: str
 
 
-@OPERATIONS.operation("GET", "/session", query=TokenQuery, answer=User, refusals=(404,), public=True)
+@OPERATIONS.operation("GET", "/session", query=TokenQuery, answer=User, errors=(404,), public=True)
 async def get_session(call: Call) -> Response:
     """Who is logged in; with `token` logs in by it."""
     text = call.query(TokenQuery).token
     if text is None:
-        if call.visitor is None:
+        if call.optional_caller is None:
             raise NoSuch("nobody is logged in")
-        return as_json(show(call.visitor.user))
+        return as_json(show(call.optional_caller.user))
     try:
         token = await read_token(call.context, text)
     except InvalidToken as error:
@@ -78,30 +78,30 @@ async def get_session(call: Call) -> Response:
         raise NoSuch("the token's user may not log in")
     response = as_json(show(user))
     await begin_session(call, response, user, token_expires=token.expires)
-    await note(call, call.context.database, "login", user=user)
+    await record_action(call, call.context.database, "login", user=user)
     return response
 
 
-@OPERATIONS.operation("POST", "/session", form=LoginForm, answer=User, refusals=(401, 429), public=True)
+@OPERATIONS.operation("POST", "/session", form=LoginForm, answer=User, errors=(401, 429), public=True)
 async def create_session(call: Call) -> Response:
     """Log in with e-mail and password, and a one-time code where the user has a key."""
     form = await call.form(LoginForm)
     try:
         user = await log_in(call.context, call.address, form.email, form.password, form.code)
     except (Unauthorized, TooManyFailures):
-        await note(call, call.context.database, "denied")
+        await record_action(call, call.context.database, "denied")
         raise
     response = as_json(show(user))
     await begin_session(call, response, user)
-    await note(call, call.context.database, "login", user=user)
+    await record_action(call, call.context.database, "login", user=user)
     return response
 
 
-@OPERATIONS.operation("DELETE", "/session", answers={204: NOTHING})
+@OPERATIONS.operation("DELETE", "/session", answers={204: NO_CONTENT})
 async def delete_session(call: Call) -> Response:
     """Log out."""
     await end_session(call)
-    await note(call, call.context.database, "logout")
+    await record_action(call, call.context.database, "logout")
     return nothing()
 
 
@@ -126,11 +126,11 @@ async def create_token(call: Call) -> Response:
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
     text, _ = issue(call.context.token_key, call.caller.id, SESSION, expires, now=call.now)
-    await note(call, call.context.database, "create", "token")
+    await record_action(call, call.context.database, "create", "token")
     return as_text(text)
 
 
-@OPERATIONS.operation("POST", "/session/token/revoke", form=RevokeForm, answers={204: NOTHING})
+@OPERATIONS.operation("POST", "/session/token/revoke", form=RevokeForm, answers={204: NO_CONTENT})
 async def revoke_token(call: Call) -> Response:
     """Revoke a token of one's own, or as an administrator anybody's; an expired one may be revoked too.
 
@@ -147,13 +147,13 @@ async def revoke_token(call: Call) -> Response:
     async with call.context.database.transaction() as transaction:
         await tokens.revoke(transaction, token.id, token.expires)
         await sessions.delete_begun_by(transaction, token.user_id, token.expires)
-        await note(call, transaction, "remove", "token")
+        await record_action(call, transaction, "remove", "token")
     call.context.accounts.forget_token(token.id)
     await tell_changed(call.context, user_ids=(token.user_id,))
     return nothing()
 
 
-@OPERATIONS.operation("GET", "/session/{id}", answer=User, refusals=(400,))
+@OPERATIONS.operation("GET", "/session/{id}", answer=User, errors=(400,))
 async def impersonate(call: Call) -> Response:
     """Open a session as another user; for administrators and his managers."""
     user = await users.TABLE.fetch(call.context.database, call.id)
@@ -166,5 +166,5 @@ async def impersonate(call: Call) -> Response:
         raise BadRequest("the user is disabled or has expired")
     response = as_json(show(user))
     await begin_session(call, response, user, token_expires=call.caller.token_expires)
-    await note(call, call.context.database, "login", user=user)
+    await record_action(call, call.context.database, "login", user=user)
     return response

@@ -12,7 +12,7 @@ from quart import Response
 from motorpool.api.access import may_see_device, tell_changed
 from motorpool.api.auth.rights import MAKE_GUESTS, SHARE_OBJECTS
 from motorpool.api.auth.tokens import SHARE, issue
-from motorpool.api.engine.audit import note
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.operations import Content, Operations
@@ -48,7 +48,7 @@ class ShareGroupForm(msgspec.Struct, rename="camel"):
     expiration: Expiration
 
 
-@OPERATIONS.operation("POST", "/share/device", form=ShareDeviceForm, answers={200: TOKEN}, refusals=(403,))
+@OPERATIONS.operation("POST", "/share/device", form=ShareDeviceForm, answers={200: TOKEN}, errors=(403,))
 async def share_device(call: Call) -> Response:
     """Issue a token that shows one device until the expiration."""
     _check_may_share(call)
@@ -67,7 +67,7 @@ async def share_device(call: Call) -> Response:
     return as_text(token)
 
 
-@OPERATIONS.operation("POST", "/share/group", form=ShareGroupForm, answers={200: TOKEN}, refusals=(403,))
+@OPERATIONS.operation("POST", "/share/group", form=ShareGroupForm, answers={200: TOKEN}, errors=(403,))
 async def share_group(call: Call) -> Response:
     """Issue a token that shows the devices of a group, whichever these are, until the expiration."""
     _check_may_share(call)
@@ -96,7 +96,7 @@ async def _share(call: Call, pair: Pair, object_id: int, name: str, email: str, 
         await users.register(transaction)
         guest = await _guest(call, transaction, pair, object_id, name, _short(email), expires)
         await links.add(transaction, pair, guest.id, object_id)
-        await note(
+        await record_action(
             call,
             transaction,
             "create",

@@ -53,7 +53,7 @@ class Directives(msgspec.Struct, frozen=True):
     "/stream/{deviceId}/{channel}/live.m3u8",
     query=Directives,
     answers={200: Content(media_type=PLAYLIST, text="The live playlist; empty where nothing streams")},
-    quick=True,
+    bypasses_quart=True,
 )
 async def get_live_playlist(call: Call) -> Response:
     """The live HLS playlist of a camera; its first reader may start the camera.
@@ -86,7 +86,7 @@ async def get_live_playlist(call: Call) -> Response:
     "GET",
     "/stream/{deviceId}/{channel}/{index}.{part}.ts",
     answers={200: Content(media_type=SEGMENT, text="MPEG-TS")},
-    quick=True,
+    bypasses_quart=True,
 )
 async def get_live_part(call: Call) -> Response:
     """A part of a segment of the live stream (Low-Latency HLS); the next one is awaited.
@@ -105,7 +105,7 @@ async def get_live_part(call: Call) -> Response:
     "GET",
     "/stream/{deviceId}/{channel}/{index}.ts",
     answers={200: Content(media_type=SEGMENT, text="MPEG-TS")},
-    quick=True,
+    bypasses_quart=True,
 )
 async def get_live_segment(call: Call) -> Response:
     """A segment of the live stream; 404 once it has left the window."""
@@ -149,7 +149,7 @@ async def get_snapshot(call: Call) -> Response:
     "GET",
     "/stream/{deviceId}/{channel}/playback.m3u8",
     answers={200: Content(media_type=PLAYLIST, text="What has arrived; empty where nothing was asked for")},
-    quick=True,
+    bypasses_quart=True,
 )
 async def get_playback_playlist(call: Call) -> Response:
     """The HLS playlist of what the latest videoPlayback has brought; reading starts nothing."""
@@ -163,7 +163,7 @@ async def get_playback_playlist(call: Call) -> Response:
     "GET",
     "/stream/{deviceId}/{channel}/playback/{index}.ts",
     answers={200: Content(media_type=SEGMENT, text="MPEG-TS")},
-    quick=True,
+    bypasses_quart=True,
 )
 async def get_playback_segment(call: Call) -> Response:
     """A segment of the playback; 404 once it is no longer kept."""

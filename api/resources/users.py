@@ -13,8 +13,9 @@ from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.rights import LIST_USERS, MANAGE_USERS, OPEN_ATTRIBUTES, RESTRICTIONS, ROLE
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.engine.resource import USUAL, ListParameters, Resource, ResourcePolicy, serve_family
+from motorpool.api.engine.resource import Resource, ResourcePolicy, add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
@@ -44,12 +45,12 @@ def show(user: UserRow) -> User:
     return User(**{**fields, "totp_key": None, "password": None})
 
 
-class UserConduct(ResourcePolicy[User]):
+class UserPolicy(ResourcePolicy[User]):
     """The rules of docs/users.md#creation, docs/users.md#changes; every refusal is a 400."""
 
-    needed = ("email",)
+    required = ("email",)
 
-    def longest(self, name: str) -> int | None:
+    def max_length(self, name: str) -> int | None:
         """Of the address."""
         return LONGEST_EMAIL if name == "email" else None
 
@@ -58,36 +59,36 @@ class UserConduct(ResourcePolicy[User]):
         sent = await call.body(shape)
         if not sent.password:
             return sent
-        closed = call.visitor is None and not call.context.server.registration
+        closed = call.optional_caller is None and not call.context.server.registration
         # Nobody spends our time on hashes who will be refused anyway.
         if closed and await users.any_exist(call.context.database):
             raise BadRequest("registration is not open")
         return msgspec.structs.replace(sent, password=await call.context.passwords.hash(sent.password))
 
-    async def scope(self, call: Call, wanted: ListParameters) -> ListQuery:
+    async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Administrators see all, managers theirs; nobody else lists users (the specification's 400)."""
         caller = call.caller
         LIST_USERS.require(caller)
         manager_id: int | None = None if caller.administrator else caller.id
-        if wanted.user_id is not None:
-            if not caller.administrator and wanted.user_id != caller.id:
+        if parameters.user_id is not None:
+            if not caller.administrator and parameters.user_id != caller.id:
                 raise BadRequest("userId: not the caller's")
-            manager_id = wanted.user_id
+            manager_id = parameters.user_id
         conditions = [] if manager_id is None else [links.linked_from(links.USER_USER, manager_id)]
-        if wanted.device_id is not None:
-            owners = await links.owners(call.context.database, links.USER_DEVICE, wanted.device_id)
+        if parameters.device_id is not None:
+            owners = await links.owners(call.context.database, links.USER_DEVICE, parameters.device_id)
             conditions.append(Condition("id = any({0}::bigint[])", (owners,)))
         return ListQuery(
             conditions=tuple(conditions),
-            keyword=wanted.keyword,
-            limit=wanted.limit,
-            offset=wanted.offset,
-            exclude_attributes=wanted.exclude_attributes,
+            keyword=parameters.keyword,
+            limit=parameters.limit,
+            offset=parameters.offset,
+            exclude_attributes=parameters.exclude_attributes,
         )
 
-    async def may_read(self, call: Call, number: int) -> bool:
+    async def may_read(self, call: Call, record_id: int) -> bool:
         """Oneself, one's managed users, or anybody for administrators."""
-        return await may_see_user(call, call.context.database, number)
+        return await may_see_user(call, call.context.database, record_id)
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits and who changes what."""
@@ -106,7 +107,7 @@ class UserConduct(ResourcePolicy[User]):
         assert new.password is not None
         made = await users.TABLE.insert(transaction, new)
         await users.set_password(transaction, made.id, new.password)
-        creator = call.visitor
+        creator = call.optional_caller
         if creator is not None and creator.manager and not creator.administrator:
             await links.add(transaction, links.USER_USER, creator.id, made.id)
         return show(made)
@@ -124,15 +125,15 @@ class UserConduct(ResourcePolicy[User]):
             )
         return show(stored)
 
-    async def delete(self, call: Call, transaction: Queries, number: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
         """Remove; his links and sessions go with him, objects stay."""
         MANAGE_USERS.require(call.caller)
-        return await users.TABLE.delete(transaction, number)
+        return await users.TABLE.delete(transaction, record_id)
 
-    async def written(self, call: Call, number: int, new: User | None, old: User | None) -> None:
+    async def after_commit(self, call: Call, record_id: int, new: User | None, old: User | None) -> None:
         """Open sockets look again whether their user may still be there."""
         del new, old
-        await tell_changed(call.context, user_ids=(number,))
+        await tell_changed(call.context, user_ids=(record_id,))
 
     async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:
         """Hide secrets."""
@@ -146,7 +147,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if not await users.register(transaction):
         # The first user of an empty server; two at once are one after the other.
         return msgspec.structs.replace(new, administrator=True)
-    creator = call.visitor
+    creator = call.optional_caller
     if creator is not None and creator.administrator:
         return new
     if new.temporary:
@@ -258,11 +259,11 @@ USERS = Resource(
     path="users",
     shape=User,
     table=users.TABLE,
-    policy=UserConduct(),
-    parameters=USUAL | {"device_id"},
+    policy=UserPolicy(),
+    parameters=COMMON_PARAMETERS | {"device_id"},
     public_create=True,
 )
-serve_family(USERS, OPERATIONS)
+add_resource_operations(USERS, OPERATIONS)
 
 
 @OPERATIONS.operation(

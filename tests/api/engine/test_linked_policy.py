@@ -3,8 +3,8 @@ import pytest
 from motorpool.api.access import tell_changed
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import Linked, may_see, may_see_user
-from motorpool.api.engine.resource import ListParameters
+from motorpool.api.engine.linked_policy import LinkedPolicy, may_see, may_see_user
+from motorpool.api.engine.list_parameters import ListParameters
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import commands, devices, links, users
 
@@ -12,12 +12,12 @@ from motorpool.storage import commands, devices, links, users
 async def as_user(served, user_id: int) -> Call:
     user = await users.TABLE.fetch(served.house.database, user_id)
     call = Call(served.house, None, {})  # type: ignore[arg-type]  # no request is looked at
-    call.visitor = Caller(user=user, server=served.house.server)
+    call.optional_caller = Caller(user=user, server=served.house.server)
     return call
 
 
 async def test_a_list_by_device_or_group_needs_access_to_it_and_keeps_to_ones_own(served, database):
-    family = Linked(
+    policy = LinkedPolicy(
         commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND, group_link=links.GROUP_COMMAND
     )
     ann = await served.user("ann")
@@ -30,15 +30,15 @@ async def test_a_list_by_device_or_group_needs_access_to_it_and_keeps_to_ones_ow
         await links.add(database, links.USER_COMMAND, ann.id, command)
     call = await as_user(served, ann.id)
     with pytest.raises(BadRequest, match="deviceId"):
-        await family.scope(call, ListParameters(device_id=number))
+        await policy.list_query(call, ListParameters(device_id=number))
     with pytest.raises(BadRequest, match="groupId"):
-        await family.scope(call, ListParameters(group_id=1))
+        await policy.list_query(call, ListParameters(group_id=1))
     await links.add(database, links.USER_DEVICE, ann.id, number)
     await tell_changed(served.house, device_ids=(number,))
-    query = await family.scope(call, ListParameters(device_id=number))
+    query = await policy.list_query(call, ListParameters(device_id=number))
     assert await commands.TABLE.ids(database, query) == [saved[1]]
     admin = await as_user(served, served.admin_id)
-    query = await family.scope(admin, ListParameters(device_id=number, all=True))
+    query = await policy.list_query(admin, ListParameters(device_id=number, all=True))
     assert await commands.TABLE.ids(database, query) == saved[:2]
 
 

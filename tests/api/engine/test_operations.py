@@ -26,7 +26,7 @@ def test_a_declaration_says_how_it_is_routed_and_described():
 def test_a_path_may_end_in_all_that_follows_and_a_body_may_be_plain_bytes():
     operations = Operations("things")
 
-    @operations.operation("POST", "/things/file/{path:path}", raw=("image/png", "*/*"))
+    @operations.operation("POST", "/things/file/{path:path}", raw_media_types=("image/png", "*/*"))
     async def put_thing(call) -> Response:
         """Keep a thing."""
 

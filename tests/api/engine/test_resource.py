@@ -6,9 +6,10 @@ from quart import request
 
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import Linked
+from motorpool.api.engine.linked_policy import LinkedPolicy
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import USUAL, Resource, ResourcePolicy, serve_family
+from motorpool.api.engine.resource import Resource, ResourcePolicy, add_resource_operations
 from motorpool.api.http.errors import BadRequest, NoSuch
 from motorpool.storage import commands, links, users
 from motorpool.storage.records import Command
@@ -19,14 +20,14 @@ COMMANDS = Resource(
     path="commands",
     shape=Command,
     table=commands.TABLE,
-    policy=Linked(commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND),
-    parameters=USUAL | {"device_id"},
+    policy=LinkedPolicy(commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND),
+    parameters=COMMON_PARAMETERS | {"device_id"},
 )
 
 
 def test_a_declaration_gives_five_operations():
     operations = Operations("commands")
-    serve_family(COMMANDS, operations)
+    add_resource_operations(COMMANDS, operations)
     assert [(each.method, each.path, each.name) for each in operations] == [
         ("GET", "/commands", "listCommands"),
         ("POST", "/commands", "createCommand"),
@@ -56,16 +57,16 @@ def test_a_family_takes_the_parameters_it_declares():
     }
 
 
-class Candid(Linked[Command]):
+class Candid(LinkedPolicy[Command]):
     """Tells everybody which ids there are."""
 
     distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
 
 
-@pytest.mark.parametrize("policy", [Linked, Candid])
+@pytest.mark.parametrize("policy", [LinkedPolicy, Candid])
 async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, database, policy):
     operations = Operations("commands")
-    serve_family(replace(COMMANDS, policy=policy(commands.TABLE, links.USER_COMMAND)), operations)
+    add_resource_operations(replace(COMMANDS, policy=policy(commands.TABLE, links.USER_COMMAND)), operations)
     serve = {(each.method, "{" in each.path): each.serve for each in operations}
     hidden = (await commands.TABLE.insert(database, Command(type="custom"))).id
     ann = await served.user("ann")
@@ -76,7 +77,7 @@ async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, d
         async with app.test_request_context("/", method="PUT", json={"type": "custom"}):
             call = Call(served.house, request._get_current_object(), {"id": number})
             row = await users.TABLE.fetch(database, user_id)
-            call.visitor = Caller(user=row, server=served.house.server)
+            call.optional_caller = Caller(user=row, server=served.house.server)
             try:
                 await serve[method, True](call)
             except (BadRequest, NoSuch) as refused:
@@ -92,7 +93,7 @@ async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, d
         assert await refusal(method, ann.id, hidden) is unseen, method
         assert await refusal(method, ann.id, hidden + 1) is unknown, method
         assert await refusal(method, served.admin_id, hidden + 1) is admins, method
-    described = {(each.method, "{" in each.path): each.refusals for each in operations}
+    described = {(each.method, "{" in each.path): each.errors for each in operations}
     assert described["GET", True] == ((400,) if candid else ())
 
 

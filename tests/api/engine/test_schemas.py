@@ -31,7 +31,7 @@ def parameter(shape):
 
 def test_an_answer_has_every_field_and_a_body_only_what_is_needed():
     schemas = Schemas([list[Driver]])
-    rules = BodyRules(needed=("name",), longest={"name": 128, "unique_id": 4000}, ignored=("id",))
+    rules = BodyRules(required=("name",), max_lengths={"name": 128, "unique_id": 4000}, ignored=("id",))
     assert schemas.of_answer(list[Driver]) == {
         "type": "array",
         "items": {"$ref": "#/components/schemas/Driver"},

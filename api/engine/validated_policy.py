@@ -1,4 +1,4 @@
-"""The policy of families that people write as they like: texts are trimmed and bounded, some are needed."""
+"""Validation of what users enter: texts are trimmed and limited in length, some are required."""
 
 import typing
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import Linked
+from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage.links import Pair
 from motorpool.storage.tables import Table
 
-__all__ = ["Plain"]
+__all__ = ["ValidatedPolicy"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -21,8 +21,8 @@ LONGEST_NAME = 128
 LONGEST_TEXT = 4000
 
 
-class Plain(Linked[R]):
-    """Linked users read and write. What can be seen to be wrong is refused before a transaction is begun."""
+class ValidatedPolicy(LinkedPolicy[R]):
+    """Linked users read and write. Bodies are validated before a transaction is begun."""
 
     def __init__(
         self,
@@ -33,10 +33,10 @@ class Plain(Linked[R]):
         group_link: Pair | None = None,
         references: Mapping[str, Table[Any]] | None = None,
         user_id_expands: bool = False,
-        needed: tuple[str, ...] = (),
+        required: tuple[str, ...] = (),
         verbatim: tuple[str, ...] = (),
     ) -> None:
-        """`needed` texts must not be empty; `verbatim` ones stay as they are and have bounds of their own."""
+        """`required` texts must not be empty; `verbatim` ones are neither trimmed nor bounded."""
         super().__init__(
             table,
             link,
@@ -45,23 +45,23 @@ class Plain(Linked[R]):
             references=references,
             user_id_expands=user_id_expands,
         )
-        self.needed = needed
+        self.required = required
         self._verbatim = verbatim
         hints = typing.get_type_hints(table.record)
         self._texts = {name for name, kind in hints.items() if kind in {str, str | None}}
 
-    def longest(self, name: str) -> int | None:
-        """What is trimmed is bounded, as it was sent."""
+    def max_length(self, name: str) -> int | None:
+        """Limit every trimmed text, in the length it was sent."""
         if name not in self._texts or name in self._verbatim:
             return None
         return LONGEST_NAME if name in NAMES else LONGEST_TEXT
 
     async def read(self, call: Call, shape: type[R]) -> R:
         """Read a body, trim its texts and check it."""
-        return await self.check(self._trimmed(await call.body(shape)))
+        return await self.validate(self._trimmed(await call.body(shape)))
 
-    async def check(self, sent: R) -> R:
-        """Refuse with 400 what is wrong in itself; return what is to be stored."""
+    async def validate(self, sent: R) -> R:
+        """Return what is to be stored; BadRequest for invalid values."""
         return sent
 
     def _trimmed(self, sent: R) -> R:
@@ -71,9 +71,9 @@ class Plain(Linked[R]):
             if not isinstance(text, str):
                 continue
             trimmed = text.strip()
-            if item.name in self.needed and not trimmed:
+            if item.name in self.required and not trimmed:
                 raise BadRequest(f"{item.encode_name}: needed")
-            longest = self.longest(item.name)
+            longest = self.max_length(item.name)
             if longest is not None:
                 if len(text) > longest:
                     raise BadRequest(f"{item.encode_name}: longer than {longest} characters")
