@@ -15,6 +15,38 @@ ALLOWED = {
     "bench": {"bench", "runtime", "codecs"},
 }
 COMPOSITION_ROOT = {"api/main.py"}
+# What the packages of a folder may import of each other, beside the modules that lie directly in it.
+PACKAGES = {
+    "codecs": {"calendars": set(), "devices": set(), "media": set()},
+    "storage": {"migrations": set(), "postgres": set()},
+    "actors": {
+        "messages": set(),
+        "files": set(),
+        "rules": set(),
+        "video": {"messages", "files"},
+        "devices": {"messages", "files", "rules", "video"},
+        "access": {"messages", "files", "rules", "video", "devices"},
+        "gateway": {"messages", "files", "rules", "video", "devices", "access"},
+        "schedules": {"messages"},
+        "outgoing": {"messages"},
+        "upkeep": {"messages", "access"},
+    },
+    "api": {
+        "http": {"program"},
+        "auth": {"http", "engine", "program"},
+        "engine": {"http", "auth"},
+        "resources": {"http", "auth", "engine", "program"},
+        "program": {"http", "auth"},
+        "console": set(),
+    },
+    "bench": {
+        "vehicles": set(),
+        "load": {"vehicles", "checks"},
+        "checks": {"vehicles", "load"},
+        "phases": {"vehicles", "load", "checks"},
+        "scenarios": {"vehicles", "load", "checks", "phases"},
+    },
+}
 BARE = {"runtime", "actors", "api", "storage", "bench"}
 
 
@@ -44,6 +76,67 @@ def test_each_layer_imports_only_what_lies_below_it(folder):
             if parts[0] == "motorpool" and (len(parts) < 2 or parts[1] not in ALLOWED[folder]):
                 wrong.append(f"{name}:{line}: {folder} must not import {module}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", sorted(PACKAGES))
+def test_each_package_imports_only_those_below_it(folder):
+    allowed = PACKAGES[folder]
+    wrong = []
+    for path in _sources(folder):
+        name = path.relative_to(ROOT).as_posix()
+        package = name.split("/")[1]
+        if package not in allowed:
+            continue
+        for line, module in _imports(path):
+            parts = module.split(".")
+            other = parts[2] if parts[:2] == ["motorpool", folder] and len(parts) > 2 else package
+            if other in allowed and other != package and other not in allowed[package]:
+                wrong.append(f"{name}:{line}: {folder}/{package} must not import {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", sorted(PACKAGES))
+def test_every_package_is_in_the_table(folder):
+    found = {path.parent.relative_to(ROOT / folder).parts[0] for path in (ROOT / folder).rglob("*/*.py")}
+    assert found - {"vendor"} == {name for name in PACKAGES[folder] if name in found}, folder
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    graph = {_module(path): _modules_imported(path) for path in _sources(*ALLOWED)}
+    done: set[str] = set()
+
+    def visit(module: str, trail: tuple[str, ...]) -> None:
+        assert module not in trail, " -> ".join((*trail[trail.index(module) :], module))
+        if module not in done:
+            for other in sorted(graph.get(module, ())):
+                visit(other, (*trail, module))
+            done.add(module)
+
+    for module in sorted(graph):
+        visit(module, ())
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("motorpool", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def _modules_imported(path: Path) -> set[str]:
+    """Return what is imported with this module: not what is under TYPE_CHECKING or in functions."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            submodules = {name for name in names if _is_module(name)}
+            found |= submodules if len(submodules) == len(names) else submodules | {node.module}
+    return found - {_module(path)}
+
+
+def _is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split(".")[1:])
+    return name.startswith("motorpool.") and (path.with_suffix(".py").exists() or path.is_dir())
 
 
 def test_nobody_imports_a_folder_by_its_bare_name():
