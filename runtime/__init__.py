@@ -15,7 +15,7 @@ from motorpool.runtime.errors import (
     RestartIntensityExceeded,
     UnknownKind,
 )
-from motorpool.runtime.kind import Kind, Request
+from motorpool.runtime.kind import Kind, NodeLocal, Request
 from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
@@ -49,6 +49,7 @@ __all__ = [
     "Lagged",
     "MailboxFull",
     "MailboxStatistics",
+    "NodeLocal",
     "Ref",
     "Request",
     "Restart",

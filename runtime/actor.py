@@ -1,4 +1,4 @@
-"""What an author of actors writes: a class with `handle`, and where needed `start`, `run` and `stop`."""
+"""The base class of actors: override `handle`, and where needed `start`, `run` and `stop`."""
 
 import logging
 from datetime import datetime
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Actor(Generic[M]):
-    """State that one message at a time may touch. Override what you need; no `super()` calls are wanted.
+    """State that is touched by one message at a time. Override what you need, without `super()` calls.
 
-    A crash, in whatever method, costs this object: a new one is built by its spec, and what is to be known
-    then is loaded again in `start`. `stop` is not called after a crash; what must be released in any case
+    A crash in any method discards this object: the spec builds a new one, which loads its state again in
+    `start`. `stop` is not called after a crash; what must be released in any case
     belongs into an `async with` inside `run`.
     """
 
@@ -29,7 +29,7 @@ class Actor(Generic[M]):
     """Set before `start`; not yet there in `__init__`."""
 
     async def start(self) -> None:
-        """Load what is to be known. Messages wait meanwhile."""
+        """Load the initial state. Messages wait meanwhile."""
 
     def handle(self, message: M) -> object:
         """Handle one message; what is returned answers an ask.
@@ -51,12 +51,12 @@ class Actor(Generic[M]):
         """
 
     def may_leave(self) -> bool:
-        """Whether an actor on demand may go now that no message came for long; its timers go with it."""
+        """Whether an actor on demand may end after `idle_seconds` without a message; its timers end too."""
         return True
 
 
 class Context(Generic[M]):
-    """What the runtime gives an actor: who it is, time, and the wish to leave. One for each actor object."""
+    """What the runtime gives an actor: its identity, time, and a way to leave. One for each actor object."""
 
     __slots__ = ("_cell", "_log")
 
@@ -66,22 +66,22 @@ class Context(Generic[M]):
 
     @property
     def ref(self) -> "Ref[M]":
-        """The actor's own ref, to give away."""
+        """The actor's own ref, to pass to others."""
         return self._cell.group.ref(self._cell.key)
 
     @property
     def path(self) -> str:
-        """Where the actor stands in the tree: `devices/42`."""
+        """Path of the actor in the tree: `devices/42`."""
         return self._cell.path
 
     @property
     def key(self) -> Any:  # noqa: ANN401 - its kind knows the type, an actor only the messages
-        """What tells it from others of its kind; None where there is only one."""
+        """The key that identifies it among actors of its kind; None for a singleton."""
         return self._cell.key
 
     @property
     def system(self) -> "System":
-        """The way to other actors and topics."""
+        """The system, for refs and topics."""
         return self._cell.group.runtime.system
 
     @property
@@ -96,26 +96,26 @@ class Context(Generic[M]):
 
     @property
     def log(self) -> "ActorLog":
-        """A logger that says who speaks."""
+        """A logger that adds the actor's path."""
         if self._log is None:
             self._log = ActorLog(logging.getLogger(type(self._cell.actor).__module__), {"actor": self.path})
         return self._log
 
     def after(self, seconds: float, message: M) -> Timer:
-        """Tell oneself `message` after so long, full mailbox or not. Ends with the actor."""
-        timer = self._cell.own(self, message)
+        """Send `message` to this actor after `seconds`, even to a full mailbox. Ends with the actor."""
+        timer = self._cell.create_timer(self, message)
         self.timers.arm(timer, seconds)
         return timer
 
     def every(self, seconds: float, message: M) -> Timer:
-        """Tell oneself `message` each so often; skipped while the mailbox is full. Ends with the actor."""
-        timer = self._cell.own(self, message, seconds)
+        """Send `message` to this actor every `seconds`; skipped while the mailbox is full. Ends with it."""
+        timer = self._cell.create_timer(self, message, seconds)
         self.timers.arm(timer, seconds)
         return timer
 
     def at(self, instant: datetime, message: M) -> Timer:
-        """Tell oneself `message` once the wall clock shows `instant`. Ends with the actor."""
-        timer = self._cell.own(self, message)
+        """Send `message` to this actor once the wall clock reaches `instant`. Ends with the actor."""
+        timer = self._cell.create_timer(self, message)
         self.timers.arm_at(timer, instant)
         return timer
 

@@ -1,4 +1,4 @@
-"""All actors of one kind: their addresses, and what becomes of each when its life ends."""
+"""All actors of one kind: how they are found and built, and what follows when a life ends."""
 
 from abc import ABC, abstractmethod
 from typing import Generic
@@ -6,7 +6,7 @@ from typing import Generic
 from motorpool.runtime.actor import Actor
 from motorpool.runtime.cell import Cell
 from motorpool.runtime.kind import K, Kind, M
-from motorpool.runtime.life import End
+from motorpool.runtime.lifecycle import EndReason
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState, KindTotals
@@ -18,9 +18,9 @@ class ActorGroup(ABC, Generic[K, M]):
 
     resident = False
     """Whether its actors keep a worker."""
-    life_level: int
+    lifecycle_log_level: int
     """The log level of "started" and "left"."""
-    reopens = False
+    starts_on_message = False
     """Whether an actor that was stopped is started again by the next message."""
 
     def __init__(self, kind: Kind[K, M], path: str, spec: ActorSpec, runtime: RuntimeContext) -> None:
@@ -32,50 +32,50 @@ class ActorGroup(ABC, Generic[K, M]):
         self.start_seconds = spec.start_seconds
         self.shutdown_seconds = spec.shutdown_seconds
         self.cells: dict[object, Cell[M]] = {}
-        self._handled = 0  # by actors that are gone
+        self._handled = 0  # by actors that were removed
         self._restarts = 0
         self._given_up = 0
 
     @abstractmethod
     def path_of(self, key: object) -> str:
-        """Where the actor with this key stands in the tree."""
+        """Return the path of the actor with this key."""
 
     @abstractmethod
     def find(self, key: object) -> Cell[M]:
-        """The cell of this key, made if need be. Raises ActorStopped if there is none and none is made."""
+        """Return the cell of this key, created if the spec says so; else raise ActorStopped."""
 
     @abstractmethod
     def build(self, cell: Cell[M]) -> Actor[M]:
-        """A new actor for `cell`."""
+        """Return a new actor for `cell`."""
 
     @abstractmethod
-    def closed(self, cell: Cell[M], reason: End) -> None:
-        """Decide what becomes of a cell whose life has ended."""
+    def closed(self, cell: Cell[M], reason: EndReason) -> None:
+        """Restart, keep or remove a cell whose life has ended."""
 
     @property
     @abstractmethod
-    def comes_back(self) -> bool:
-        """Whether another actor follows one that left by itself."""
+    def restarts_after_leaving(self) -> bool:
+        """Whether an actor that left by itself is followed by another."""
 
     @abstractmethod
     async def start(self) -> None:
-        """Be there. Raises ActorFailed."""
+        """Start. Raises ActorFailed."""
 
     @abstractmethod
     async def suspend(self) -> None:
-        """End all actors but keep what they are to be told, until `start`."""
+        """End all actors but keep their queued messages until `start`."""
 
     @abstractmethod
     async def stop(self) -> None:
         """End all actors, for good."""
 
     @abstractmethod
-    def cut_off(self) -> None:
-        """End all actors at once: time is up."""
+    def abort(self) -> None:
+        """End all actors at once."""
 
     @abstractmethod
     def state(self, limit: int) -> ActorState:
-        """The picture, with at most `limit` children."""
+        """Return the state, with at most `limit` children."""
 
     def ref(self, key: object) -> Ref[M]:
         """A handle on one of them."""
@@ -84,7 +84,7 @@ class ActorGroup(ABC, Generic[K, M]):
     def refuse(self, cell: Cell[M]) -> None:
         """Accept no more for the actor that is about to end; who waits for room waits only if it reopens."""
         cell.mailbox.seal()
-        if not self.reopens:
+        if not self.starts_on_message:
             cell.reject_waiters()
 
     def forget(self, cell: Cell[M]) -> None:
@@ -107,7 +107,7 @@ class ActorGroup(ABC, Generic[K, M]):
         )
 
     def state_of(self, cell: Cell[M]) -> ActorState:
-        """The picture of one actor."""
+        """Return the state of one actor."""
         return ActorState(
             path=self.path_of(cell.key),
             kind=self.kind.name,

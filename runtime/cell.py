@@ -1,17 +1,18 @@
 """The life of one actor: from its first message, over crashes and restarts, to its end.
 
-A cell is the fixed point that refs lead to and that keeps the mailbox; actors come and go inside it. It
-costs a few hundred bytes and has tasks only while something waits:
+A cell is what refs resolve to. It keeps the mailbox while actors are started and replaced inside it. It
+takes a few hundred bytes and has tasks only while something waits:
 
 - the *worker* awaits `start`, handlers that wait, and `stop`, and drains what queued meanwhile. A resident
-  actor keeps it, and it parks while there is nothing to do. Any other gives it up when the mailbox is empty;
+  actor keeps its worker, which parks while there is nothing to do; any other worker ends when the mailbox is
+  empty;
 - the *body* is the actor's own `run`, if it has one.
 
 With no worker the actor is idle, and a message to it is handled at once in the sender's task
 (`turns.handle_now`), one at a time: what arrives from inside that handler queues behind it.
 
 A life ends in two steps. `ending` is set, once; from then on no message is begun. When the last task has
-left, or the inline turn where there was none, the life is closed and the group decides what comes next:
+ended, or the inline turn where there was none, the life is closed and the group decides what comes next:
 `launch` again, now or after a while, or `retire`.
 """
 
@@ -27,8 +28,8 @@ from motorpool.runtime.errors import ActorFailed, ActorStopped
 from motorpool.runtime.guard import CrashGuard
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.kind import M
-from motorpool.runtime.life import End, State
 from motorpool.runtime.life_scope import LifeScope
+from motorpool.runtime.lifecycle import EndReason, State
 from motorpool.runtime.mailbox import Mailbox
 from motorpool.runtime.message_timer import MessageTimer
 from motorpool.runtime.timer_heap import Timer
@@ -41,34 +42,34 @@ log = logging.getLogger(__name__)
 
 
 class Cell(Generic[M]):
-    """Where one actor lives. Internal: others hold a `Ref`."""
+    """The place of one actor: its mailbox, state and tasks. Internal; other code holds a `Ref`."""
 
     __slots__ = (
-        "_body",
-        "_gone",
+        "_run_scope",
         "_settled",
+        "_stopped_event",
         "_tasks",
         "_timer",
         "actor",
-        "born",
         "ending",
         "error",
         "factory",
         "group",
         "handled",
+        "handled_at_check",
+        "handled_at_start",
         "history",
         "idle",
+        "idle_checks",
         "key",
         "last_error",
+        "life_scope",
         "mailbox",
         "parked",
-        "quiet",
         "requested",
         "restarts",
-        "seen",
+        "start_awaited",
         "state",
-        "ties",
-        "watched",
         "worker",
     )
 
@@ -82,39 +83,39 @@ class Cell(Generic[M]):
         self.idle = False  # running, no worker, no handler up the stack: messages are handled at once
         self.worker: trio.CancelScope | None = None
         self.parked: trio.lowlevel.Task | None = None  # the resident worker while it waits for a message
-        self.requested: End | None = None  # STOP or SUSPEND: what somebody outside wants
-        self.ending: End | None = None
+        self.requested: EndReason | None = None  # STOP or SUSPEND: what somebody outside wants
+        self.ending: EndReason | None = None
         self.error: Exception | None = None  # the crash that ended the latest life
         self.last_error = ""
         self.handled = 0
         self.restarts = 0
         self.history: RestartHistory | None = None
-        self.watched = False  # until it has started: somebody awaits that, and is told of a failure
-        self.ties: LifeScope | None = None
-        self.born = 0  # `handled` when this life began
-        self.seen = 0  # `handled` at the group's last look for idle actors
-        self.quiet = 0  # looks since it changed
-        self._body: trio.CancelScope | None = None
+        self.start_awaited = False  # until it has started: somebody awaits that, and is told of a failure
+        self.life_scope: LifeScope | None = None
+        self.handled_at_start = 0  # `handled` when this life began
+        self.handled_at_check = 0  # `handled` at the group's last look for idle actors
+        self.idle_checks = 0  # looks since it changed
+        self._run_scope: trio.CancelScope | None = None
         self._tasks = 0
         self._timer: Timer | None = None  # the deadline of an orderly end, or the wait before a restart
         self._settled: trio.Event | None = None
-        self._gone: trio.Event | None = None
+        self._stopped_event: trio.Event | None = None
 
     @property
     def path(self) -> str:
-        """Where it stands in the tree."""
+        """Its path in the tree."""
         return self.group.path_of(self.key)
 
     @property
-    def at_rest(self) -> bool:
-        """Whether nothing at all is going on here."""
-        return self.idle and self._body is None
+    def is_quiescent(self) -> bool:
+        """Whether no handler, worker or `run` is active."""
+        return self.idle and self._run_scope is None
 
     def launch(self) -> None:
-        """Begin a life: build the actor, start it, handle what waits. A failure is a crash of the actor's."""
+        """Begin a life: build the actor, start it, handle what is queued. A failure counts as a crash."""
         self.state = State.STARTING
         self.requested = self.error = self._timer = None
-        self.born = self.handled
+        self.handled_at_start = self.handled
         if self.mailbox.sealed:
             self.mailbox.unseal()
         with CrashGuard(self):
@@ -130,21 +131,21 @@ class Cell(Generic[M]):
                 self.idle = True
 
     def started(self) -> None:
-        """Note that `start` is over, and let `run` begin."""
+        """Enter the state RUNNING after `start` has returned, and begin `run`."""
         assert self.actor is not None
         self.state = State.RUNNING
-        self.watched = False
+        self.start_awaited = False
         self._settle()
-        log.log(self.group.life_level, "%s started", self.path)
+        log.log(self.group.lifecycle_log_level, "%s started", self.path)
         if type(self.actor).run is not Actor.run:
-            self._body = trio.CancelScope()
+            self._run_scope = trio.CancelScope()
             self._tasks += 1
-            self.group.runtime.spawn(self._live, self.actor, self._body, name=f"{self.path} run")
+            self.group.runtime.spawn(self._run_actor, self.actor, self._run_scope, name=f"{self.path} run")
 
     def start_worker(
         self, coroutine: "Coroutine[Any, Any, object] | None" = None, item: object = None
     ) -> None:
-        """Take on a worker; it first awaits `coroutine`, which came of handling `item`."""
+        """Start a worker; it first awaits `coroutine`, which handling `item` returned."""
         self.idle = False
         self.worker = trio.CancelScope()
         self._tasks += 1
@@ -156,22 +157,22 @@ class Cell(Generic[M]):
         trio.lowlevel.reschedule(self.parked)
         self.parked = None
 
-    def own(self, context: Context[M], message: M, interval: float | None = None) -> Timer:
+    def create_timer(self, context: Context[M], message: M, interval: float | None = None) -> Timer:
         """A timer, not yet armed, that tells `message` and ends with the life that `context` belongs to."""
         if self.actor is None or self.actor.context is not context:
             raise ActorStopped(self.path)
         timer = MessageTimer(self, message, interval)
-        self.tie().bind(timer)
+        self.ensure_life_scope().add_timer(timer)
         return timer
 
-    def tie(self) -> LifeScope:
-        """Where this life keeps what ends with it."""
-        if self.ties is None:
-            self.ties = LifeScope()
-        return self.ties
+    def ensure_life_scope(self) -> LifeScope:
+        """Return the scope of what ends with this life, created at first use."""
+        if self.life_scope is None:
+            self.life_scope = LifeScope()
+        return self.life_scope
 
     def end_error(self) -> ActorFailed | ActorStopped:
-        """What those are told whose request was begun and will not be answered because this life ends."""
+        """Return the error for requests that were begun and will not be answered because this life ends."""
         return ActorStopped(self.path) if self.error is None else self._failed(self.error)
 
     def _failed(self, error: Exception) -> ActorFailed:
@@ -180,68 +181,68 @@ class Cell(Generic[M]):
         return failed
 
     def leave(self, context: Context[M]) -> None:
-        """End by the actor's own wish; no longer its business once it has ended."""
+        """End at the actor's own request; ignored when `context` belongs to an earlier life."""
         if self.actor is not None and self.actor.context is context:
-            self.end(End.LEAVE)
+            self.end(EndReason.LEAVE)
 
-    def request(self, wanted: End) -> None:
-        """End by the wish of others: STOP after what is accepted, SUSPEND after the current message."""
-        if self.state is State.STOPPED or self.requested is End.STOP:
+    def request(self, wanted: EndReason) -> None:
+        """End at the request of others: STOP after what is accepted, SUSPEND after the current message."""
+        if self.state is State.STOPPED or self.requested is EndReason.STOP:
             return
         self.requested = wanted
-        if wanted is End.STOP:
+        if wanted is EndReason.STOP:
             self.group.refuse(self)
         if self.state is State.DOWN:
             self._close()
             return
-        if self.state is State.STARTING and (wanted is End.SUSPEND or not self.mailbox.depth):
-            self.cut_off()  # nobody needs this start any more
+        if self.state is State.STARTING and (wanted is EndReason.SUSPEND or not self.mailbox.depth):
+            self.abort()  # this start is no longer needed
             return
-        if wanted is End.SUSPEND or self.idle:
+        if wanted is EndReason.SUSPEND or self.idle:
             self.end(wanted)
             return
-        self._limit_end()
+        self._arm_shutdown_timer()
         if self.parked is not None:
             self.wake()
 
-    def end(self, reason: End) -> None:
-        """Begin no further message; wind up now, or as soon as the message at hand is finished."""
+    def end(self, reason: EndReason) -> None:
+        """Begin no further message; finish now, or as soon as the current message is handled."""
         if self.ending is not None:
             return
         self.ending = reason
-        if self.ties is not None:
-            self.ties.cancel_timers()  # or the next tick would call for a fresh actor
-        if reason in (End.LEAVE, End.IDLE) and not self.group.comes_back:
+        if self.life_scope is not None:
+            self.life_scope.cancel_timers()  # or the next tick would call for a fresh actor
+        if reason in (EndReason.LEAVE, EndReason.IDLE) and not self.group.restarts_after_leaving:
             self.group.refuse(self)
         if self.idle:
-            self.wind_up()
+            self.finish_ending()
             return
-        self._limit_end()
+        self._arm_shutdown_timer()
         if self.parked is not None:
             self.wake()
 
-    def wind_up(self) -> None:
-        """Go on with an end where no worker is there to do it."""
+    def finish_ending(self) -> None:
+        """Continue an end where there is no worker to do it."""
         assert self.actor is not None
         self.idle = False
         self.state = State.STOPPING
         if type(self.actor).stop is not Actor.stop:
             self.start_worker()
-        elif self._body is not None:
-            self._body.cancel()
+        elif self._run_scope is not None:
+            self._run_scope.cancel()
         elif self._tasks == 0:
             self._close()
             return
-        self._limit_end()
+        self._arm_shutdown_timer()
 
     async def stop_actor(self) -> None:
-        """Run `stop`, then cut off `run`; the worker's last act."""
+        """Run `stop`, then cancel `run`; the last thing a worker does."""
         assert self.actor is not None
         self.state = State.STOPPING
         with CrashGuard(self):
             await self.actor.stop()
-        if self._body is not None:
-            self._body.cancel()
+        if self._run_scope is not None:
+            self._run_scope.cancel()
 
     def crash(self, error: Exception, item: object = None) -> None:
         """End because the actor's code failed, on `item` if it was a message."""
@@ -251,17 +252,17 @@ class Cell(Generic[M]):
             item.fail(self._failed(error))
         if self.ending is not None:
             return
-        self.ending = End.CRASH
+        self.ending = EndReason.CRASH
         self.error = error
         self.idle = False
         self._cancel_tasks()
 
-    def cut_off(self) -> None:
+    def abort(self) -> None:
         """End at once: what still runs is cancelled, what still waits is not handled."""
         if self.state is State.DOWN or self.state is State.STOPPED:
             return
         if self.ending is None:
-            self.ending = self.requested or End.STOP
+            self.ending = self.requested or EndReason.STOP
         self.idle = False
         self._cancel_tasks()
 
@@ -279,20 +280,20 @@ class Cell(Generic[M]):
                 self._settled = trio.Event()
             await self._settled.wait()
 
-    def gone(self) -> trio.Event:
+    def stopped_event(self) -> trio.Event:
         """Set when the actor has ended and is not about to be restarted. Not for a stopped cell."""
-        if self._gone is None:
-            self._gone = trio.Event()
-        return self._gone
+        if self._stopped_event is None:
+            self._stopped_event = trio.Event()
+        return self._stopped_event
 
-    async def wait_gone(self) -> None:
+    async def wait_stopped(self) -> None:
         """Wait until the actor has ended and is not about to be restarted."""
         if self.state is not State.STOPPED:
-            await self.gone().wait()
+            await self.stopped_event().wait()
 
     def relaunch(self) -> None:
         """Begin a fresh life at once, after an orderly end, for messages that came meanwhile."""
-        self._pass_on()
+        self._notify_stopped()
         self.launch()
 
     def restart_after(self, seconds: float) -> None:
@@ -308,23 +309,23 @@ class Cell(Generic[M]):
         self.requested = None
 
     def dead_letter_all(self) -> None:
-        """Give up what was accepted and not handled."""
+        """Turn what was accepted and not handled into dead letters."""
         for item in self.mailbox.clear():
             self._dead_letter(item)
 
     def reject_waiters(self) -> None:
-        """Raise ActorStopped in those who wait for room."""
+        """Raise ActorStopped in senders that wait for room."""
         for item in self.mailbox.reject_waiters(lambda: ActorStopped(self.path)):
             self._dead_letter(item)
 
     def retire(self) -> None:
-        """End for good. Nobody waits for anything here afterwards."""
+        """End for good; every sender and every waiter is released."""
         self.state = State.STOPPED
         self.mailbox.seal()
         self.dead_letter_all()
         self.reject_waiters()
         self.group.forget(self)
-        self._pass_on()
+        self._notify_stopped()
 
     def _dead_letter(self, item: object) -> None:
         if isinstance(item, Envelope):
@@ -332,13 +333,13 @@ class Cell(Generic[M]):
         else:
             self.group.runtime.dead_letters.add(self.path, item)
 
-    async def _live(self, actor: Actor[M], scope: trio.CancelScope) -> None:
+    async def _run_actor(self, actor: Actor[M], scope: trio.CancelScope) -> None:
         try:
             with scope, CrashGuard(self):
                 await actor.run()
         finally:
-            self._body = None
-            self.end(End.LEAVE)
+            self._run_scope = None
+            self.end(EndReason.LEAVE)
             self._task_left()
 
     def _task_left(self) -> None:
@@ -349,19 +350,21 @@ class Cell(Generic[M]):
     def _cancel_tasks(self) -> None:
         if self.worker is not None:
             self.worker.cancel()
-        if self._body is not None:
-            self._body.cancel()
+        if self._run_scope is not None:
+            self._run_scope.cancel()
         if self._tasks == 0:
             self._close()
 
-    def _limit_end(self) -> None:
+    def _arm_shutdown_timer(self) -> None:
         if self._timer is None:
-            self._timer = self.group.runtime.timers.after(self.group.shutdown_seconds, self._overrun)
+            self._timer = self.group.runtime.timers.after(
+                self.group.shutdown_seconds, self._shutdown_timed_out
+            )
 
-    def _overrun(self) -> None:
+    def _shutdown_timed_out(self) -> None:
         self.last_error = f"did not stop within {self.group.shutdown_seconds:g} s"
         log.warning("%s %s and was cancelled", self.path, self.last_error)
-        self.cut_off()
+        self.abort()
 
     def _close(self) -> None:
         reason = self.requested or self.ending
@@ -369,11 +372,11 @@ class Cell(Generic[M]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self.ties is not None:
-            self.ties.cut(self.end_error)
-        if self.state is not State.DOWN and reason is not End.CRASH:
-            log.log(self.group.life_level, "%s %s", self.path, reason.value)
-        self.ties = self.actor = self.ending = None
+        if self.life_scope is not None:
+            self.life_scope.close(self.end_error)
+        if self.state is not State.DOWN and reason is not EndReason.CRASH:
+            log.log(self.group.lifecycle_log_level, "%s %s", self.path, reason.value)
+        self.life_scope = self.actor = self.ending = None
         self.group.closed(self, reason)
         self._settle()
 
@@ -382,7 +385,7 @@ class Cell(Generic[M]):
             self._settled.set()
             self._settled = None
 
-    def _pass_on(self) -> None:
-        if self._gone is not None:
-            self._gone.set()
-            self._gone = None
+    def _notify_stopped(self) -> None:
+        if self._stopped_event is not None:
+            self._stopped_event.set()
+            self._stopped_event = None

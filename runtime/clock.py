@@ -1,4 +1,4 @@
-"""Where time comes from: one injected clock with a monotonic and a wall face."""
+"""The source of time: one injected clock with monotonic and wall time."""
 
 from datetime import UTC, datetime
 from typing import Protocol
@@ -7,7 +7,7 @@ import trio
 
 
 class Clock(Protocol):
-    """Two faces of time. Deadlines use the monotonic one, records the wall."""
+    """Monotonic time for deadlines, wall time for records."""
 
     def monotonic(self) -> float:
         """Seconds since some start; must be Trio's own clock, which deadlines are kept by."""
@@ -28,5 +28,5 @@ class SystemClock:
         return trio.current_time()
 
     def now(self) -> datetime:
-        """The computer's idea of UTC."""
+        """The computer's wall time, in UTC."""
         return datetime.now(UTC)

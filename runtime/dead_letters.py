@@ -1,4 +1,4 @@
-"""Messages that were accepted and that nobody will ever handle: counted, and the last few remembered."""
+"""Messages that were accepted and will never be handled: a count, and the last few of them."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ class DeadLetter:
     """One message that was lost. Its content is not kept: it may be large, or secret."""
 
     path: str
-    """Whom it was for."""
+    """Path of the actor it was sent to."""
     message: str
-    """Its class."""
+    """Name of its class."""
     time: datetime
 
 
 class DeadLetters:
-    """All of a system's."""
+    """The dead letters of one system."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

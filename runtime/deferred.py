@@ -1,4 +1,4 @@
-"""Answers that are not just a value: one that comes later, and one that is an error."""
+"""Answers other than a value: one that is given later, and one that is an error."""
 
 from typing import TYPE_CHECKING, Generic
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class Failure:
     """Returned by a handler: the ask raises `error`, and the actor goes on.
 
-    For what may well happen (a database that is away). What should not happen is raised, and costs the actor.
+    For expected errors, such as an unreachable database. An unexpected one is raised and crashes the actor.
     """
 
     __slots__ = ("error",)
@@ -39,7 +39,7 @@ class Deferred(Generic[T]):
         self._value: T | None = None
 
     def answer(self, value: T) -> None:
-        """Hand the asker its answer, now or as soon as the handler has returned."""
+        """Resolve the request now, or as soon as the handler has returned."""
         if self._answered:
             return
         self._answered = True
@@ -48,7 +48,7 @@ class Deferred(Generic[T]):
             self._envelope.answer(value)
 
     def bind(self, envelope: "Envelope") -> None:
-        """Learn who asked; called by the runtime."""
+        """Attach the request; called by the runtime."""
         self._envelope = envelope
         if self._answered:
             envelope.answer(self._value)

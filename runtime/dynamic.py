@@ -1,4 +1,4 @@
-"""Children on demand: as many actors of one kind as there are keys that somebody spoke to."""
+"""Children on demand: one actor for each key that a message was sent to."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -15,18 +15,18 @@ from motorpool.runtime.errors import ActorFailed, ActorStopped, AlreadyStarted
 from motorpool.runtime.guard import CrashGuard
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.kind import K, M
-from motorpool.runtime.life import End, State
+from motorpool.runtime.lifecycle import EndReason, State
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import DynamicSpec, Restart
 from motorpool.runtime.timer_heap import Timer
 
-LOOKS: Final = 4
-"""How often a child is looked at within its `idle_seconds`. Counting looks costs a message nothing."""
+IDLE_CHECKS: Final = 4
+"""Idle checks of a child within its `idle_seconds`. Counting checks costs a message nothing."""
 
 SLICE: Final = 1000
-"""Children that are looked at, or asked to stop, in a row."""
+"""Children that are checked, or asked to stop, before other tasks run."""
 
 log = logging.getLogger(__name__)
 
@@ -34,44 +34,44 @@ log = logging.getLogger(__name__)
 class Dynamic(ActorGroup[K, M]):
     """The actors of a `DynamicSpec`. Each is restarted by itself, after a back-off by a shared timer."""
 
-    life_level = logging.DEBUG
+    lifecycle_log_level = logging.DEBUG
 
     def __init__(self, spec: DynamicSpec[K, M], path: str, runtime: RuntimeContext) -> None:
         super().__init__(spec.kind, path, spec, runtime)
-        self.reopens = spec.start_on_message and spec.factory is not None
+        self.starts_on_message = spec.start_on_message and spec.factory is not None
         self.down = True
         self._spec = spec
         self._stopped = False
-        self._ending: set[Cell[M]] = set()  # those that somebody waits for
+        self._ending: set[Cell[M]] = set()  # cells whose end is awaited
         self._ended = trio.Event()
-        self._looks: Timer | None = None
+        self._idle_timer: Timer | None = None
 
     def path_of(self, key: object) -> str:
-        """Where the actor with this key stands in the tree."""
+        """Return the path of the actor with this key."""
         return f"{self.path}/{key}"
 
     def find(self, key: object) -> Cell[M]:
         """The cell of this key; a missing one is made if messages start actors. Raises ActorStopped."""
         cell = self.cells.get(key)
         if cell is None:
-            if not self.reopens:
+            if not self.starts_on_message:
                 raise ActorStopped(self.path_of(key))
             cell = self._make(key)
-            if cell.state is State.STOPPED:  # it failed at birth, and that was once too often
+            if cell.state is State.STOPPED:  # its constructor failed, past the restart intensity
                 raise ActorStopped(self.path_of(key))
         return cell
 
     def build(self, cell: Cell[M]) -> Actor[M]:
-        """A new actor for `cell`."""
+        """Return a new actor for `cell`."""
         if cell.factory is not None:
             return cell.factory()
         assert self._spec.factory is not None
         return self._spec.factory(cast("K", cell.key))
 
     @property
-    def comes_back(self) -> bool:
-        """Whether another actor follows one that left by itself."""
-        return self.reopens or (self.restart is Restart.PERMANENT and not self._stopped)
+    def restarts_after_leaving(self) -> bool:
+        """Whether an actor that left by itself is followed by another."""
+        return self.starts_on_message or (self.restart is Restart.PERMANENT and not self._stopped)
 
     async def start_child(self, key: K, factory: Callable[[], Actor[M]]) -> Ref[M]:
         """Start an actor made by `factory` and wait until it has started.
@@ -87,59 +87,68 @@ class Dynamic(ActorGroup[K, M]):
         try:
             await cell.wait_settled()
         except trio.Cancelled:
-            cell.request(End.STOP)
-            cell.cut_off()
+            cell.request(EndReason.STOP)
+            cell.abort()
             raise
         finally:
-            unstarted, cell.watched = cell.watched, False
+            unstarted, cell.start_awaited = cell.start_awaited, False
         if unstarted and cell.error is not None:
             raise ActorFailed(cell.path) from cell.error
         return self.ref(key)
 
     async def start(self) -> None:
-        """Serve messages, first those that came before."""
+        """Start handling messages, first those that were queued before."""
         if not self.down or self._stopped:
             return
         self.down = False
         for cell in list(self.cells.values()):
             cell.launch()
         if self._spec.idle_seconds is not None:
-            self._looks = self.runtime.timers.every(self._spec.idle_seconds / LOOKS, self._look)
+            self._idle_timer = self.runtime.timers.every(
+                self._spec.idle_seconds / IDLE_CHECKS, self._check_idle
+            )
 
     async def suspend(self) -> None:
-        """End all actors; messages to those that reopen wait."""
+        """End all actors; messages to actors that a message starts are kept."""
         self._rest()
-        await self._end_all(End.SUSPEND)
+        await self._end_all(EndReason.SUSPEND)
 
     async def stop(self) -> None:
         """End all actors, a slice at a time; together they have `shutdown_seconds`."""
         self._rest()
         self._stopped = True
-        self.reopens = False
+        self.starts_on_message = False
         with trio.move_on_after(self.shutdown_seconds):
-            await self._end_all(End.STOP)
+            await self._end_all(EndReason.STOP)
         while self.cells:
-            self.runtime.timers.after(0, self.cut_off)
-            await self._end(list(self.cells.values()), End.STOP)
+            self.runtime.timers.after(0, self.abort)
+            await self._end(list(self.cells.values()), EndReason.STOP)
 
-    def cut_off(self) -> None:
+    def abort(self) -> None:
         """End all actors at once."""
         for cell in list(self.cells.values()):
-            cell.cut_off()
+            cell.abort()
 
-    def closed(self, cell: Cell[M], reason: End) -> None:
+    def closed(self, cell: Cell[M], reason: EndReason) -> None:
         """Restart, start afresh or forget one child."""
-        failed = reason is End.CRASH and self.restart is not Restart.TEMPORARY and not cell.watched
-        if failed or (reason is End.LEAVE and self.restart is Restart.PERMANENT):
+        failed = (
+            reason is EndReason.CRASH and self.restart is not Restart.TEMPORARY and not cell.start_awaited
+        )
+        if failed or (reason is EndReason.LEAVE and self.restart is Restart.PERMANENT):
             self._restart(cell)
-        elif reason is End.SUSPEND and self.reopens and cell.mailbox.wanted:
+        elif reason is EndReason.SUSPEND and self.starts_on_message and cell.mailbox.has_work:
             cell.rest()
-        elif reason is End.IDLE and self.reopens and cell.mailbox.wanted:
+        elif reason is EndReason.IDLE and self.starts_on_message and cell.mailbox.has_work:
             cell.relaunch()
-        elif reason is End.LEAVE and self.reopens and cell.mailbox.wanted and cell.handled > cell.born:
-            # One that left without having handled anything would be called for ever by the same messages.
+        elif (
+            reason is EndReason.LEAVE
+            and self.starts_on_message
+            and cell.mailbox.has_work
+            and cell.handled > cell.handled_at_start
+        ):
+            # An actor that left without handling anything would be started by the same messages for ever.
             cell.relaunch()
-        elif reason is End.STOP and self.reopens and cell.mailbox.waiting:
+        elif reason is EndReason.STOP and self.starts_on_message and cell.mailbox.waiting:
             cell.dead_letter_all()
             cell.relaunch()
         else:
@@ -149,7 +158,7 @@ class Dynamic(ActorGroup[K, M]):
             self._ended.set()
 
     def state(self, limit: int) -> ActorState:
-        """The picture of all together, and of the first `limit` of them."""
+        """Return the state of all actors together, and of the first `limit` of them."""
         totals = self.totals()
         return ActorState(
             path=self.path,
@@ -166,7 +175,7 @@ class Dynamic(ActorGroup[K, M]):
     def _make(self, key: object, factory: Callable[[], Actor[M]] | None = None) -> Cell[M]:
         cell = self.cells[key] = Cell(self, key)
         cell.factory = factory
-        cell.watched = factory is not None
+        cell.start_awaited = factory is not None
         if not self.down:
             cell.launch()
         return cell
@@ -187,43 +196,43 @@ class Dynamic(ActorGroup[K, M]):
 
     def _rest(self) -> None:
         self.down = True
-        if self._looks is not None:
-            self._looks.cancel()
-            self._looks = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
 
-    async def _end_all(self, reason: End) -> None:
-        """Not all at once: each may have something to write down, and takes a task for it."""
+    async def _end_all(self, reason: EndReason) -> None:
+        """End actors in slices: each may have work in `stop`, which takes a task."""
         cells = list(self.cells.values())
         for first in range(0, len(cells), SLICE):
             some = [cell for cell in cells[first : first + SLICE] if cell.state is not State.STOPPED]
             if some:
                 await self._end(some, reason)
 
-    async def _end(self, cells: list[Cell[M]], reason: End) -> None:
+    async def _end(self, cells: list[Cell[M]], reason: EndReason) -> None:
         self._ending = set(cells)
         self._ended = trio.Event()
         for cell in cells:
             cell.request(reason)
         await self._ended.wait()
 
-    def _look(self) -> None:
-        self._look_at(iter(list(self.cells.values())))
+    def _check_idle(self) -> None:
+        self._check_idle_slice(iter(list(self.cells.values())))
 
-    def _look_at(self, cells: Iterator[Cell[M]]) -> None:
-        """Let those leave that had no message for LOOKS looks."""
+    def _check_idle_slice(self, cells: Iterator[Cell[M]]) -> None:
+        """Let actors leave that had no message for IDLE_CHECKS checks."""
         looked = 0
         for cell in islice(cells, SLICE):
             looked += 1
-            if cell.handled != cell.seen or not cell.at_rest:
-                cell.seen = cell.handled
-                cell.quiet = 0
+            if cell.handled != cell.handled_at_check or not cell.is_quiescent:
+                cell.handled_at_check = cell.handled
+                cell.idle_checks = 0
                 continue
-            cell.quiet += 1
-            if cell.quiet >= LOOKS:
-                cell.quiet = 0
+            cell.idle_checks += 1
+            if cell.idle_checks >= IDLE_CHECKS:
+                cell.idle_checks = 0
                 with CrashGuard(cell):
                     assert cell.actor is not None
                     if cell.actor.may_leave():
-                        cell.end(End.IDLE)
+                        cell.end(EndReason.IDLE)
         if looked == SLICE:
-            self.runtime.timers.after(0, partial(self._look_at, cells))
+            self.runtime.timers.after(0, partial(self._check_idle_slice, cells))

@@ -1,4 +1,4 @@
-"""A request on its way: what is asked, who waits, and what came back."""
+"""A request in transit: the message, the waiting task, and the outcome."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from motorpool.runtime.deferred import Deferred, Failure
 
 
 class Envelope:
-    """Carries one request and its answer. The first outcome counts; a late one meets nobody."""
+    """Carries one request and its answer. The first outcome counts; later ones are dropped."""
 
     __slots__ = ("_task", "error", "message", "pending", "value")
 
@@ -20,7 +20,7 @@ class Envelope:
         self._task: trio.lowlevel.Task | None = None
 
     def answer(self, value: object) -> None:
-        """Hand the asker its answer: a value, the error of a Failure, or whatever a Deferred gets."""
+        """Resolve the request: with a value, the error of a Failure, or later by a Deferred."""
         if type(value) is Deferred:
             value.bind(self)
         elif type(value) is Failure:

@@ -1,4 +1,4 @@
-"""What can go wrong between actors. Values are attributes; the text is one sentence."""
+"""Errors between actors. Values are attributes; the text is one sentence."""
 
 
 class ActorError(Exception):
@@ -6,7 +6,7 @@ class ActorError(Exception):
 
 
 class ActorStopped(ActorError):
-    """Nobody is behind this ref, and a message does not start anybody."""
+    """There is no actor for this ref, and a message does not start one."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} has stopped")

@@ -1,4 +1,4 @@
-"""The border between an actor's code and the runtime: failures stop here, cancellation does not."""
+"""The boundary around an actor's code: failures stop here, cancellation passes."""
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ class CrashGuard:
     """`with CrashGuard(cell, item):` around an actor's own code makes its exceptions a crash of the actor.
 
     Cancelled, KeyboardInterrupt and the like pass. Of a group with both, the failures become the crash and
-    the rest passes; a group is split, never judged by its first member.
+    the rest passes.
     """
 
     __slots__ = ("_cell", "_item")

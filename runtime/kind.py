@@ -33,3 +33,13 @@ class Request(Generic[T]):
     """
 
     __slots__ = ()
+
+
+class NodeLocal:
+    """Base of messages that never leave their process: they hold a ref, media bytes or an open file.
+
+    All other messages are plain values that MessagePack carries unchanged to a server elsewhere
+    (`tests/actors/messages/test_portable.py` packs each of them). Adds no attribute of its own.
+    """
+
+    __slots__ = ()

@@ -1,4 +1,4 @@
-"""A bounded queue that costs next to nothing while it is empty and is drained in batches."""
+"""A bounded queue that takes little memory while it is empty and is drained in batches."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from outcome import Error, Value
 
 
 class Batch(Protocol):
-    """What a list's iterator is: it knows how much is left in it."""
+    """A list's iterator, which knows how many items are left."""
 
     def __iter__(self) -> Iterator[object]: ...
 
@@ -39,20 +39,20 @@ class Mailbox:
     """Messages in order of arrival, at most `size` of them.
 
     The reader takes everything at once (`take`) and works through it. What it has taken and not yet begun
-    still counts, so the bound is strict, and stays here if the reader breaks off: the next one goes on at
-    the message where it left. An item is a message, or the envelope of a request.
+    still counts, so the bound is strict, and stays here if the reader breaks off: the next reader continues
+    at the message where it stopped. An item is a message, or the envelope of a request.
 
-    Senders that find no room wait in line, and room goes to the first of them: nobody overtakes.
+    Senders that find no room wait in order of arrival, and room goes to the first of them.
     """
 
-    __slots__ = ("_batch", "_limit", "fresh", "size", "waiting")
+    __slots__ = ("_batch", "_limit", "incoming", "size", "waiting")
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.waiting: OrderedDict[object, object] | None = None
-        self._limit = size  # 0 while sealed, so that the way in has one test
-        self.fresh: list[object] | None = None
-        """What came since the last `take`; made by the first message, given up with the batch."""
+        self._limit = size  # 0 while sealed, so that `put` needs one comparison
+        self.incoming: list[object] | None = None
+        """Messages since the last `take`; None while there are none."""
         self._batch = _NO_BATCH
 
     def __repr__(self) -> str:
@@ -61,11 +61,11 @@ class Mailbox:
     @property
     def depth(self) -> int:
         """Messages accepted and not yet begun."""
-        return self._batch.__length_hint__() + (len(self.fresh) if self.fresh is not None else 0)
+        return self._batch.__length_hint__() + (len(self.incoming) if self.incoming is not None else 0)
 
     @property
-    def wanted(self) -> bool:
-        """Whether there is anything to do, or anybody who waits to say so."""
+    def has_work(self) -> bool:
+        """Whether messages are queued or senders wait."""
         return bool(self.depth or self.waiting)
 
     @property
@@ -79,32 +79,32 @@ class Mailbox:
 
     def put(self, item: object) -> bool:
         """Accept `item`; False when there is no room, or when others wait for it already."""
-        fresh = self.fresh
+        fresh = self.incoming
         if fresh is None:
             if self.waiting or self._batch.__length_hint__() >= self._limit:
                 return False
-            self.fresh = [item]
+            self.incoming = [item]
             return True
         if self.waiting or len(fresh) + self._batch.__length_hint__() >= self._limit:
             return False
         fresh.append(item)
         return True
 
-    def force(self, item: object) -> None:
-        """Accept `item` beyond the bound: for what its reader ordered itself and must not lose."""
-        if self.fresh is None:
-            self.fresh = [item]
+    def put_unbounded(self, item: object) -> None:
+        """Accept `item` beyond the bound: for timers of the reader itself, which must not be lost."""
+        if self.incoming is None:
+            self.incoming = [item]
         else:
-            self.fresh.append(item)
+            self.incoming.append(item)
 
-    def queue(self, key: object, item: object) -> None:
+    def enqueue_waiter(self, key: object, item: object) -> None:
         """Let `item` wait for room under `key`: the task to wake when it gets in, or the item itself."""
         if self.waiting is None:
             self.waiting = OrderedDict()
         self.waiting[key] = item
 
     def forget(self, key: object) -> None:
-        """Take what waits under `key` out of the line, if it is still there."""
+        """Remove what waits under `key`, if it is still there."""
         if self.waiting is not None:
             self.waiting.pop(key, None)
 
@@ -116,22 +116,22 @@ class Mailbox:
             self.forget(task)
             return trio.lowlevel.Abort.SUCCEEDED
 
-        self.queue(task, item)
+        self.enqueue_waiter(task, item)
         await trio.lowlevel.wait_task_rescheduled(give_up)
 
     def take(self) -> Batch | None:
-        """Everything there is, to be worked through; None when empty. Call `admit` for each message begun."""
+        """Return all messages as one batch; None when empty. Call `admit` for each message begun."""
         if self._batch.__length_hint__():
             return self._batch
-        if self.fresh is None:
+        if self.incoming is None:
             self._batch = _NO_BATCH
             return None
-        self._batch = cast("Batch", iter(self.fresh))
-        self.fresh = None
+        self._batch = cast("Batch", iter(self.incoming))
+        self.incoming = None
         return self._batch
 
     def pop(self) -> object:
-        """The first message alone. Only while there is one."""
+        """Return the first message alone. Only while there is one."""
         batch = self.take()
         assert batch is not None
         item = next(batch)
@@ -139,14 +139,14 @@ class Mailbox:
         return item
 
     def admit(self) -> None:
-        """Give room to those who wait for it, in order."""
+        """Accept messages of waiting senders, in order, as far as there is room."""
         waiting = self.waiting
         if waiting is None:
             return
         room = self._limit - self.depth
         while room > 0 and waiting:
             key, item = waiting.popitem(last=False)
-            self.force(item)
+            self.put_unbounded(item)
             room -= 1
             if key is not item:
                 trio.lowlevel.reschedule(_task(key), Value(None))
@@ -154,16 +154,16 @@ class Mailbox:
             self.waiting = None
 
     def seal(self) -> None:
-        """Accept nothing more for now; who wants to wait, waits."""
+        """Accept nothing for now; senders may still wait."""
         self._limit = 0
 
     def unseal(self) -> None:
-        """Accept again, first from those who wait."""
+        """Accept again, first from waiting senders."""
         self._limit = self.size
         self.admit()
 
     def reject_waiters(self, error: Callable[[], Exception]) -> list[object]:
-        """Raise an `error()` in every waiting teller; returns what waits without a task (requests)."""
+        """Raise an `error()` in every waiting sender; return what waits without a task (requests)."""
         waiting, self.waiting = self.waiting or OrderedDict(), None
         for key, item in waiting.items():
             if key is not item:
@@ -171,10 +171,10 @@ class Mailbox:
         return [item for key, item in waiting.items() if key is item]
 
     def clear(self) -> list[object]:
-        """Give up everything accepted, in order."""
+        """Remove and return everything accepted, in order."""
         left = list(self._batch)
-        left.extend(self.fresh or ())
-        self._batch, self.fresh = _NO_BATCH, None
+        left.extend(self.incoming or ())
+        self._batch, self.incoming = _NO_BATCH, None
         return left
 
 

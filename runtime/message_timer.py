@@ -22,25 +22,25 @@ class MessageTimer(Timer):
     def cancel(self) -> None:
         """Never fire again."""
         super().cancel()
-        self._loose()
+        self._remove()
 
     def _tell(self) -> None:
         cell = self._cell
         once = self.interval is None
-        cell.seen += 1  # what the actor sets itself does not count as somebody needing it
+        cell.handled_at_check += 1  # what the actor sets itself does not count as somebody needing it
         if once:
-            self._loose()
+            self._remove()
         if cell.idle:
             handle_now(cell, self._message)
             return
         if once and not cell.mailbox.sealed:
             # Lost, it could stop the actor for good; there is never more than one for each timer it set.
-            cell.mailbox.force(self._message)
+            cell.mailbox.put_unbounded(self._message)
         elif not cell.mailbox.put(self._message):
             return
         if cell.parked is not None:
             cell.wake()
 
-    def _loose(self) -> None:
-        if self._cell.ties is not None:
-            self._cell.ties.loose(self)
+    def _remove(self) -> None:
+        if self._cell.life_scope is not None:
+            self._cell.life_scope.remove_timer(self)

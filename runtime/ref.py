@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from motorpool.runtime.envelope import Envelope
 from motorpool.runtime.errors import ActorStopped, AskTimedOut, MailboxFull
 from motorpool.runtime.kind import Kind, Request, T
-from motorpool.runtime.life import End, State
+from motorpool.runtime.lifecycle import EndReason, State
 from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.turns import handle_now
 
@@ -99,7 +99,7 @@ class Ref(Generic[M_contra]):
         elif cell.state is State.STOPPED:
             self._find()
             await self.tell(message)
-        elif cell.mailbox.sealed and not cell.group.reopens:
+        elif cell.mailbox.sealed and not cell.group.starts_on_message:
             raise ActorStopped(self.path)
         else:
             await cell.mailbox.put_waiting(message)
@@ -115,7 +115,7 @@ class Ref(Generic[M_contra]):
         elif cell.state is State.STOPPED:
             self._find()
             self.tell_nowait(message)
-        elif cell.mailbox.sealed and not cell.group.reopens:
+        elif cell.mailbox.sealed and not cell.group.starts_on_message:
             raise ActorStopped(self.path)
         else:
             raise MailboxFull(self.path, cell.mailbox.size)
@@ -154,10 +154,10 @@ class Ref(Generic[M_contra]):
         elif cell.state is State.STOPPED:
             self._find()
             return self.ask_now(request, seconds)
-        elif cell.mailbox.sealed and not cell.group.reopens:
+        elif cell.mailbox.sealed and not cell.group.starts_on_message:
             raise ActorStopped(self.path)
         else:
-            cell.mailbox.queue(envelope, envelope)
+            cell.mailbox.enqueue_waiter(envelope, envelope)
         if envelope.pending:
             return cast("Coroutine[Any, Any, T]", self._answer(cell, envelope, seconds))
         if envelope.error is not None:
@@ -189,15 +189,15 @@ class Ref(Generic[M_contra]):
         """
         cell = self._group.cells.get(self.key)
         if cell is not None and cell.state is not State.STOPPED:
-            gone = cell.gone()
-            cell.request(End.STOP)
+            gone = cell.stopped_event()
+            cell.request(EndReason.STOP)
             await gone.wait()
 
     async def wait_stopped(self) -> None:
         """Wait until the actor has ended and will not be restarted; at once when there is none."""
         cell = self._group.cells.get(self.key)
         if cell is not None:
-            await cell.wait_gone()
+            await cell.wait_stopped()
 
     def statistics(self) -> MailboxStatistics:
         """The mailbox at this moment; empty when there is no actor."""

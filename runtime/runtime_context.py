@@ -17,7 +17,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class RuntimeContext:
-    """The common ground of one system."""
+    """The nursery, clock, timers and dead letters of one system."""
 
     __slots__ = ("_context", "_nursery", "clock", "dead_letters", "depth", "system", "timers")
 
@@ -27,15 +27,15 @@ class RuntimeContext:
         self.timers: Final = Timers(clock)
         self.dead_letters: Final = DeadLetters(clock)
         self.depth = 0
-        """Handlers that run inside one another at this moment."""
+        """Handlers that are nested in one another at this moment."""
         self._nursery = nursery
         self._context = copy_context()
 
     def spawn(self, work: Callable[[*Ts], Awaitable[object]], *args: *Ts, name: str) -> None:
         """Run `work` in a task of the system: under its nursery, in the context it was opened in.
 
-        The first message may come from anybody, a request of the web server for one; what is set in the
-        sender's context is none of the actor's business and must not be kept alive by it.
+        The first message may come from any task, such as a request of the web server; values in the sender's
+        context must not leak into the actor nor be kept alive by it.
         """
         self._context.run(_start, self._nursery, work, args, name)
 

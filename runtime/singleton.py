@@ -10,7 +10,7 @@ from motorpool.runtime.actor_group import ActorGroup
 from motorpool.runtime.cell import Cell
 from motorpool.runtime.errors import ActorFailed, ActorStopped
 from motorpool.runtime.kind import M
-from motorpool.runtime.life import End, State
+from motorpool.runtime.lifecycle import EndReason, State
 from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import ChildSpec, Restart
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Singleton(ActorGroup[None, M]):
-    """The one actor of a `ChildSpec`. Its mailbox is there before and after it, while the system lives."""
+    """The one actor of a `ChildSpec`. Its mailbox exists from the start of the system to its end."""
 
-    life_level = logging.INFO
+    lifecycle_log_level = logging.INFO
 
     def __init__(
         self, spec: ChildSpec[M], path: str, runtime: RuntimeContext, supervisor: "Supervisor"
@@ -32,11 +32,11 @@ class Singleton(ActorGroup[None, M]):
         self._factory = spec.factory
         self._supervisor = supervisor
         self._cell = self.cells[None] = Cell(self, None)
-        self._rested = trio.Event()
-        self._born = False
+        self._suspended = trio.Event()
+        self._started_before = False
 
     def path_of(self, key: object) -> str:
-        """Where it stands in the tree."""
+        """Return its path."""
         return self.path
 
     def find(self, key: object) -> Cell[M]:
@@ -52,8 +52,8 @@ class Singleton(ActorGroup[None, M]):
         return self._factory()
 
     @property
-    def comes_back(self) -> bool:
-        """Whether another actor follows one that left by itself."""
+    def restarts_after_leaving(self) -> bool:
+        """Whether an actor that left by itself is followed by another."""
         return self.restart is Restart.PERMANENT
 
     @property
@@ -66,14 +66,14 @@ class Singleton(ActorGroup[None, M]):
         cell = self._cell
         if not self.down:
             return
-        cell.restarts += self._born
-        self._born = True
-        cell.watched = True
+        cell.restarts += self._started_before
+        self._started_before = True
+        cell.start_awaited = True
         try:
             cell.launch()
             await cell.wait_settled()
         finally:
-            unstarted, cell.watched = cell.watched, False
+            unstarted, cell.start_awaited = cell.start_awaited, False
         if unstarted and cell.error is not None:
             raise ActorFailed(self.path) from cell.error
 
@@ -81,37 +81,37 @@ class Singleton(ActorGroup[None, M]):
         """End the actor, keep its mailbox."""
         if self._cell.state in (State.DOWN, State.STOPPED):
             return
-        if self._rested.is_set():
-            self._rested = trio.Event()
-        self._cell.request(End.SUSPEND)
-        await self._rested.wait()
+        if self._suspended.is_set():
+            self._suspended = trio.Event()
+        self._cell.request(EndReason.SUSPEND)
+        await self._suspended.wait()
 
     async def stop(self) -> None:
         """End the actor for good."""
         if self._cell.state is not State.STOPPED:
-            gone = self._cell.gone()
-            self._cell.request(End.STOP)
+            gone = self._cell.stopped_event()
+            self._cell.request(EndReason.STOP)
             await gone.wait()
 
-    def cut_off(self) -> None:
+    def abort(self) -> None:
         """End the actor at once."""
-        self._cell.cut_off()
+        self._cell.abort()
 
-    def closed(self, cell: Cell[M], reason: End) -> None:
+    def closed(self, cell: Cell[M], reason: EndReason) -> None:
         """Leave restarts to the supervisor."""
-        failed = reason is End.CRASH and self.restart is not Restart.TEMPORARY
-        if reason is End.SUSPEND or (failed and cell.watched):
+        failed = reason is EndReason.CRASH and self.restart is not Restart.TEMPORARY
+        if reason is EndReason.SUSPEND or (failed and cell.start_awaited):
             cell.rest()
-        elif failed or (reason is End.LEAVE and self.comes_back):
+        elif failed or (reason is EndReason.LEAVE and self.restarts_after_leaving):
             cell.rest()
             self._supervisor.child_failed(self, cell.error)
         else:
             cell.retire()
-        self._rested.set()
+        self._suspended.set()
 
     def forget(self, cell: Cell[M]) -> None:
-        """Keep the cell: its last state stays in the picture."""
+        """Keep the cell, so that its last state stays in snapshots."""
 
     def state(self, limit: int) -> ActorState:
-        """The picture of the actor."""
+        """Return the state of the actor."""
         return self.state_of(self._cell)

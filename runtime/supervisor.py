@@ -1,4 +1,4 @@
-"""Start order, restarts, reverse stop order: what holds the children of one node together."""
+"""Supervisors: start order, restarts, and stop in reverse order."""
 
 import logging
 from math import inf
@@ -8,7 +8,7 @@ import trio
 
 from motorpool.runtime.errors import ActorFailed, RestartIntensityExceeded
 from motorpool.runtime.intensity import RestartHistory
-from motorpool.runtime.life import State
+from motorpool.runtime.lifecycle import State
 from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import Strategy, SupervisorSpec
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Node(Protocol):
-    """What a supervisor has for children: singletons, families on demand, and supervisors."""
+    """A child of a supervisor: a singleton, a group of actors on demand, or a supervisor."""
 
     path: str
 
@@ -27,28 +27,28 @@ class Node(Protocol):
         ...
 
     async def start(self) -> None:
-        """Be there. Raises ActorFailed."""
+        """Start. Raises ActorFailed."""
         ...
 
     async def suspend(self) -> None:
-        """End, but keep what is to be told, until `start`."""
+        """EndReason, but keep what is to be told, until `start`."""
         ...
 
     async def stop(self) -> None:
         """End for good."""
         ...
 
-    def cut_off(self) -> None:
+    def abort(self) -> None:
         """End at once."""
         ...
 
     def state(self, limit: int) -> ActorState:
-        """The picture, with at most `limit` children for each kind."""
+        """Return the state, with at most `limit` children for each kind."""
         ...
 
 
 class Parent(Protocol):
-    """Who is told that a child has ended and wants a restart."""
+    """What a child reports its failure to."""
 
     def child_failed(self, child: Node, error: Exception | None) -> None:
         """Note it; `error` is None where it ended in order."""
@@ -61,7 +61,7 @@ class Supervisor:
     def __init__(self, spec: SupervisorSpec, path: str, runtime: RuntimeContext, parent: Parent) -> None:
         self.path = path
         self.children: list[Node] = []
-        """In start order; filled by whoever plants the tree."""
+        """In start order; filled when the tree is built."""
         self._spec: Final = spec
         self._runtime = runtime
         self._parent = parent
@@ -70,10 +70,10 @@ class Supervisor:
         self._restarts = 0
         self._last_error = ""
         self._failed: dict[Node, Exception | None] = {}
-        self._alarm = trio.Event()
+        self._child_failure = trio.Event()
         self._watching = trio.CancelScope()
-        self._watched = trio.Event()
-        self._watched.set()
+        self._watch_ended = trio.Event()
+        self._watch_ended.set()
 
     @property
     def down(self) -> bool:
@@ -83,7 +83,7 @@ class Supervisor:
     def child_failed(self, child: Node, error: Exception | None) -> None:
         """Note that `child` wants a restart; `error` is None where it ended in order."""
         self._failed[child] = error
-        self._alarm.set()
+        self._child_failure.set()
 
     async def start(self) -> None:
         """Start the children, in order. If one fails, those before it end again and the failure is raised."""
@@ -100,11 +100,11 @@ class Supervisor:
             raise
         self._state = State.RUNNING
         self._watching = trio.CancelScope()
-        self._watched = trio.Event()
-        self._runtime.spawn(self._watch, self._watching, self._watched, name=f"{self.path} supervisor")
+        self._watch_ended = trio.Event()
+        self._runtime.spawn(self._watch, self._watching, self._watch_ended, name=f"{self.path} supervisor")
 
     async def suspend(self) -> None:
-        """End the children, last first; what they are to be told stays."""
+        """End the children, last first; their queued messages are kept."""
         if self._state is State.STOPPED:
             return
         await self._stop_watching()
@@ -122,18 +122,18 @@ class Supervisor:
         if patience.cancelled_caught:
             log.warning("%s did not stop within %g s; what is left is cancelled", self.path, limit)
             self._watching.cancel()
-            self.cut_off()
+            self.abort()
             for child in reversed(self.children):
                 await child.stop()
         self._state = State.STOPPED
 
-    def cut_off(self) -> None:
+    def abort(self) -> None:
         """End the children at once."""
         for child in reversed(self.children):
-            child.cut_off()
+            child.abort()
 
     def state(self, limit: int) -> ActorState:
-        """The picture of this node and all below, with at most `limit` children for each kind."""
+        """Return the state of this node and all below, with at most `limit` children for each kind."""
         children = tuple(child.state(limit) for child in self.children)
         return ActorState(
             path=self.path,
@@ -167,8 +167,8 @@ class Supervisor:
         async with trio.open_nursery() as nursery:
             while True:
                 while not self._failed:
-                    self._alarm = trio.Event()
-                    await self._alarm.wait()
+                    self._child_failure = trio.Event()
+                    await self._child_failure.wait()
                 child = next(iter(self._failed))
                 error = self._failed.pop(child)
                 delay = self._history.next_delay(self._runtime.clock.monotonic())
@@ -205,4 +205,4 @@ class Supervisor:
 
     async def _stop_watching(self) -> None:
         self._watching.cancel()
-        await self._watched.wait()
+        await self._watch_ended.wait()

@@ -1,4 +1,4 @@
-"""A running tree of actors, and the way to all of them."""
+"""A running tree of actors, and access to all of them."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -22,8 +22,8 @@ from motorpool.runtime.supervisor import Node, Parent, Supervisor
 from motorpool.runtime.timers import Timers
 from motorpool.runtime.topic import Topic, TopicName
 
-PICTURED: Final = 1000
-"""Actors of one kind that a picture of the tree shows one by one, unless asked for more."""
+SNAPSHOT_LIMIT: Final = 1000
+"""Actors of one kind that a snapshot lists one by one, by default."""
 
 F = TypeVar("F", bound=ActorGroup[Any, Any])
 
@@ -35,14 +35,14 @@ class System:
         self, tree: SupervisorSpec, clock: Clock, nursery: trio.Nursery, stopping: trio.CancelScope
     ) -> None:
         self.began: Final = clock.now()
-        """When it was made, by the wall."""
+        """Wall time of its creation."""
         self._runtime = RuntimeContext(self, clock, nursery)
-        self._families: dict[Kind[Any, Any], ActorGroup[Any, Any]] = {}
+        self._groups: dict[Kind[Any, Any], ActorGroup[Any, Any]] = {}
         self._topics: dict[TopicName[Any], Topic[Any]] = {}
         self._body = trio.CancelScope()
         self._stopping = stopping
         self._failure: Exception | None = None
-        self._root = self._plant(tree, tree.name, "", self)
+        self._root = self._build_node(tree, tree.name, "", self)
 
     def __repr__(self) -> str:
         return f"<System {self._root.path}: {self._root.state(0).alive} actors>"
@@ -54,7 +54,7 @@ class System:
 
     @property
     def timers(self) -> Timers:
-        """Timers that call plain functions and belong to nobody; an actor uses its context's."""
+        """Timers that call plain functions and have no owner; an actor uses those of its context."""
         return self._runtime.timers
 
     @property
@@ -69,7 +69,7 @@ class System:
     def ref(self, kind: Kind[K, M], key: K) -> Ref[M]: ...
 
     def ref(self, kind: Kind[Any, M], key: Any = None) -> Ref[M]:
-        """A handle on an actor, there or not; cheap, and starts nobody. Raises UnknownKind."""
+        """Return a handle on an actor, whether it exists or not; starts nothing. Raises UnknownKind."""
         return Ref(self._group(kind), key)
 
     async def start(self, kind: Kind[K, M], key: K, factory: Callable[[], Actor[M]]) -> Ref[M]:
@@ -93,22 +93,22 @@ class System:
         return len(self._group(kind).cells)
 
     def topic(self, name: TopicName[T]) -> Topic[T]:
-        """The topic of this name; the first who asks makes it."""
+        """Return the topic of this name, created at first use."""
         topic = self._topics.get(name)
         if topic is None:
             topic = self._topics[name] = Topic(name.name)
         return cast("Topic[T]", topic)
 
-    def snapshot(self, limit: int = PICTURED) -> tuple[ActorState, ...]:
-        """The tree at this moment: the root, with its children in it; at most `limit` actors of each kind."""
+    def snapshot(self, limit: int = SNAPSHOT_LIMIT) -> tuple[ActorState, ...]:
+        """Return the tree at this moment: the root with its children, at most `limit` actors of each kind."""
         return (self._root.state(limit),)
 
     def totals(self) -> list[KindTotals]:
         """Sums for each kind, in the order of the tree."""
-        return [group.totals() for group in self._families.values()]
+        return [group.totals() for group in self._groups.values()]
 
     def topics(self) -> list[TopicStatistics]:
-        """Counts for each topic that somebody asked for."""
+        """Return the counts of each topic in use."""
         return [topic.statistics() for topic in self._topics.values()]
 
     def child_failed(self, child: Node, error: Exception | None) -> None:
@@ -118,17 +118,17 @@ class System:
 
     def _group(self, kind: Kind[K, M]) -> ActorGroup[K, M]:
         try:
-            return self._families[kind]
+            return self._groups[kind]
         except KeyError:
             raise UnknownKind(kind.name) from None
 
-    def _plant(self, spec: SupervisorSpec, path: str, prefix: str, parent: Parent) -> Supervisor:
+    def _build_node(self, spec: SupervisorSpec, path: str, prefix: str, parent: Parent) -> Supervisor:
         """Make the node of `spec` and all below it."""
         node = Supervisor(spec, path, self._runtime, parent)
         for child in spec.children:
             if isinstance(child, SupervisorSpec):
                 inner = prefix + child.name
-                node.children.append(self._plant(child, inner, f"{inner}/", node))
+                node.children.append(self._build_node(child, inner, f"{inner}/", node))
             elif isinstance(child, ChildSpec):
                 node.children.append(
                     self._register(Singleton(child, prefix + child.kind.name, self._runtime, node))
@@ -141,9 +141,9 @@ class System:
         return node
 
     def _register(self, group: F) -> F:
-        if group.kind in self._families:
+        if group.kind in self._groups:
             raise ValueError(f"two children are of kind {group.kind.name}")
-        self._families[group.kind] = group
+        self._groups[group.kind] = group
         return group
 
     @asynccontextmanager

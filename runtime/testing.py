@@ -31,7 +31,7 @@ class TestClock:
 
     def __init__(self, wall: datetime = EPOCH) -> None:
         self._wall = wall
-        self._since: float | None = None
+        self._values_from: float | None = None
 
     def monotonic(self) -> float:
         """Trio's clock."""
@@ -39,14 +39,14 @@ class TestClock:
 
     def now(self) -> datetime:
         """The wall's start or latest setting, and the time that has passed since."""
-        if self._since is None:
-            self._since = trio.current_time()
-        return self._wall + timedelta(seconds=trio.current_time() - self._since)
+        if self._values_from is None:
+            self._values_from = trio.current_time()
+        return self._wall + timedelta(seconds=trio.current_time() - self._values_from)
 
     def set_wall(self, instant: datetime) -> None:
         """Put the wall on `instant`; the monotonic clock does not notice."""
         self._wall = instant.astimezone(UTC)
-        self._since = trio.current_time()
+        self._values_from = trio.current_time()
 
     def move_wall(self, seconds: float) -> None:
         """Put the wall forward, or back."""

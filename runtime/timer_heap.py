@@ -12,7 +12,7 @@ SPARE: Final = 64
 class Timer:
     """One callback that will be made. Made by `Timers`."""
 
-    __slots__ = ("_heap", "_ticket", "callback", "due", "interval")
+    __slots__ = ("_entry_number", "_heap", "callback", "due", "interval")
 
     def __init__(self, callback: Callable[[], object], interval: float | None = None) -> None:
         self.callback: Final = callback
@@ -21,7 +21,7 @@ class Timer:
         self.due = inf
         """When it fires, on its heap's clock; infinite while it is not set."""
         self._heap: TimerHeap | None = None
-        self._ticket = 0  # which entry of the heap speaks for this timer
+        self._entry_number = 0  # which entry of the heap speaks for this timer
 
     def __repr__(self) -> str:
         return f"<Timer due {self.due:g}>"
@@ -46,11 +46,11 @@ class TimerHeap:
 
     def __init__(self) -> None:
         self._entries: list[tuple[float, int, Timer]] = []
-        self._dead = 0
-        self._ticket = 0
+        self._stale = 0
+        self._entry_number = 0
 
     def __bool__(self) -> bool:
-        return len(self._entries) > self._dead
+        return len(self._entries) > self._stale
 
     def __len__(self) -> int:
         """Entries, dead ones included: what the heap weighs."""
@@ -70,35 +70,35 @@ class TimerHeap:
             timer._heap.drop(timer)
         timer._heap = self
         timer.due = due
-        self._file(timer)
+        self._push_entry(timer)
 
     def drop(self, timer: Timer) -> None:
         """Take `timer` out."""
         timer._heap = None
         timer.due = inf
-        timer._ticket = 0
-        self._dead += 1
-        if self._dead > SPARE and self._dead * 2 > len(self._entries):
-            self._entries = [entry for entry in self._entries if entry[2]._ticket == entry[1]]
+        timer._entry_number = 0
+        self._stale += 1
+        if self._stale > SPARE and self._stale * 2 > len(self._entries):
+            self._entries = [entry for entry in self._entries if entry[2]._entry_number == entry[1]]
             heapify(self._entries)
-            self._dead = 0
+            self._stale = 0
 
     def pop_due(self, now: float) -> Timer | None:
         """The first timer due at `now`, taken out; None when there is none."""
         entries = self._entries
         while entries and entries[0][0] <= now:
             due, ticket, timer = heappop(entries)
-            if timer._ticket != ticket:
-                self._dead -= 1
+            if timer._entry_number != ticket:
+                self._stale -= 1
             elif timer.due > due:
-                self._file(timer)
+                self._push_entry(timer)
             else:
                 timer._heap = None
-                timer._ticket = 0
+                timer._entry_number = 0
                 return timer
         return None
 
-    def _file(self, timer: Timer) -> None:
-        self._ticket += 1
-        timer._ticket = self._ticket
-        heappush(self._entries, (timer.due, self._ticket, timer))
+    def _push_entry(self, timer: Timer) -> None:
+        self._entry_number += 1
+        timer._entry_number = self._entry_number
+        heappush(self._entries, (timer.due, self._entry_number, timer))

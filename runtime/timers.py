@@ -28,8 +28,8 @@ class Timers:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._spans = TimerHeap()
-        self._instants = TimerHeap()
+        self._monotonic_timers = TimerHeap()
+        self._wall_timers = TimerHeap()
         self._recheck: Timer | None = None
         self._sleep = trio.CancelScope()
 
@@ -55,13 +55,13 @@ class Timers:
 
     def arm_at(self, timer: Timer, instant: datetime) -> None:
         """Let `timer` fire once the wall clock shows `instant`."""
-        self._instants.push(timer, instant.timestamp())
-        self._watch_wall()
+        self._wall_timers.push(timer, instant.timestamp())
+        self._schedule_wall_check()
 
     def arm(self, timer: Timer, seconds: float) -> None:
         """Let `timer` fire `seconds` from now, whether or not it is set already; later is O(1)."""
         due = self._clock.monotonic() + seconds
-        self._spans.push(timer, due)
+        self._monotonic_timers.push(timer, due)
         # Moving the deadline of a sleep is cheaper than waking the sleeper, and not touching it is cheapest:
         if due < self._sleep.deadline:  # noqa: PLR1730 - min() would set it every time
             self._sleep.deadline = due
@@ -70,12 +70,12 @@ class Timers:
         """Fire what is due, for ever."""
         while True:
             fired = 0
-            while (timer := self._spans.pop_due(self._clock.monotonic())) is not None:
+            while (timer := self._monotonic_timers.pop_due(self._clock.monotonic())) is not None:
                 self._fire(timer)
                 fired += 1
                 if fired % BURST == 0:
                     await trio.lowlevel.checkpoint()
-            with trio.CancelScope(deadline=self._spans.next_due) as self._sleep:
+            with trio.CancelScope(deadline=self._monotonic_timers.next_due) as self._sleep:
                 await trio.sleep_forever()
 
     def _fire(self, timer: Timer) -> None:
@@ -87,16 +87,16 @@ class Timers:
         except Exception:
             log.exception("a timer's callback failed: %r", timer.callback)
 
-    def _watch_wall(self) -> None:
+    def _schedule_wall_check(self) -> None:
         now = self._clock.now().timestamp()
-        wait = min(RECHECK_SECONDS, max(0.0, self._instants.next_due - now))
+        wait = min(RECHECK_SECONDS, max(0.0, self._wall_timers.next_due - now))
         if self._recheck is None:
-            self._recheck = Timer(self._look_at_wall)
+            self._recheck = Timer(self._fire_wall_timers)
         self.arm(self._recheck, wait)
 
-    def _look_at_wall(self) -> None:
+    def _fire_wall_timers(self) -> None:
         now = self._clock.now().timestamp()
-        while (timer := self._instants.pop_due(now)) is not None:
+        while (timer := self._wall_timers.pop_due(now)) is not None:
             self._fire(timer)
-        if self._instants:
-            self._watch_wall()
+        if self._wall_timers:
+            self._schedule_wall_check()

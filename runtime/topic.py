@@ -95,7 +95,7 @@ class Topic(Generic[T]):
             dropped=self._dropped,
         )
 
-    def _since(self, place: int) -> list[T]:
+    def _values_from(self, place: int) -> list[T]:
         return self._values[place - self._end :]
 
     def _leave(self, subscription: "Subscription[T]") -> None:
@@ -117,14 +117,14 @@ class Subscription(Generic[T]):
     For one task at a time: a second one that waits gets `trio.BusyResourceError`.
     """
 
-    __slots__ = ("_lost", "_place", "_ready", "_task", "_topic", "closed", "size")
+    __slots__ = ("_cursor", "_lost", "_ready", "_task", "_topic", "closed", "size")
 
     def __init__(self, topic: Topic[T], size: int, place: int) -> None:
         self.size: Final = size
         """Values it may lag behind before it loses the oldest."""
         self.closed = False
         self._topic = topic
-        self._place = place
+        self._cursor = place
         self._lost = 0
         self._ready: Iterator[T] = iter(())  # of the batch that iteration is in
         self._task: trio.lowlevel.Task | None = None
@@ -135,7 +135,7 @@ class Subscription(Generic[T]):
     @property
     def lag(self) -> int:
         """Values published that this reader has not received, lost ones included."""
-        return self._topic._end - self._place
+        return self._topic._end - self._cursor
 
     @property
     def lost(self) -> int:
@@ -154,13 +154,13 @@ class Subscription(Generic[T]):
         while not self.closed:
             lag = self.lag
             if lag > self.size:
-                self._place += lag - self.size
+                self._cursor += lag - self.size
                 self._lost += lag - self.size
                 self._topic._lost += lag - self.size
                 raise Lagged(self._topic.name, lag - self.size)
             if lag:
-                batch = self._topic._since(self._place)
-                self._place += lag
+                batch = self._topic._values_from(self._cursor)
+                self._cursor += lag
                 return batch
             await self._park()
         raise trio.ClosedResourceError(f"the subscription to {self._topic.name} is closed")

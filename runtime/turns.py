@@ -1,6 +1,6 @@
-"""How messages are handled: at once in the sender's task, or in batches by the actor's worker.
+"""Message handling: at once in the sender's task, or in batches by the actor's worker.
 
-Either way one at a time and in order, and a failure is the actor's, never the sender's.
+Either way one message at a time and in order; a failure is a crash of the actor and never reaches the sender.
 """
 
 from collections.abc import Coroutine
@@ -12,7 +12,7 @@ import trio
 
 from motorpool.runtime.envelope import Envelope
 from motorpool.runtime.guard import CrashGuard
-from motorpool.runtime.life import End, State
+from motorpool.runtime.lifecycle import EndReason, State
 
 if TYPE_CHECKING:
     from motorpool.runtime.cell import Cell
@@ -24,10 +24,10 @@ INLINE_TURNS: Final = 16
 """Messages one sender handles for an actor before a worker takes over what queued behind them."""
 
 SLICE_SECONDS: Final = 0.002
-"""A worker lets others run after so long. Real seconds: what is measured is the CPU, not the clock."""
+"""A worker yields to other tasks after so long. In real seconds: CPU time is limited, not the clock's."""
 
-LOOK_EVERY: Final = 16
-"""Messages between two looks at the slice; a look costs as much as half a message."""
+SLICE_CHECK_MESSAGES: Final = 16
+"""Messages between two checks of the time slice; a check costs as much as half a message."""
 
 
 def handle_now(cell: "Cell[Any]", item: object) -> None:
@@ -52,11 +52,11 @@ def handle_now(cell: "Cell[Any]", item: object) -> None:
             if type(item) is Envelope:
                 item.answer(result)
                 if item.pending:
-                    cell.tie().owe(item)
+                    cell.ensure_life_scope().add_pending(item)
             if cell.ending is not None:
-                cell.wind_up()
+                cell.finish_ending()
                 return
-            if cell.mailbox.fresh is None and (not turns or not cell.mailbox.depth):
+            if cell.mailbox.incoming is None and (not turns or not cell.mailbox.depth):
                 cell.idle = True
                 if cell.requested is not None:
                     cell.end(cell.requested)
@@ -78,7 +78,7 @@ def handle_now(cell: "Cell[Any]", item: object) -> None:
 async def work(
     cell: "Cell[Any]", scope: trio.CancelScope, coroutine: Coroutine[Any, Any, object] | None, item: object
 ) -> None:
-    """The worker's task: what it was employed for, then everything that queued, then the end if it is due."""
+    """The worker's task: the coroutine it was given, then what is queued, then the end if it is due."""
     try:
         with scope:
             if coroutine is not None:
@@ -87,7 +87,7 @@ async def work(
                 await _start(cell)
             if cell.ending is None:
                 await _drain(cell)
-            if cell.ending is not None and cell.ending is not End.CRASH:
+            if cell.ending is not None and cell.ending is not EndReason.CRASH:
                 await cell.stop_actor()
     finally:
         cell.worker_left()
@@ -111,10 +111,10 @@ async def _finish(cell: "Cell[Any]", coroutine: Coroutine[Any, Any, object], ite
             if type(item) is Envelope:
                 item.answer(value)
                 if item.pending:
-                    cell.tie().owe(item)
+                    cell.ensure_life_scope().add_pending(item)
     except BaseException:
         if type(item) is Envelope:
-            item.fail(cell.end_error())  # cut off in the middle
+            item.fail(cell.end_error())  # cancelled in the middle
         raise
 
 
@@ -136,10 +136,10 @@ async def _drain(cell: "Cell[Any]") -> None:
                 return
             continue
         until = perf_counter() + SLICE_SECONDS
-        countdown = LOOK_EVERY
+        countdown = SLICE_CHECK_MESSAGES
         for item in batch:
             if mailbox.waiting is not None:
-                mailbox.admit()  # what is begun has left its place, however long it takes
+                mailbox.admit()  # a message that is begun no longer takes a place, however long it runs
             try:
                 result = handle(item.message if type(item) is Envelope else item)
             except Exception as error:
@@ -152,12 +152,12 @@ async def _drain(cell: "Cell[Any]") -> None:
                 if type(item) is Envelope:
                     item.answer(result)
                     if item.pending:
-                        cell.tie().owe(item)
+                        cell.ensure_life_scope().add_pending(item)
             if cell.ending is not None:
                 return
             countdown -= 1
             if countdown == 0:
-                countdown = LOOK_EVERY
+                countdown = SLICE_CHECK_MESSAGES
                 if perf_counter() > until:
                     await trio.lowlevel.checkpoint()
                     until = perf_counter() + SLICE_SECONDS

@@ -63,5 +63,5 @@ async def test_a_queue_that_was_worked_off_is_given_up() -> None:
             await trio.lowlevel.checkpoint()
         await trio.testing.wait_all_tasks_blocked()
         mailbox = ref._group.cells[1].mailbox
-        assert mailbox.fresh is None
+        assert mailbox.incoming is None
         assert sum(isinstance(each, list) for each in gc.get_referents(mailbox)) == 0

@@ -42,7 +42,7 @@ class MailboxModel(RuleBasedStateMachine):
         if self.mailbox.put(self.count):
             self.accepted.append(self.count)
         else:
-            self.mailbox.queue(self.count, self.count)
+            self.mailbox.enqueue_waiter(self.count, self.count)
             self.line.append(self.count)
 
     @precondition(lambda self: self.line)
@@ -71,9 +71,9 @@ class MailboxModel(RuleBasedStateMachine):
         self.settle()
 
     @rule()
-    def force(self) -> None:
+    def put_unbounded(self) -> None:
         self.count += 1
-        self.mailbox.force(self.count)
+        self.mailbox.put_unbounded(self.count)
         self.accepted.append(self.count)
 
     @rule()
@@ -95,7 +95,7 @@ class MailboxModel(RuleBasedStateMachine):
     @invariant()
     def counts_agree(self) -> None:
         assert self.mailbox.statistics() == MailboxStatistics(len(self.accepted), 4, len(self.line))
-        assert self.mailbox.wanted is bool(self.accepted or self.line)
+        assert self.mailbox.has_work is bool(self.accepted or self.line)
         assert self.mailbox.sealed is self.sealed
 
 
@@ -120,7 +120,7 @@ def test_what_a_reader_took_and_did_not_begin_still_counts() -> None:
 def test_repr_states_the_counts() -> None:
     mailbox = Mailbox(1)
     mailbox.put("a")
-    mailbox.queue("b", "b")
+    mailbox.enqueue_waiter("b", "b")
     assert repr(mailbox) == "<Mailbox 1/1, 1 waiting>"
 
 
@@ -158,7 +158,7 @@ async def test_a_sender_that_gives_up_has_sent_nothing() -> None:
 async def test_turning_away_raises_in_tasks_and_returns_what_has_none() -> None:
     mailbox = Mailbox(1)
     mailbox.put("first")
-    mailbox.queue("request", "request")
+    mailbox.enqueue_waiter("request", "request")
     refused: list[str] = []
 
     async def send() -> None:

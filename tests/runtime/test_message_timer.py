@@ -46,4 +46,4 @@ async def test_a_hundred_thousand_ticks_leave_nothing_behind(autojump_clock: Moc
         await trio.sleep(1000.5)
         assert Ticking.count == 1001
         cell = system.ref(DEVICE, 1)._group.cells[1]
-        assert repr(cell.ties) == "<LifeScope: 1 timers, 0 answers owed>"
+        assert repr(cell.life_scope) == "<LifeScope: 1 timers, 0 answers pending>"

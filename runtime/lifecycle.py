@@ -1,10 +1,10 @@
-"""The stations of an actor's life, and why one ends."""
+"""The states of an actor's life, and the reasons for which it ends."""
 
 import enum
 
 
 class State(enum.Enum):
-    """Where an actor stands in its life."""
+    """The state of an actor."""
 
     DOWN = "down"
     """No actor now: not started yet, or waiting to be restarted. Messages queue."""
@@ -15,15 +15,15 @@ class State(enum.Enum):
     """Gone, and this cell will not come back."""
 
 
-class End(enum.Enum):
+class EndReason(enum.Enum):
     """Why a life ends."""
 
     LEAVE = "left"
-    """The actor's own wish: `leave`, or the return of `run`."""
+    """At the actor's own request: `leave`, or the return of `run`."""
     IDLE = "left idle"
-    """Nobody needed it for long."""
+    """It had no message for `idle_seconds`."""
     STOP = "was stopped"
-    """Somebody asked for it; what was accepted before is handled first."""
+    """It was asked to stop; what was accepted before is handled first."""
     SUSPEND = "was suspended"
     """Its supervisor restarts those who lean on a failed one; the mailbox stays."""
     CRASH = "crashed"
