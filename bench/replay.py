@@ -10,7 +10,7 @@ import trio
 from motorpool.bench.target import Target
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.recording import Closed, Entry, Opened, Received, RecordingReader, Sent
+from motorpool.codecs.traffic_recording import Closed, Entry, Opened, Received, Sent, TrafficRecordingReader
 
 READ_BYTES = 256 * 1024
 MEDIA_PORTS = {"jt1078-live": 5263, "jt1078-playback": 5363}
@@ -118,7 +118,7 @@ def _port(protocol: str) -> int | None:
 
 
 async def _entries(path: Path) -> AsyncIterator[Entry]:
-    reader = RecordingReader()
+    reader = TrafficRecordingReader()
     async with await trio.open_file(path, "rb") as file:
         while content := await file.read(READ_BYTES):
             for entry in reader.receive(content):

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from motorpool.codecs.channel_numbers import PLAIN, ChannelNumbers
+from motorpool.codecs.channel_map import UNMAPPED, ChannelMap
 
 Receipt = int | bytes | str
 """The codec's own note about a message to be answered."""
@@ -252,7 +252,7 @@ class DeviceCommand(msgspec.Struct, frozen=True, gc=False):
     unique_id: str = ""
     media: MediaAddress | None = None
     """Needed by the commands that make the device open a media connection."""
-    channels: ChannelNumbers = PLAIN
+    channels: ChannelMap = UNMAPPED
     """What the device calls our channels."""
 
 

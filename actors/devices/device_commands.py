@@ -30,8 +30,8 @@ from motorpool.actors.video.playback import (
 )
 from motorpool.actors.video.playback_control import parse_control
 from motorpool.actors.video.stream import STREAM, Held, Released, channel_of
-from motorpool.codecs.channel_numbers import PLAIN, ChannelNumbers
-from motorpool.codecs.channel_numbers import channel_numbers as read_numbers
+from motorpool.codecs.channel_map import UNMAPPED, ChannelMap
+from motorpool.codecs.channel_map import parse_channel_map as read_numbers
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
@@ -225,13 +225,13 @@ class DeviceCommands:
             media=msgspec.structs.replace(self._media, host=self._media.host or self._line.local_host),
         )
 
-    def channel_numbers(self) -> ChannelNumbers:
+    def channel_numbers(self) -> ChannelMap:
         """What the device calls its channels."""
         try:
-            return read_numbers(self._line.row.attributes) if self._line.row is not None else PLAIN
+            return read_numbers(self._line.row.attributes) if self._line.row is not None else UNMAPPED
         except CodecError as error:
             self._context.log.warning("%s", error)
-            return PLAIN
+            return UNMAPPED
 
     async def _tell_playback(self, attributes: Mapping[str, Any], message: PlaybackMessage) -> None:
         """A burst may have filled its mailbox; it never waits for us, so it takes this soon."""

@@ -6,7 +6,7 @@ from typing import BinaryIO
 import msgspec
 import trio
 
-from motorpool.codecs import recording
+from motorpool.codecs import traffic_recording
 from motorpool.runtime import Actor, ChildSpec, Kind, Ref
 
 __all__ = ["RECORDER", "Recorder", "Tap", "recorder_spec"]
@@ -34,15 +34,15 @@ class Tap:
         self._recorder = recorder
         self._connection = connection
         self._protocol = protocol
-        self._tell(recording.opened(connection, protocol, trio.current_time(), peer))
+        self._tell(traffic_recording.opened(connection, protocol, trio.current_time(), peer))
 
     def received(self, data: bytes) -> None:
         """The device sent this."""
-        self._tell(recording.chunk(self._connection, self._protocol, trio.current_time(), data))
+        self._tell(traffic_recording.chunk(self._connection, self._protocol, trio.current_time(), data))
 
     def closed(self) -> None:
         """The connection has ended."""
-        self._tell(recording.closed(self._connection, trio.current_time()))
+        self._tell(traffic_recording.closed(self._connection, trio.current_time()))
 
     def _tell(self, packed: bytes) -> None:
         self._recorder.offer(Chunk(packed))  # a recording is never worth a device's connection

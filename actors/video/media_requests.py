@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from motorpool.codecs.channel_numbers import PLAIN, ChannelNumbers, channel_numbers
+from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
 from motorpool.storage import devices
@@ -44,7 +44,7 @@ class MediaAsked(msgspec.Struct, frozen=True, gc=False):
     """"live" or "playback"."""
     peer: str
     """The address of its command connection."""
-    channels: ChannelNumbers = PLAIN
+    channels: ChannelMap = UNMAPPED
 
 
 class Publisher(msgspec.Struct, frozen=True, gc=False):
@@ -52,7 +52,7 @@ class Publisher(msgspec.Struct, frozen=True, gc=False):
 
     device_id: int
     unique_id: str
-    channels: ChannelNumbers = PLAIN
+    channels: ChannelMap = UNMAPPED
 
 
 class FindPublisher(msgspec.Struct, Request[Publisher | None], frozen=True, gc=False):
@@ -128,12 +128,12 @@ class MediaRequests(Actor[MediaRequestsMessage]):
                 return Publisher(asked.device_id, asked.unique_id, asked.channels)
         return None
 
-    def _channels_of(self, device: Device) -> ChannelNumbers:
+    def _channels_of(self, device: Device) -> ChannelMap:
         try:
-            return channel_numbers(device.attributes)
+            return parse_channel_map(device.attributes)
         except CodecError as error:
             self.context.log.warning("device %s: %s", device.unique_id, error)
-            return PLAIN
+            return UNMAPPED
 
 
 def _same_ending(sim: str, unique_id: str) -> bool:

@@ -7,7 +7,7 @@ break is looked for in the units.
 from collections.abc import Mapping
 from typing import Any
 
-from motorpool.codecs.devices.jt808.video import CONTROLS
+from motorpool.codecs.devices.jt808.video_commands import CONTROLS
 from motorpool.codecs.media.units import AccessUnit
 
 __all__ = ["END", "Steering", "parse_control"]

@@ -19,7 +19,12 @@ import msgspec
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.telling import raise_file_limit, tell
 from motorpool.bench.vehicles.footage import LOOP_MS, LOOP_SECONDS, Shot, read_loop
-from motorpool.codecs.devices.jt808.platform import Acknowledged, LiveAsked, LiveControlled, PlatformMessage
+from motorpool.codecs.devices.jt808.platform_messages import (
+    GeneralResponse,
+    LiveVideoControl,
+    LiveVideoRequest,
+    PlatformMessage,
+)
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 
@@ -31,7 +36,7 @@ MOST_BACKLOG_BYTES = 8 * 1024 * 1024
 class Filming:
     """One media connection, and its place in the loop."""
 
-    def __init__(self, phone: str, order: LiveAsked, shots: list[Shot]) -> None:
+    def __init__(self, phone: str, order: LiveVideoRequest, shots: list[Shot]) -> None:
         self.connection = socket.create_connection((order.host, order.tcp_port), PATIENCE_SECONDS)
         self.connection.setblocking(False)
         self.backlog = bytearray()
@@ -87,7 +92,7 @@ class Cameras:
             terminal = Terminal(phone)
             terminal.code = "bench"
             connection.sendall(terminal.authenticate())
-            while not any(isinstance(m, Acknowledged) for m in terminal.receive(_read(connection))):
+            while not any(isinstance(m, GeneralResponse) for m in terminal.receive(_read(connection))):
                 pass
             connection.setblocking(False)
             self._terminals[connection.fileno()] = connection, terminal, phone
@@ -136,13 +141,13 @@ class Cameras:
 
     def _obey(self, connection: socket.socket, terminal: Terminal, phone: str) -> None:
         for message in terminal.receive(_read(connection)):
-            if not isinstance(message, Acknowledged):
-                connection.sendall(terminal.answer(message))
+            if not isinstance(message, GeneralResponse):
+                connection.sendall(terminal.general_response(message))
             self._carry_out(message, phone)
 
     def _carry_out(self, message: PlatformMessage, phone: str) -> None:
         match message:
-            case LiveAsked():
+            case LiveVideoRequest():
                 if (phone, message.channel) in self._film_of:
                     self._end(self._film_of[phone, message.channel])
                 film = Filming(phone, message, self._shots)
@@ -152,7 +157,7 @@ class Cameras:
                 self._poll.register(descriptor, select.EPOLLIN)
                 heapq.heappush(self._queue, (film.due(), descriptor))
                 tell(Streaming(len(self._films)))
-            case LiveControlled(control=0, channel=channel):
+            case LiveVideoControl(control=0, channel=channel):
                 if (phone, channel) in self._film_of:
                     self._end(self._film_of[phone, channel])
             case _:

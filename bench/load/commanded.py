@@ -17,7 +17,7 @@ import msgspec
 from motorpool.bench.load.logins import connect_terminals, is_modern
 from motorpool.bench.load.plan import CommandedLoad, CommandedResult, Mark
 from motorpool.bench.load.telling import raise_file_limit, tell
-from motorpool.codecs.devices.jt808.platform import Acknowledged
+from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal
 
 _READ_BYTES = 65536
@@ -88,9 +88,9 @@ class Commanded:
                     self._repeated += 1
                 else:
                     self._arrivals[index] = instant
-            if not isinstance(message, Acknowledged):
+            if not isinstance(message, GeneralResponse):
                 # A few bytes into an empty buffer: they always fit.
-                self._sockets[descriptor].send(terminal.answer(message))
+                self._sockets[descriptor].send(terminal.general_response(message))
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import contextlib
 import socket
 from collections.abc import Sequence
 
-from motorpool.codecs.devices.jt808.frames import Identity, seal
+from motorpool.codecs.devices.jt808.frames import Identity, encode_frame
 
 LOGINS_AT_ONCE = 100
 PATIENCE_SECONDS = 30.0
@@ -35,7 +35,7 @@ def connect_terminals(
                 connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sockets.append(connected)
                 if logged_in:
-                    connected.sendall(_authentication(phone, modern=is_modern(index)))
+                    connected.sendall(_authentication(phone, is_2019=is_modern(index)))
             if logged_in:
                 for connected, phone in zip(sockets[first:], batch, strict=True):
                     _await_answer(connected, phone)
@@ -54,7 +54,7 @@ def _await_answer(connected: socket.socket, phone: str) -> None:
         delimiters += piece == b"~"
 
 
-def _authentication(phone: str, *, modern: bool) -> bytes:
+def _authentication(phone: str, *, is_2019: bool) -> bytes:
     code = b"bench"
-    body = bytes((len(code),)) + code + bytes(15) + b"1.0".ljust(20, b"\0") if modern else code
-    return seal(Identity.from_digits(phone, modern=modern), 0x0102, LOGIN_SERIAL, body)
+    body = bytes((len(code),)) + code + bytes(15) + b"1.0".ljust(20, b"\0") if is_2019 else code
+    return encode_frame(Identity.from_digits(phone, is_2019=is_2019), 0x0102, LOGIN_SERIAL, body)

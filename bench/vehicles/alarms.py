@@ -8,17 +8,22 @@ import trio
 from motorpool.bench.vehicles.filming import CONNECT_SECONDS, SEND_SECONDS
 from motorpool.bench.vehicles.studio import Studio
 from motorpool.bench.vehicles.vehicle import Vehicle
-from motorpool.codecs.devices.jt808.platform import Acknowledged, FileAnswered, FilesAsked, PlatformMessage
-from motorpool.codecs.devices.jt808.terminal import Terminal
-from motorpool.codecs.devices.jt808.uploader import (
+from motorpool.codecs.devices.jt808.attachment_sender import (
     DSM,
     alarm_item,
     alarm_label,
-    begin_file,
-    end_file,
-    offer_files,
-    pieces_of,
+    encode_attachment_list,
+    encode_file_begin,
+    encode_file_chunks,
+    encode_file_end,
 )
+from motorpool.codecs.devices.jt808.platform_messages import (
+    AttachmentRequest,
+    FileEndResponse,
+    GeneralResponse,
+    PlatformMessage,
+)
+from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError
 
 KEPT_ALARMS = 8
@@ -51,7 +56,7 @@ class Alarms:
         self._due = instant
         plan = self._vehicle.plan
         label = alarm_label(
-            plan.phone[-7:].encode(), instant, self._raised % 256, 2, modern=plan.version == 2019
+            plan.phone[-7:].encode(), instant, self._raised % 256, 2, is_2019=plan.version == 2019
         )
         self._raised += 1
         while len(self._kept) >= KEPT_ALARMS:
@@ -59,11 +64,11 @@ class Alarms:
         self._kept[label] = instant
         return [(DSM, alarm_item(self._raised, TELEPHONE, label, self._vehicle.location(instant)))]
 
-    def knows(self, asked: FilesAsked) -> bool:
+    def knows(self, asked: AttachmentRequest) -> bool:
         """Whether there are files of this alarm."""
         return asked.label in self._kept
 
-    async def upload(self, asked: FilesAsked) -> None:
+    async def upload(self, asked: AttachmentRequest) -> None:
         """Connect and bring the files of an alarm; pieces that are missing are sent again.
 
         Raises:
@@ -76,13 +81,15 @@ class Alarms:
         async with stream:
             line = _Line(stream, Terminal(plan.phone, plan.version))
             sizes = {name: len(content) for name, (_, content) in files.items()}
-            await line.ask(offer_files(line.terminal, asked, sizes), Acknowledged)
+            await line.ask(encode_attachment_list(line.terminal, asked, sizes), GeneralResponse)
             for name, (kind, content) in files.items():
-                await line.ask(begin_file(line.terminal, name, kind, len(content)), Acknowledged)
-                answer: FileAnswered | None = None
+                await line.ask(encode_file_begin(line.terminal, name, kind, len(content)), GeneralResponse)
+                answer: FileEndResponse | None = None
                 while answer is None or answer.missing:
-                    end = end_file(line.terminal, name, kind, len(content))
-                    answer = await line.ask(b"".join(pieces_of(name, content, answer)) + end, FileAnswered)
+                    end = encode_file_end(line.terminal, name, kind, len(content))
+                    answer = await line.ask(
+                        b"".join(encode_file_chunks(name, content, answer)) + end, FileEndResponse
+                    )
 
     async def _files(self, instant: datetime) -> dict[bytes, tuple[int, bytes]]:
         plan = self._vehicle.plan
@@ -113,7 +120,7 @@ class _Line:
             await self._stream.send_all(content)
             while received := await self._stream.receive_some(65536):
                 for message in self.terminal.receive(received):
-                    if isinstance(message, Acknowledged) and message.result:
+                    if isinstance(message, GeneralResponse) and message.result:
                         raise CodecError(f"0x{message.answered_id:04x} was refused")
                     if isinstance(message, kind):
                         return message

@@ -10,19 +10,19 @@ from motorpool.bench.vehicles.studio import Studio
 from motorpool.bench.vehicles.transmissions import DONE, FAILED, UNSUPPORTED, Transmissions
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.parameters import HEARTBEAT_SECONDS, REPORT_SECONDS
-from motorpool.codecs.devices.jt808.platform import (
-    Controlled,
-    FilesAsked,
-    Followed,
-    LiveAsked,
-    LiveControlled,
-    ParametersSet,
-    PhotoAsked,
+from motorpool.codecs.devices.jt808.platform_messages import (
+    AttachmentRequest,
+    LiveVideoControl,
+    LiveVideoRequest,
+    PhotoRequest,
     PlatformMessage,
-    PlaybackAsked,
-    PlaybackControlled,
-    RecordingsAsked,
-    TextShown,
+    PlaybackControl,
+    PlaybackRequest,
+    RecordingListQuery,
+    SetParameters,
+    TemporaryTracking,
+    TerminalControl,
+    TextMessage,
 )
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError
@@ -81,40 +81,40 @@ class Obedience:
         """
         on_air = self.transmissions
         match message:
-            case LiveAsked():
-                await send(terminal.answer(message, on_air.start_live(message)))
-            case LiveControlled():
-                await send(terminal.answer(message, on_air.control_live(message)))
-            case RecordingsAsked():
+            case LiveVideoRequest():
+                await send(terminal.general_response(message, on_air.start_live(message)))
+            case LiveVideoControl():
+                await send(terminal.general_response(message, on_air.control_live(message)))
+            case RecordingListQuery():
                 await send(terminal.recordings(message.serial, on_air.recordings(message)))
-            case PlaybackAsked():
+            case PlaybackRequest():
                 await send(terminal.recordings(message.serial, on_air.start_playback(message)))
-            case PlaybackControlled():
-                await send(terminal.answer(message, on_air.control_playback(message)))
-            case Controlled():
+            case PlaybackControl():
+                await send(terminal.general_response(message, on_air.control_playback(message)))
+            case TerminalControl():
                 await self._control(message, terminal, send)
-            case ParametersSet(parameters=parameters):
+            case SetParameters(parameters=parameters):
                 seconds = parameters.get("reportSeconds")
                 if isinstance(seconds, int) and seconds > 0:
                     self._usual_seconds = float(seconds)
-                await send(terminal.answer(message))
-            case Followed(interval_seconds=interval, duration_seconds=duration):
+                await send(terminal.general_response(message))
+            case TemporaryTracking(interval_seconds=interval, duration_seconds=duration):
                 self._followed_seconds = float(interval)
                 self._followed_until = self._clock.monotonic() + duration
-                await send(terminal.answer(message))
-            case TextShown(text=text):
+                await send(terminal.general_response(message))
+            case TextMessage(text=text):
                 _log.info("%s: the driver reads: %s", self._vehicle.plan.name, text)
-                await send(terminal.answer(message))
-            case PhotoAsked():
+                await send(terminal.general_response(message))
+            case PhotoRequest():
                 await self._take_photos(message, terminal, send)
-            case FilesAsked():
-                await send(terminal.answer(message, DONE if self.alarms.knows(message) else FAILED))
+            case AttachmentRequest():
+                await send(terminal.general_response(message, DONE if self.alarms.knows(message) else FAILED))
                 if self.alarms.knows(message):
                     self._nursery.start_soon(self._upload, message)
             case _:
                 await send(self._answer_query(message, terminal))
 
-    async def _upload(self, asked: FilesAsked) -> None:
+    async def _upload(self, asked: AttachmentRequest) -> None:
         try:
             await self.alarms.upload(asked)
         except (OSError, trio.BrokenResourceError, trio.TooSlowError, CodecError) as error:
@@ -124,7 +124,7 @@ class Obedience:
         plan = self._vehicle.plan
         match message.message_id:
             case 0x8201:
-                return terminal.position_answer(message, self._vehicle.location(self._clock.now()))
+                return terminal.position_response(message, self._vehicle.location(self._clock.now()))
             case 0x8104 | 0x8106:
                 seconds = round(self.interval_seconds)
                 values: dict[int, int | str | bytes] = {
@@ -137,15 +137,17 @@ class Obedience:
                 return terminal.attributes(iccid=f"8949{plan.phone}")
             case 0x9003:
                 # AAC mono of 16 bits, H.264, at most one sound and this many picture channels.
-                return terminal.capabilities(bytes.fromhex("130100010400016201") + bytes((plan.channels,)))
+                return terminal.media_capabilities(
+                    bytes.fromhex("130100010400016201") + bytes((plan.channels,))
+                )
             case 0x8500:
                 self._vehicle.locked = message.body[-1:] == b"\x01"
                 location = self._vehicle.location(self._clock.now())
                 return terminal.message(0x0500, message.serial.to_bytes(2, "big") + location)
             case _:
-                return terminal.answer(message, UNSUPPORTED)
+                return terminal.general_response(message, UNSUPPORTED)
 
-    async def _control(self, message: Controlled, terminal: Terminal, send: Send) -> None:
+    async def _control(self, message: TerminalControl, terminal: Terminal, send: Send) -> None:
         """Carry out 0x8105; cutting the fuel is not in the standard, but terminals have it."""
         pause: float | None = None
         match message.command:
@@ -161,23 +163,23 @@ class Obedience:
             case 0x65:
                 self._vehicle.drive_on(self._clock.now())
             case _:
-                await send(terminal.answer(message, UNSUPPORTED))
+                await send(terminal.general_response(message, UNSUPPORTED))
                 return
-        await send(terminal.answer(message))
+        await send(terminal.general_response(message))
         if pause is not None:
             self.transmissions.end_all()
             raise Reconnect(pause)
 
-    async def _take_photos(self, message: PhotoAsked, terminal: Terminal, send: Send) -> None:
+    async def _take_photos(self, message: PhotoRequest, terminal: Terminal, send: Send) -> None:
         plan = self._vehicle.plan
         if not 1 <= message.channel <= plan.channels:
-            await send(terminal.shoot_answer(message, (), NO_CHANNEL))
+            await send(terminal.shoot_response(message, (), NO_CHANNEL))
             return
         # 0 stops and 0xFFFF films; a picture is all that this camera has to offer for either.
         count = message.count if message.count <= MOST_PHOTOS else 1
         ids = [self._photos + number for number in range(1, count + 1)]
         self._photos += count
-        await send(terminal.shoot_answer(message, ids))
+        await send(terminal.shoot_response(message, ids))
         for media_id in ids:
             now = self._clock.now()
             moment = self._vehicle.moment_at(now)

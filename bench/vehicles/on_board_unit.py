@@ -12,16 +12,16 @@ from motorpool.bench.vehicles.logbook import Logbook
 from motorpool.bench.vehicles.studio import Studio
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform import (
-    Acknowledged,
-    MediaReceived,
+from motorpool.codecs.devices.jt808.platform_messages import (
+    GeneralResponse,
+    MediaUploadResponse,
     PlatformMessage,
-    Registered,
-    ResendAsked,
-    TimeTold,
+    RegistrationResponse,
+    ResendRequest,
+    TimeResponse,
 )
 from motorpool.codecs.devices.jt808.terminal import Terminal
-from motorpool.codecs.devices.jt808.uplink import AUTHENTICATE, BATCH, LOCATION
+from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, BATCH, LOCATION
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime.clock import Clock
 
@@ -106,16 +106,16 @@ class OnBoardUnit:
 
     async def _hear(self, message: PlatformMessage, obedience: Obedience) -> None:
         match message:
-            case Registered(result=0, code=code):
+            case RegistrationResponse(result=0, code=code):
                 self._terminal.code = code
                 await self._send(self._greeting())
-            case Registered(result=result):
+            case RegistrationResponse(result=result):
                 raise trio.BrokenResourceError(f"the platform does not want this terminal (result {result})")
-            case Acknowledged(answered_id=answered_id, answered_serial=serial, result=result):
+            case GeneralResponse(answered_id=answered_id, answered_serial=serial, result=result):
                 await self._acknowledged(answered_id, serial, result)
-            case ResendAsked():
+            case ResendRequest():
                 await self._send(self._terminal.resend(message))
-            case MediaReceived() | TimeTold():
+            case MediaUploadResponse() | TimeResponse():
                 pass
             case _:
                 await obedience.obey(message, self._terminal, self._send)

@@ -11,12 +11,12 @@ from motorpool.bench.vehicles import archive
 from motorpool.bench.vehicles.filming import Live, Playback, Subject, film_live, film_playback
 from motorpool.bench.vehicles.studio import Studio
 from motorpool.bench.vehicles.vehicle import Vehicle
-from motorpool.codecs.devices.jt808.platform import (
-    LiveAsked,
-    LiveControlled,
-    PlaybackAsked,
-    PlaybackControlled,
-    RecordingsAsked,
+from motorpool.codecs.devices.jt808.platform_messages import (
+    LiveVideoControl,
+    LiveVideoRequest,
+    PlaybackControl,
+    PlaybackRequest,
+    RecordingListQuery,
 )
 from motorpool.codecs.reports import Recording
 from motorpool.runtime.clock import Clock
@@ -61,7 +61,7 @@ class Transmissions:
         for transmission in (*self._lives.values(), *self._playbacks.values()):
             transmission.scope.cancel()
 
-    def start_live(self, order: LiveAsked) -> int:
+    def start_live(self, order: LiveVideoRequest) -> int:
         """Carry out 0x9101."""
         if not 1 <= order.channel <= self._channels:
             return FAILED
@@ -70,7 +70,7 @@ class Transmissions:
         self._start(self._lives, order.channel, live, film)
         return DONE
 
-    def control_live(self, order: LiveControlled) -> int:
+    def control_live(self, order: LiveVideoControl) -> int:
         """Carry out 0x9102."""
         found = self._lives.get(order.channel)
         if found is None:
@@ -86,14 +86,14 @@ class Transmissions:
                 return UNSUPPORTED
         return DONE
 
-    def recordings(self, order: RecordingsAsked) -> list[Recording]:
+    def recordings(self, order: RecordingListQuery) -> list[Recording]:
         """Find what 0x9205 asks for."""
         now = self._clock.now()
         return archive.recordings(
             self._channels, now, channel=order.channel, start=order.start_time, end=order.end_time
         )
 
-    def start_playback(self, order: PlaybackAsked) -> list[Recording]:
+    def start_playback(self, order: PlaybackRequest) -> list[Recording]:
         """Carry out 0x9201, and answer with the recordings that the span touches, as the standard has it."""
         now = self._clock.now()
         span = archive.playable(now, order.start_time, order.end_time)
@@ -105,7 +105,7 @@ class Transmissions:
         self._start(self._playbacks, order.channel, playback, film)
         return archive.recordings(self._channels, now, channel=order.channel, start=start, end=end)
 
-    def control_playback(self, order: PlaybackControlled) -> int:
+    def control_playback(self, order: PlaybackControl) -> int:
         """Carry out 0x9202."""
         found = self._playbacks.get(order.channel)
         if found is None:

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.codecs.calendars.events import Event, read_events
-from motorpool.codecs.calendars.series import Located, Window
-from motorpool.codecs.calendars.text import CalendarError
-from motorpool.codecs.calendars.zones import find_zone
+from motorpool.codecs.calendars.recurrence_sets import Window, ZonedCalendar
+from motorpool.codecs.calendars.time_zones import find_zone
 
 __all__ = ["HORIZON", "Calendar", "CalendarError", "Edge", "Window", "find_zone", "read_calendar"]
 
 HORIZON = timedelta(days=1830)
 """How far ahead the next edge is looked for."""
-MONTHS_KEPT = 128
-ZONES_KEPT = 8
+MAX_CACHED_MONTHS = 128
+MAX_CACHED_ZONES = 8
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Calendar:
 
     def __init__(self, events: list[Event]) -> None:
         self._events = tuple(events)
-        self._located: OrderedDict[tzinfo, Located] = OrderedDict()
+        self._zoned: OrderedDict[tzinfo, ZonedCalendar] = OrderedDict()
         self._months: OrderedDict[tuple[tzinfo, int], tuple[Window, ...]] = OrderedDict()
 
     @property
@@ -100,16 +100,16 @@ class Calendar:
         windows = self._in(zone).windows(start, end)
         cut = tuple((max(begin, start), min(finish, end)) for begin, finish in windows)
         self._months[key] = cut
-        while len(self._months) > MONTHS_KEPT:
+        while len(self._months) > MAX_CACHED_MONTHS:
             self._months.popitem(last=False)
         return cut
 
-    def _in(self, zone: tzinfo) -> Located:
-        if zone not in self._located:
-            self._located[zone] = Located(self._events, zone)
-            while len(self._located) > ZONES_KEPT:
-                self._located.popitem(last=False)
-        return self._located[zone]
+    def _in(self, zone: tzinfo) -> ZonedCalendar:
+        if zone not in self._zoned:
+            self._zoned[zone] = ZonedCalendar(self._events, zone)
+            while len(self._zoned) > MAX_CACHED_ZONES:
+                self._zoned.popitem(last=False)
+        return self._zoned[zone]
 
 
 def _month_of(instant: datetime) -> int:

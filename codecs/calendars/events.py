@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
-from motorpool.codecs.calendars.recurrence import Budget, OverBudget, expand, last_counted
-from motorpool.codecs.calendars.rules import Rule, read_rule
-from motorpool.codecs.calendars.text import CalendarError, Component, Line, read_components
-from motorpool.codecs.calendars.zones import described_zone, find_zone, local_time
+from motorpool.codecs.calendars.content_lines import CalendarError, Component, ContentLine, read_components
+from motorpool.codecs.calendars.recurrence import StepLimit, StepLimitExceeded, expand, last_counted
+from motorpool.codecs.calendars.recurrence_rules import Rule, read_rule
+from motorpool.codecs.calendars.time_zones import find_zone, local_time, parse_vtimezone
 
-__all__ = ["Event", "Moment", "read_events"]
+__all__ = ["DateOrTime", "Event", "read_events"]
 
-MOST_INSTANCES = 100_000
+MAX_INSTANCES = 100_000
 """In the first two years of every event, all together."""
-MOST_STEPS = 750_000
+MAX_STEPS = 750_000
 """Times that may be looked at for these, and for what a COUNT leaves: some seconds of a slow machine."""
 
-Moment = date | datetime
+DateOrTime = date | datetime
 """A day, a floating time, or an aware one."""
 
 
@@ -27,26 +27,26 @@ class Event:
 
     uid: str
     sequence: int
-    start: Moment
+    start: DateOrTime
     length: timedelta
     """By the clock on the wall, also where the clock is changed meanwhile."""
     zone: tzinfo | None
     """Where floating times and days of this calendar are at home, if it says so."""
-    rules: tuple[tuple[Rule, Moment | None], ...]
+    rules: tuple[tuple[Rule, DateOrTime | None], ...]
     """Each with its last moment."""
-    excluded_rules: tuple[tuple[Rule, Moment | None], ...]
-    dates: tuple[tuple[Moment, timedelta], ...]
+    exclusion_rules: tuple[tuple[Rule, DateOrTime | None], ...]
+    dates: tuple[tuple[DateOrTime, timedelta], ...]
     """RDATE: further starts with their lengths."""
-    excluded_dates: tuple[Moment, ...]
-    replaces: Moment | None
+    excluded_dates: tuple[DateOrTime, ...]
+    recurrence_id: DateOrTime | None
     """RECURRENCE-ID: the instance in whose place this one is."""
-    and_later: bool
+    this_and_future: bool
     cancelled: bool
 
 
 def read_events(data: bytes) -> list[Event]:
     """Read and check all events; CalendarError says where one is wrong."""
-    budget = Budget(MOST_STEPS)
+    limit = StepLimit(MAX_STEPS)
     events: list[Event] = []
     try:
         calendars = read_components(data)
@@ -55,17 +55,17 @@ def read_events(data: bytes) -> list[Event]:
                 raise CalendarError(
                     "is outside of any VCALENDAR", line=calendar.line, name=calendar.name[:40]
                 )
-            reader = _Reader(calendar, budget.spend)
-            events += [reader.event(part) for part in calendar.inner if part.name == "VEVENT"]
+            reader = _Reader(calendar, limit.spend)
+            events += [reader.event(part) for part in calendar.subcomponents if part.name == "VEVENT"]
         if not calendars:
             raise CalendarError("the text holds no VCALENDAR")
         number = 0
         for event in events:
-            for _ in _two_years(event, budget.spend):
+            for _ in _two_years(event, limit.spend):
                 number += 1
-                if number > MOST_INSTANCES:
-                    raise CalendarError(f"more than {MOST_INSTANCES} instances in two years")
-    except OverBudget as error:
+                if number > MAX_INSTANCES:
+                    raise CalendarError(f"more than {MAX_INSTANCES} instances in two years")
+    except StepLimitExceeded as error:
         raise CalendarError(str(error)) from None
     return events
 
@@ -75,7 +75,7 @@ def _two_years(event: Event, spend: Callable[[int], None]) -> Iterator[object]:
     start = local_time(event.start, UTC)
     month = timedelta(days=31)
     # Month by month, as it will be asked for: so the budget is that of asking.
-    for rule, until in (*event.rules, *event.excluded_rules):
+    for rule, until in (*event.rules, *event.exclusion_rules):
         last = start + 24 * month if until is None else local_time(until, UTC) + timedelta(days=1)
         for number in range(24):
             begin = start + number * month
@@ -90,7 +90,9 @@ class _Reader:
         scale = calendar.one("CALSCALE")
         if scale and scale.read()[1].upper() != "GREGORIAN":
             raise scale.error("is not GREGORIAN")
-        described = (described_zone(part, spend) for part in calendar.inner if part.name == "VTIMEZONE")
+        described = (
+            parse_vtimezone(part, spend) for part in calendar.subcomponents if part.name == "VTIMEZONE"
+        )
         self._described: Mapping[str, tzinfo] = dict(each for each in described if each)
         line = calendar.one("X-WR-TIMEZONE")
         self._zone = self._find(line, line.read()[1]) if line and line.read()[1] else None
@@ -111,24 +113,24 @@ class _Reader:
             length=length,
             zone=self._zone,
             rules=tuple(self._rule(rule, start) for rule in part.all("RRULE")),
-            excluded_rules=tuple(self._rule(rule, start) for rule in part.all("EXRULE")),
+            exclusion_rules=tuple(self._rule(rule, start) for rule in part.all("EXRULE")),
             dates=tuple(found for each in part.all("RDATE") for found in self._dates(each, length)),
             excluded_dates=tuple(moment for each in part.all("EXDATE") for moment in self._moments(each)),
-            replaces=self._only(replaced) if replaced else None,
-            and_later=replaced is not None and self._is_range(replaced),
+            recurrence_id=self._only(replaced) if replaced else None,
+            this_and_future=replaced is not None and self._is_range(replaced),
             cancelled=status is not None and status.read()[1].upper() == "CANCELLED",
         )
 
-    def _only(self, line: Line) -> Moment:
+    def _only(self, line: ContentLine) -> DateOrTime:
         params, text = line.read()
         return self._moment(line, params, text)
 
-    def _moments(self, line: Line) -> Iterator[Moment]:
+    def _moments(self, line: ContentLine) -> Iterator[DateOrTime]:
         params, text = line.read()
         for word in text.split(","):
             yield self._moment(line, params, word.strip())
 
-    def _moment(self, line: Line, params: Mapping[str, Any], text: str) -> Moment:
+    def _moment(self, line: ContentLine, params: Mapping[str, Any], text: str) -> DateOrTime:
         moment = line.moment(text)
         name = line.parameter(dict(params), "TZID")
         if not isinstance(moment, datetime):
@@ -137,13 +139,13 @@ class _Reader:
             return moment.replace(tzinfo=UTC)
         return moment.replace(tzinfo=self._find(line, name)) if name else moment
 
-    def _find(self, line: Line, name: str) -> tzinfo:
+    def _find(self, line: ContentLine, name: str) -> tzinfo:
         zone = find_zone(name, self._described)
         if zone is None:
             raise line.error(f"unknown time zone {name[:60]}")
         return zone
 
-    def _length(self, part: Component, start: Moment) -> timedelta:
+    def _length(self, part: Component, start: DateOrTime) -> timedelta:
         end, duration = part.one("DTEND"), part.one("DURATION")
         if end and duration:
             raise duration.error("DTEND is there as well")
@@ -157,14 +159,14 @@ class _Reader:
         return timedelta(0) if isinstance(start, datetime) else timedelta(days=1)
 
     @staticmethod
-    def _span(line: Line, start: Moment, end: Moment) -> timedelta:
+    def _span(line: ContentLine, start: DateOrTime, end: DateOrTime) -> timedelta:
         zone = (start.tzinfo if isinstance(start, datetime) else None) or UTC
         span = local_time(end, zone) - local_time(start, zone)
         if span < timedelta(0):
             raise line.error("the end is before the start")
         return span
 
-    def _dates(self, line: Line, length: timedelta) -> Iterator[tuple[Moment, timedelta]]:
+    def _dates(self, line: ContentLine, length: timedelta) -> Iterator[tuple[DateOrTime, timedelta]]:
         params, text = line.read()
         for word in text.split(","):
             begin, period, end = word.strip().partition("/")
@@ -176,15 +178,15 @@ class _Reader:
             else:
                 yield start, self._span(line, start, self._moment(line, params, end))
 
-    def _rule(self, line: Line, start: Moment) -> tuple[Rule, Moment | None]:
+    def _rule(self, line: ContentLine, start: DateOrTime) -> tuple[Rule, DateOrTime | None]:
         first = local_time(start, start.tzinfo or UTC if isinstance(start, datetime) else UTC)
         try:
-            rule = read_rule(line.read()[1]).completed(first)
+            rule = read_rule(line.read()[1]).with_defaults(first)
             if rule.frequency == "HOURLY" and not isinstance(start, datetime):
                 raise line.error("FREQ=HOURLY does not go with a start that is a date")
             if not rule.until:  # a COUNT, or for ever
                 return rule, last_counted(rule, first, spend=self._spend)
-        except OverBudget:
+        except StepLimitExceeded:
             raise
         except ValueError as error:
             raise line.error(str(error)) from None
@@ -194,13 +196,13 @@ class _Reader:
         return rule, datetime.combine(until, time.max)
 
     @staticmethod
-    def _sequence(line: Line) -> int:
+    def _sequence(line: ContentLine) -> int:
         text = line.read()[1]
         if not text.isascii() or not text.isdecimal() or len(text) > 9:
             raise line.error(f"{text[:40]!r} is no number")
         return int(text)
 
     @staticmethod
-    def _is_range(line: Line) -> bool:
+    def _is_range(line: ContentLine) -> bool:
         params, _ = line.read()
         return line.parameter(params, "RANGE").upper() == "THISANDFUTURE"

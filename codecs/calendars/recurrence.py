@@ -8,21 +8,21 @@ import calendar
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 
-from motorpool.codecs.calendars.rules import Rule
+from motorpool.codecs.calendars.recurrence_rules import Rule
 
-__all__ = ["Budget", "OverBudget", "expand", "last_counted"]
+__all__ = ["StepLimit", "StepLimitExceeded", "expand", "last_counted"]
 
 FAR = datetime(9998, 12, 31)  # noqa: DTZ001 - local
 LAST_DAY = FAR.toordinal()
-COUNTED_DAYS, COUNTED_HOURS = 40_000, 100_000
+MAX_COUNT_DAYS, MAX_COUNT_HOURS = 40_000, 100_000
 """How far a COUNT is followed: 109 years, HOURLY 11."""
 
 
-class OverBudget(ValueError):
+class StepLimitExceeded(ValueError):
     """The rules of a calendar ask for too much work."""
 
 
-class Budget:
+class StepLimit:
     """The work that reading a calendar may cost: times that are looked at."""
 
     def __init__(self, most: int) -> None:
@@ -30,13 +30,17 @@ class Budget:
         self._left = most
 
     def spend(self, steps: int) -> None:
-        """Take that much; OverBudget once nothing is left."""
+        """Count these steps.
+
+        Raises:
+            StepLimitExceeded: more than the limit.
+        """
         self._left -= steps
         if self._left < 0:
-            raise OverBudget(f"the recurrence rules need more than {self._most} times to be looked at")
+            raise StepLimitExceeded(f"the recurrence rules need more than {self._most} times to be looked at")
 
 
-def _free(steps: int) -> None:
+def _unlimited(steps: int) -> None:
     del steps
 
 
@@ -46,7 +50,7 @@ def expand(
     first: datetime,
     last: datetime,
     *,
-    spend: Callable[[int], None] = _free,
+    spend: Callable[[int], None] = _unlimited,
 ) -> Iterator[datetime]:
     """Instances from `first` to `last`, both inclusive, of a rule that begins at `start`; in order.
 
@@ -62,11 +66,11 @@ def expand(
         days = list(_days(rule, begins, ends))
         if not rule.positions:
             # Of a long period only what is asked for; positions need all of it to count from.
-            days = [_cut(part, first.toordinal(), last.toordinal()) for part in days]
+            days = [_clip(part, first.toordinal(), last.toordinal()) for part in days]
         spend(sum(map(len, days)) * len(rule.times))
         matching = (day for part in days for day in map(date.fromordinal, part) if rule.matches(day))
         found = [datetime.combine(day, at) for day in matching for at in rule.times]
-        yield from (each for each in _placed(found, rule.positions) if first <= each <= last)
+        yield from (each for each in _select_positions(found, rule.positions) if first <= each <= last)
 
 
 def _periods(rule: Rule, start: date, first: date, last: date) -> Iterator[tuple[int, int]]:
@@ -104,7 +108,7 @@ def _days(rule: Rule, begins: int, ends: int) -> Iterator[range]:
         yield range(first, first + calendar.monthrange(year, month)[1])
 
 
-def _cut(days: range, first: int, last: int) -> range:
+def _clip(days: range, first: int, last: int) -> range:
     return range(max(days.start, first), min(days.stop, last + 1))
 
 
@@ -120,14 +124,16 @@ def _hourly(
         if rule.matches(day):
             if not rule.hours or hour % 24 in rule.hours:
                 found = [datetime.combine(day, at.replace(hour=hour % 24)) for at in rule.times]
-                yield from (each for each in _placed(found, rule.positions) if first <= each <= last)
+                yield from (
+                    each for each in _select_positions(found, rule.positions) if first <= each <= last
+                )
             hour += rule.interval
         else:
             # On to the next day, without leaving the rhythm.
             hour += -(-(24 - hour % 24) // rule.interval) * rule.interval
 
 
-def _placed(found: list[datetime], positions: tuple[int, ...]) -> list[datetime]:
+def _select_positions(found: list[datetime], positions: tuple[int, ...]) -> list[datetime]:
     if not positions:
         return found
     places = {place - 1 if place > 0 else len(found) + place for place in positions}
@@ -138,7 +144,7 @@ def last_counted(rule: Rule, start: datetime, *, spend: Callable[[int], None]) -
     """The last instance that COUNT leaves; None without a COUNT. ValueError for one that is too far away."""
     if not rule.count:
         return None
-    if rule.is_bare:
+    if rule.is_fixed_interval:
         step = {"HOURLY": timedelta(hours=1), "DAILY": timedelta(days=1)}.get(
             rule.frequency, timedelta(weeks=1)
         )
@@ -147,11 +153,11 @@ def last_counted(rule: Rule, start: datetime, *, spend: Callable[[int], None]) -
         except OverflowError:
             return FAR
     hourly = rule.frequency == "HOURLY"
-    reach = timedelta(hours=COUNTED_HOURS) if hourly else timedelta(days=COUNTED_DAYS)
+    reach = timedelta(hours=MAX_COUNT_HOURS) if hourly else timedelta(days=MAX_COUNT_DAYS)
     bound = start + reach if start.year < 9000 else FAR
     for number, instance in enumerate(expand(rule, start, start, bound, spend=spend), 1):
         if number == rule.count:
             return instance
     if hourly:
-        raise ValueError(f"COUNT={rule.count} is not reached within {COUNTED_HOURS} hours")
+        raise ValueError(f"COUNT={rule.count} is not reached within {MAX_COUNT_HOURS} hours")
     return bound  # nobody asks about what comes after

@@ -199,8 +199,8 @@ def test_each_command_is_encoded_and_understood_by_the_device(codec: type[Device
     peer.utc_now = lambda: datetime(2026, 5, 1, 12, tzinfo=UTC)
     for command in sorted(codec.commands):
         attributes = ATTRIBUTES | OTHER_ATTRIBUTES.get(command, {})
-        order = DeviceCommand(command, attributes, "13912345678", MediaAddress("203.0.113.5", 1078, 1079))
-        assert decode(peer.encode(order).data), command
+        encodable = DeviceCommand(command, attributes, "13912345678", MediaAddress("203.0.113.5", 1078, 1079))
+        assert decode(peer.encode(encodable).data), command
 
 
 @each_codec

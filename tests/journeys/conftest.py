@@ -7,7 +7,7 @@ import time
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform import Acknowledged, Registered
+from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, RegistrationResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal
 
 
@@ -51,12 +51,14 @@ class Peer:
     def sign_in(self):
         """Register and authenticate, as a terminal does."""
         self.send(self.terminal.register())
-        registered = self.messages(lambda message: isinstance(message, Registered))[-1]
+        registered = self.messages(lambda message: isinstance(message, RegistrationResponse))[-1]
         assert registered.result == 0
         self.terminal.code = registered.code
         serial = self.terminal.serial
         self.send(self.terminal.authenticate())
-        self.messages(lambda message: isinstance(message, Acknowledged) and message.answered_serial == serial)
+        self.messages(
+            lambda message: isinstance(message, GeneralResponse) and message.answered_serial == serial
+        )
 
     def send(self, data):
         self.socket.sendall(data)

@@ -17,11 +17,11 @@ import m3u8
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform import (
-    LiveAsked,
-    LiveControlled,
-    PlaybackAsked,
-    RecordingsAsked,
+from motorpool.codecs.devices.jt808.platform_messages import (
+    LiveVideoControl,
+    LiveVideoRequest,
+    PlaybackRequest,
+    RecordingListQuery,
 )
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -165,8 +165,8 @@ def fetched(client, record):
 
 def play_back(peer, units, *, hangs_up=True, sim_bytes=6):
     """The terminal's part: answer the request, connect, send all at once."""
-    asked = peer.messages(lambda message: isinstance(message, PlaybackAsked), seconds=20)[-1]
-    peer.send(peer.terminal.answer(asked))
+    asked = peer.messages(lambda message: isinstance(message, PlaybackRequest), seconds=20)[-1]
+    peer.send(peer.terminal.general_response(asked))
     sender = Jt1078Sender(peer.terminal.identity.number, sim_bytes)
     with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
         media.sendall(b"".join(map(sender.encode, units)))
@@ -189,7 +189,7 @@ def test_a_recording_is_listed_played_back_watched_and_kept_as_it_was_sent(
         device_id = device_of(client, peer)
         assert client.get(f"/recordings/{device_id}").json() == []
         command(client, device_id, "videoPlaybackList", startTime=START.isoformat())
-        asked = peer.messages(lambda message: isinstance(message, RecordingsAsked))[-1]
+        asked = peer.messages(lambda message: isinstance(message, RecordingListQuery))[-1]
         peer.send(peer.terminal.recordings(asked.serial, [listed] * 60, 200))
         recordings = eventually(lambda: client.get(f"/recordings/{device_id}").json())
         assert len(recordings) == 60
@@ -239,7 +239,7 @@ def test_deleted_while_the_terminal_still_sends_it_keeps_what_came(server, conne
         device_id = device_of(client, peer)
         capture = capture_of(client, device_id)
         command(client, device_id, "videoPlayback", startTime=START.isoformat())
-        asked = peer.messages(lambda message: isinstance(message, PlaybackAsked))[-1]
+        asked = peer.messages(lambda message: isinstance(message, PlaybackRequest))[-1]
         sender = Jt1078Sender(peer.terminal.identity.number)
         with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
             media.sendall(b"".join(map(sender.encode, units)))
@@ -258,7 +258,7 @@ def test_live_video_is_captured_for_its_time_and_holds_the_stream_meanwhile(serv
         device_id = device_of(client, peer)
         # Two seconds; nobody reads the stream, which then ends after one.
         capture = capture_of(client, device_id, live="true", minutes=0.034)
-        asked = peer.messages(lambda message: isinstance(message, LiveAsked))[-1]
+        asked = peer.messages(lambda message: isinstance(message, LiveVideoRequest))[-1]
         sender = Jt1078Sender(peer.terminal.identity.number)
         with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
             began = time.monotonic()
@@ -275,7 +275,7 @@ def test_live_video_is_captured_for_its_time_and_holds_the_stream_meanwhile(serv
         assert 10 <= len(pictures) <= 45
         assert pictures == expected[: len(pictures)]
         assert frames == sounds[: len(frames)]
-        told = peer.messages(lambda message: isinstance(message, LiveControlled), seconds=15)[-1]
+        told = peer.messages(lambda message: isinstance(message, LiveVideoControl), seconds=15)[-1]
         assert told.control == 0
 
 
@@ -287,7 +287,7 @@ def test_the_end_of_the_server_leaves_a_file_that_plays(connected, eventually, e
             device_id = device_of(client, peer)
             capture = capture_of(client, device_id)
             command(client, device_id, "videoPlayback", startTime=START.isoformat())
-            asked = peer.messages(lambda message: isinstance(message, PlaybackAsked))[-1]
+            asked = peer.messages(lambda message: isinstance(message, PlaybackRequest))[-1]
             sender = Jt1078Sender(peer.terminal.identity.number)
             with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
                 media.sendall(b"".join(map(sender.encode, units)))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform import Acknowledged
+from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 
 PORTS = {"jt808": 5015, "osmand": 5055, "live": 5263, "playback": 5363}
@@ -53,7 +53,7 @@ def serves(server, connected, phone):
         serial = peer.terminal.serial
         peer.send(peer.terminal.location(encode_location(1, 2, NOON)))
         answer = peer.messages(
-            lambda message: isinstance(message, Acknowledged) and message.answered_serial == serial
+            lambda message: isinstance(message, GeneralResponse) and message.answered_serial == serial
         )
         return answer[-1].result == 0
 
@@ -113,7 +113,7 @@ def test_half_frames_wrong_checksums_and_wrong_lengths_are_dropped_and_the_conne
         serial = peer.terminal.serial
         peer.send(peer.terminal.location(encode_location(1, 3, NOON)))
         seen = peer.messages(
-            lambda message: isinstance(message, Acknowledged) and message.answered_serial == serial
+            lambda message: isinstance(message, GeneralResponse) and message.answered_serial == serial
         )
         assert seen[-1].result == 0
 

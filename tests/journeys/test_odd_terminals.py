@@ -14,12 +14,12 @@ import msgspec
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform import (
-    LiveAsked,
-    LiveControlled,
-    PlaybackAsked,
-    PlaybackControlled,
-    RecordingsAsked,
+from motorpool.codecs.devices.jt808.platform_messages import (
+    LiveVideoControl,
+    LiveVideoRequest,
+    PlaybackControl,
+    PlaybackRequest,
+    RecordingListQuery,
 )
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -105,7 +105,7 @@ def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(ser
         assert client.put(f"/devices/{device['id']}", json=device).status_code == 200
 
         order(client, device, "videoPlaybackList", channel=2)
-        asked = told(peer, RecordingsAsked)
+        asked = told(peer, RecordingListQuery)
         assert asked.channel == 1
         kept = [Recording(number, START, START + timedelta(seconds=6), 0, 2, 1, 1, 1000) for number in (0, 1)]
         peer.send(peer.terminal.recordings(asked.serial, kept))
@@ -118,7 +118,7 @@ def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(ser
         # Its media says nothing of whose it is; the one open request does.
         sender = Jt1078Sender("0")
         order(client, device, "videoStart", channel=1)
-        asked = told(peer, LiveAsked)
+        asked = told(peer, LiveVideoRequest)
         assert asked.channel == 0
         with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
             for unit in film:
@@ -126,18 +126,18 @@ def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(ser
             found = eventually_listed(client, device, 1, lambda listed: len(listed.segments) >= 5)
             assert pictures(client, device, 1, found) == 5 * FPS
             order(client, device, "videoStop", channel=1)
-            assert (stopped := told(peer, LiveControlled)).channel == 0
+            assert (stopped := told(peer, LiveVideoControl)).channel == 0
             assert stopped.control == 0
 
         order(client, device, "videoPlayback", channel=2, startTime=START.isoformat())
-        asked = told(peer, PlaybackAsked)
+        asked = told(peer, PlaybackRequest)
         assert asked.channel == 1
         with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
             sender = Jt1078Sender("0")
             media.sendall(b"".join(map(sender.encode, film)))
             found = eventually_listed(client, device, 2, lambda listed: len(listed.segments) >= 5, "playback")
             order(client, device, "videoPlaybackControl", channel=2, control="stop")
-            assert told(peer, PlaybackControlled).channel == 1
+            assert told(peer, PlaybackControl).channel == 1
         found = eventually_listed(client, device, 2, lambda listed: listed.is_endlist, "playback")
         assert pictures(client, device, 2, found) == len(film)
 
@@ -148,7 +148,7 @@ def test_two_cameras_share_a_connection_and_one_is_stopped(server, connected, fi
         device = device_of(client, phone)
         for channel in (1, 2):
             order(client, device, "videoStart", channel=channel)
-            asked = told(peer, LiveAsked)
+            asked = told(peer, LiveVideoRequest)
         sender = Jt1078Sender(phone)
         other = [msgspec.structs.replace(unit, channel=2) for unit in film]
 
@@ -160,7 +160,7 @@ def test_two_cameras_share_a_connection_and_one_is_stopped(server, connected, fi
             both(0, 25)
             eventually_listed(client, device, 2, lambda listed: len(listed.segments) >= 2)
             order(client, device, "videoStop", channel=2)
-            assert told(peer, LiveControlled).channel == 2
+            assert told(peer, LiveVideoControl).channel == 2
             # It goes on sending both, and only what is asked for is taken; past the time of its closing.
             both(25, 30)
             time.sleep(6)
@@ -194,7 +194,7 @@ def test_a_playback_of_before_a_restart_is_gone_and_the_next_goes_on_above_it(tm
                     gone = client.get(f"/stream/{device['id']}/1/playback/{last}.ts")
                     assert gone.status_code == 404
                 order(client, device, "videoPlayback", channel=1, startTime=START.isoformat())
-                asked = told(peer, PlaybackAsked)
+                asked = told(peer, PlaybackRequest)
                 sender = Jt1078Sender(phone)
                 with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
                     media.sendall(b"".join(map(sender.encode, film)))

@@ -18,26 +18,26 @@ from motorpool.bench.vehicles.camera import Camera, Film
 from motorpool.bench.vehicles.fleet import plan_fleet
 from motorpool.bench.vehicles.frame_numbers import read_number
 from motorpool.bench.vehicles.vehicle import Vehicle
-from motorpool.codecs.devices.jt808.platform import (
-    Acknowledged,
-    FileAnswered,
-    FilesAsked,
-    LiveAsked,
-    MediaReceived,
-    PhotoAsked,
-    ResendAsked,
-)
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
-from motorpool.codecs.devices.jt808.uploader import (
+from motorpool.codecs.devices.jt808.attachment_sender import (
     ADAS,
     DSM,
     alarm_item,
     alarm_label,
-    begin_file,
-    end_file,
-    offer_files,
-    pieces_of,
+    encode_attachment_list,
+    encode_file_begin,
+    encode_file_chunks,
+    encode_file_end,
 )
+from motorpool.codecs.devices.jt808.platform_messages import (
+    AttachmentRequest,
+    FileEndResponse,
+    GeneralResponse,
+    LiveVideoRequest,
+    MediaUploadResponse,
+    PhotoRequest,
+    ResendRequest,
+)
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime.clock import SystemClock
@@ -93,8 +93,8 @@ def test_a_snapshot_shows_the_latest_key_frame_of_a_camera_that_its_reader_start
     go_on, seen = threading.Event(), threading.Event()
 
     def film_when_asked(peer):
-        asked = peer.messages(lambda message: isinstance(message, LiveAsked), seconds=20)[-1]
-        peer.send(peer.terminal.answer(asked))
+        asked = peer.messages(lambda message: isinstance(message, LiveVideoRequest), seconds=20)[-1]
+        peer.send(peer.terminal.general_response(asked))
         sender = Jt1078Sender(phone, 6)
         with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
             media.sendall(b"".join(map(sender.encode, units[: FPS + 3])))
@@ -143,19 +143,19 @@ def test_a_photo_that_was_ordered_arrives_although_packets_of_it_were_lost(serve
         device_id = device_id_of(client, phone)
         order = {"deviceId": device_id, "type": "requestPhoto", "attributes": {"channel": 2}}
         assert client.post("/commands/send", json=order).status_code == 200
-        asked = peer.messages(lambda message: isinstance(message, PhotoAsked))[-1]
+        asked = peer.messages(lambda message: isinstance(message, PhotoRequest))[-1]
         assert (asked.channel, asked.count) == (2, 1)
-        peer.send(peer.terminal.shoot_answer(asked, [77]))
+        peer.send(peer.terminal.shoot_response(asked, [77]))
         photo = peer.terminal.photo(77, content, encode_location(1, 2, NOON), channel=2, packet_bytes=500)
         packets = [b"~" + packet + b"~" for packet in photo.strip(b"~").split(b"~~")]
         assert len(packets) == 16
         # The third and the last are lost on the way.
         peer.send(b"".join(packets[:2] + packets[3:15]))
-        heard = peer.messages(lambda message: isinstance(message, ResendAsked), seconds=30)
+        heard = peer.messages(lambda message: isinstance(message, ResendRequest), seconds=30)
         assert heard[-1].indexes == (3, 16)
-        assert not [message for message in heard if isinstance(message, MediaReceived)]
+        assert not [message for message in heard if isinstance(message, MediaUploadResponse)]
         peer.send(peer.terminal.resend(heard[-1]))
-        received = peer.messages(lambda message: isinstance(message, MediaReceived))[-1]
+        received = peer.messages(lambda message: isinstance(message, MediaUploadResponse))[-1]
         assert (received.media_id, received.missing) == (77, ())
         # Answered only once it is stored: so it is there now.
         position = next(each for each in positions_of(client, device_id) if "image" in each["attributes"])
@@ -173,7 +173,7 @@ class UploadLine:
 
     def __init__(self, asked, terminal):
         self.asked = asked
-        self.terminal = Terminal(terminal.identity.number, 2019 if terminal.modern else 2013)
+        self.terminal = Terminal(terminal.identity.number, 2019 if terminal.is_2019 else 2013)
         self.socket = socket.create_connection((asked.host, asked.tcp_port), timeout=10)
 
     def send(self, data):
@@ -191,14 +191,16 @@ class UploadLine:
 
     def upload(self, name, kind, content, lost=()):
         """One file, of which the pieces with these numbers are lost at first; all answers to its end."""
-        begun = self.answer(begin_file(self.terminal, name, kind, len(content)), Acknowledged)
+        begun = self.answer(encode_file_begin(self.terminal, name, kind, len(content)), GeneralResponse)
         assert (begun.answered_id, begun.result) == (0x1211, 0)
-        pieces = pieces_of(name, content)
+        pieces = encode_file_chunks(name, content)
         self.send(b"".join(piece for number, piece in enumerate(pieces) if number not in lost))
-        answers = [self.answer(end_file(self.terminal, name, kind, len(content)), FileAnswered)]
+        answers = [self.answer(encode_file_end(self.terminal, name, kind, len(content)), FileEndResponse)]
         while answers[-1].missing:
-            self.send(b"".join(pieces_of(name, content, answers[-1])))
-            answers.append(self.answer(end_file(self.terminal, name, kind, len(content)), FileAnswered))
+            self.send(b"".join(encode_file_chunks(name, content, answers[-1])))
+            answers.append(
+                self.answer(encode_file_end(self.terminal, name, kind, len(content)), FileEndResponse)
+            )
         return answers
 
 
@@ -207,7 +209,7 @@ def report_alarm(peer, item, label):
     place = encode_location(1.5, 2.5, NOON, speed_kmh=60)
     alarm = encode_items(others=[(item, alarm_item(9, 1, label, place))])
     peer.send(peer.terminal.location(encode_location(1.5, 2.5, NOON, speed_kmh=60, items=alarm)))
-    return peer.messages(lambda message: isinstance(message, FilesAsked))[-1]
+    return peer.messages(lambda message: isinstance(message, AttachmentRequest))[-1]
 
 
 @pytest.mark.parametrize(("phone", "version"), [("13933330004", 2013), ("13933330005", 2019)])
@@ -218,14 +220,14 @@ def test_the_files_of_an_alarm_come_on_a_connection_of_their_own_and_belong_to_i
     film = b"~01cd}" * 60_000
     with server.client() as client, connected(server, phone, version=version) as peer:
         device_id = device_id_of(client, phone)
-        label = alarm_label(b"TERM001", NOON, 0, 2, modern=version == 2019)
+        label = alarm_label(b"TERM001", NOON, 0, 2, is_2019=version == 2019)
         asked = report_alarm(peer, DSM, label)
         assert (asked.host, asked.tcp_port, asked.label) == ("127.0.0.1", server.jt808_port, label)
-        peer.send(peer.terminal.answer(asked))
+        peer.send(peer.terminal.general_response(asked))
 
         line = UploadLine(asked, peer.terminal)
         files = {b"00_65_6501_0_1.jpg": len(image), b"02_65_6501_1_1.mp4": len(film)}
-        offered = line.answer(offer_files(line.terminal, asked, files), Acknowledged)
+        offered = line.answer(encode_attachment_list(line.terminal, asked, files), GeneralResponse)
         assert (offered.answered_id, offered.result) == (0x1210, 0)
         (whole,) = line.upload(b"00_65_6501_0_1.jpg", 0, image)
         assert whole.missing == ()
@@ -259,7 +261,7 @@ def test_the_files_of_an_alarm_come_on_a_connection_of_their_own_and_belong_to_i
             peer.send(peer.terminal.heartbeat())
             peer.messages(
                 lambda message, serial=serial: (
-                    isinstance(message, Acknowledged) and message.answered_serial == serial
+                    isinstance(message, GeneralResponse) and message.answered_serial == serial
                 )
             )
             assert client.get(f"/devices/{device_id}").json()["status"] == "online"
@@ -272,9 +274,9 @@ def test_the_files_of_an_alarm_come_on_a_connection_of_their_own_and_belong_to_i
         peer.send(peer.terminal.location(place))
         peer.send(peer.terminal.heartbeat())
         heard = peer.messages(
-            lambda message: isinstance(message, Acknowledged) and message.answered_serial == serial + 1
+            lambda message: isinstance(message, GeneralResponse) and message.answered_serial == serial + 1
         )
-        assert not [message for message in heard if isinstance(message, FilesAsked)]
+        assert not [message for message in heard if isinstance(message, AttachmentRequest)]
         assert not [each for each in positions_of(client, device_id) if "result" in each["attributes"]]
 
 
@@ -291,26 +293,26 @@ def test_files_that_nobody_asked_for_are_refused_and_a_line_that_breaks_leaves_n
         asked = report_alarm(peer, ADAS, label)
         # Another alarm, of which the platform never heard.
         other = alarm_label(b"TERM001", NOON + timedelta(seconds=1), 0, 1)
-        invented = FilesAsked(0x9208, 0, b"", asked.host, asked.tcp_port, 0, other, "0" * 32)
+        invented = AttachmentRequest(0x9208, 0, b"", asked.host, asked.tcp_port, 0, other, "0" * 32)
         line = UploadLine(asked, peer.terminal)
-        refused = line.answer(offer_files(line.terminal, invented, {b"x.jpg": 4}), Acknowledged)
+        refused = line.answer(encode_attachment_list(line.terminal, invented, {b"x.jpg": 4}), GeneralResponse)
         assert (refused.answered_id, refused.result) == (0x1210, 1)
         # Half a file, and the line breaks.
-        line.answer(offer_files(line.terminal, asked, {b"x.jpg": 100_000}), Acknowledged)
-        line.answer(begin_file(line.terminal, b"x.jpg", 0, 100_000), Acknowledged)
-        line.send(b"".join(pieces_of(b"x.jpg", bytes(70_000))))
+        line.answer(encode_attachment_list(line.terminal, asked, {b"x.jpg": 100_000}), GeneralResponse)
+        line.answer(encode_file_begin(line.terminal, b"x.jpg", 0, 100_000), GeneralResponse)
+        line.send(b"".join(encode_file_chunks(b"x.jpg", bytes(70_000))))
         home = server.folder / "data" / "media" / phone
         assert eventually(lambda: home.exists() and [*home.iterdir()])
         line.socket.close()
         assert eventually(lambda: not [*home.iterdir()])
         # The terminal comes again and begins anew.
         line = UploadLine(asked, peer.terminal)
-        line.answer(offer_files(line.terminal, asked, {b"x.jpg": 100_000}), Acknowledged)
+        line.answer(encode_attachment_list(line.terminal, asked, {b"x.jpg": 100_000}), GeneralResponse)
         (whole,) = line.upload(b"x.jpg", 0, bytes(100_000))
         assert whole.missing == ()
         (path,) = home.iterdir()
         assert path.stat().st_size == 100_000
         line.socket.close()
         peer.send(peer.terminal.heartbeat())
-        peer.messages(lambda message: isinstance(message, Acknowledged) and message.answered_id == 2)
+        peer.messages(lambda message: isinstance(message, GeneralResponse) and message.answered_id == 2)
         assert "nobody asked for them" in server.log

@@ -17,11 +17,11 @@ import msgspec
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform import (
-    LiveAsked,
-    PlaybackAsked,
-    PlaybackControlled,
-    RecordingsAsked,
+from motorpool.codecs.devices.jt808.platform_messages import (
+    LiveVideoRequest,
+    PlaybackControl,
+    PlaybackRequest,
+    RecordingListQuery,
 )
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -77,7 +77,7 @@ class Recorder:
         device_id = device_of(client, self.peer)
         order = {"deviceId": device_id, "type": "videoPlaybackList", "attributes": {"channel": 1}}
         assert client.post("/commands/send", json=order).status_code == 200
-        asked = self.peer.messages(lambda message: isinstance(message, RecordingsAsked))[-1]
+        asked = self.peer.messages(lambda message: isinstance(message, RecordingListQuery))[-1]
         assert asked.channel == 1
         only = Recording(
             channel=1,
@@ -94,7 +94,7 @@ class Recorder:
 
     def answer(self):
         """Wait for the request and answer it as the standard wants."""
-        self.asked = self.peer.messages(lambda message: isinstance(message, PlaybackAsked), seconds=20)[-1]
+        self.asked = self.peer.messages(lambda message: isinstance(message, PlaybackRequest), seconds=20)[-1]
         self.peer.send(self.peer.terminal.recordings(self.asked.serial, []))
 
     def connect(self):
@@ -277,15 +277,13 @@ def test_a_pause_is_no_end_and_a_seek_is_a_discontinuity_of_the_same_playlist(se
             media.sendall(b"".join(map(sender.encode, before[:55])))
             playlist = until(client, device_id, lambda found: len(found.segments) >= 5)
             steer(client, device_id, control="pause")
-            told = peer.messages(lambda message: isinstance(message, PlaybackControlled))[-1]
+            told = peer.messages(lambda message: isinstance(message, PlaybackControl))[-1]
             assert told.control == 1
             time.sleep(4)  # twice the silence that would be its end
             assert not playlist_of(client, device_id).is_endlist
             steer(client, device_id, control="seek", time=(START + timedelta(minutes=20)).isoformat())
             steer(client, device_id, control="resume")
-            told = peer.messages(
-                lambda message: isinstance(message, PlaybackControlled) and not message.control
-            )
+            told = peer.messages(lambda message: isinstance(message, PlaybackControl) and not message.control)
             assert [each.control for each in told] == [5, 0]
             # Some of the old was on its way; the new begins inside a group of pictures.
             media.sendall(b"".join(map(sender.encode, [*before[55:], *later[5:]])))
@@ -325,7 +323,7 @@ def test_a_terminal_that_never_closes_is_told_to_stop_and_then_closed(server, co
         recorder.answer()
         with ThreadPoolExecutor() as pool:
             playing = pool.submit(recorder.play, hangs_up=False)
-            told = peer.messages(lambda message: isinstance(message, PlaybackControlled), seconds=15)[-1]
+            told = peer.messages(lambda message: isinstance(message, PlaybackControl), seconds=15)[-1]
             assert (told.channel, told.control) == (1, 2)
             playlist = until(client, device_id, lambda found: found.is_endlist, seconds=2)
             assert len(playlist.segments) == 4
@@ -364,7 +362,7 @@ def test_recordings_that_nobody_asked_for_are_told_to_stop(server, connected):
         address = "127.0.0.1", 5363 + server.offset
         with socket.create_connection(address, timeout=10) as media:
             media.sendall(b"".join(map(sender.encode, recording(2))))
-            told = peer.messages(lambda message: isinstance(message, PlaybackControlled), seconds=10)[-1]
+            told = peer.messages(lambda message: isinstance(message, PlaybackControl), seconds=10)[-1]
             assert (told.channel, told.control) == (1, 2)
         assert playlist_of(client, device["id"]).segments == []
 
@@ -375,7 +373,7 @@ def test_live_and_playback_of_one_channel_run_side_by_side_for_those_who_may_see
         (device,) = client.get("/devices", params={"uniqueId": "13933340006"}).json()
         order = {"deviceId": device["id"], "type": "videoStart", "attributes": {"channel": 1}}
         assert client.post("/commands/send", json=order).status_code == 200
-        asked = peer.messages(lambda message: isinstance(message, LiveAsked))[-1]
+        asked = peer.messages(lambda message: isinstance(message, LiveVideoRequest))[-1]
         ask(client, peer)
         recorder = Recorder(peer, old)
         recorder.answer()

@@ -21,7 +21,7 @@ from motorpool.bench.server import run_server
 from motorpool.bench.vehicles.camera import Camera, Film
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.route import Drive
-from motorpool.codecs.devices.jt808.platform import LiveAsked, PlaybackAsked
+from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest, PlaybackRequest
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime.clock import SystemClock
@@ -66,8 +66,8 @@ class Terminal:
         self.ended = threading.Event()
 
     def send_live(self):
-        asked = self.peer.messages(lambda message: isinstance(message, LiveAsked), seconds=20)[-1]
-        self.peer.send(self.peer.terminal.answer(asked))
+        asked = self.peer.messages(lambda message: isinstance(message, LiveVideoRequest), seconds=20)[-1]
+        self.peer.send(self.peer.terminal.general_response(asked))
         camera = Camera("Bench", 1, self.film)
         sender = Jt1078Sender(self.peer.terminal.identity.number, 6)
         began = time.monotonic()
@@ -81,7 +81,7 @@ class Terminal:
                 media.sendall(b"".join(map(sender.encode, units)))
 
     def send_recording(self, seconds):
-        asked = self.peer.messages(lambda message: isinstance(message, PlaybackAsked), seconds=20)[-1]
+        asked = self.peer.messages(lambda message: isinstance(message, PlaybackRequest), seconds=20)[-1]
         self.peer.send(self.peer.terminal.recordings(asked.serial, []))
         camera = Camera("Bench", 1, self.film)
         sender = Jt1078Sender(self.peer.terminal.identity.number, 6)

@@ -10,7 +10,12 @@ import psutil
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform import Acknowledged, Followed, MediaReceived, Registered
+from motorpool.codecs.devices.jt808.platform_messages import (
+    GeneralResponse,
+    MediaUploadResponse,
+    RegistrationResponse,
+    TemporaryTracking,
+)
 from motorpool.codecs.devices.jt808.terminal import encode_items, encode_location
 from motorpool.runtime import SystemClock
 
@@ -19,7 +24,7 @@ NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)
 
 def acknowledges(serial, message_id=0x0200):
     return lambda message: (
-        isinstance(message, Acknowledged)
+        isinstance(message, GeneralResponse)
         and message.answered_serial == serial
         and message.answered_id == message_id
     )
@@ -110,7 +115,7 @@ def test_a_photo_is_kept_as_a_file_and_a_position_names_it(server, connected):
     content = b"\xff\xd8" + bytes(range(256)) * 20 + b"\xff\xd9"
     with server.client() as client, connected(server, "13900000004") as peer:
         peer.send(peer.terminal.photo(77, content, encode_location(1, 2, NOON), channel=3))
-        peer.messages(lambda message: isinstance(message, MediaReceived) and not message.missing)
+        peer.messages(lambda message: isinstance(message, MediaUploadResponse) and not message.missing)
         device = device_of(client, "13900000004")
         (position,) = track(client, device["id"])
         assert position["attributes"]["channel"] == 3
@@ -195,11 +200,11 @@ def test_an_unknown_terminal_is_refused_by_the_protocol_and_closed_after_a_few(c
     with run_server({"MOTORPOOL_REGISTER_UNKNOWN": "false"}) as server:
         with connected(server, "13900000009", sign_in=False) as peer:
             peer.send(peer.terminal.register())
-            (answer,) = peer.messages(lambda message: isinstance(message, Registered))
+            (answer,) = peer.messages(lambda message: isinstance(message, RegistrationResponse))
             assert answer.result == 4
             peer.send(peer.terminal.location(encode_location(1, 2, NOON)) * 3)
             with pytest.raises((AssertionError, ConnectionError), match=r"closed|reset"):
-                peer.messages(lambda message: isinstance(message, Followed))
+                peer.messages(lambda message: isinstance(message, TemporaryTracking))
         with server.client() as client:
             assert client.get("/devices", params={"all": "true"}).json() == []
 

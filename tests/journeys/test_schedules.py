@@ -5,7 +5,7 @@ import time
 from datetime import datetime, timedelta
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform import Controlled
+from motorpool.codecs.devices.jt808.platform_messages import TerminalControl
 from motorpool.runtime import SystemClock
 
 CLOCK = SystemClock()
@@ -69,7 +69,7 @@ def orders(peer, count, seconds=15.0):
     found = []
 
     def note(message):
-        if isinstance(message, Controlled):
+        if isinstance(message, TerminalControl):
             found.append(message.command)
         elif message.message_id == POSITION:
             found.append(POSITION)

@@ -15,7 +15,7 @@ import m3u8
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform import LiveAsked, LiveControlled
+from motorpool.codecs.devices.jt808.platform_messages import LiveVideoControl, LiveVideoRequest
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
 
@@ -90,8 +90,8 @@ class Camera:
         self.stopped = threading.Event()
 
     def film_when_asked(self, *, breaks_off_after=None):
-        asked = self.peer.messages(lambda message: isinstance(message, LiveAsked), seconds=20)[-1]
-        self.peer.send(self.peer.terminal.answer(asked))
+        asked = self.peer.messages(lambda message: isinstance(message, LiveVideoRequest), seconds=20)[-1]
+        self.peer.send(self.peer.terminal.general_response(asked))
         self.film(asked.host, asked.tcp_port, asked.channel, breaks_off_after=breaks_off_after)
         return asked
 
@@ -188,7 +188,7 @@ def test_the_first_reader_starts_the_camera_and_sees_every_picture(video_server,
             segments = follow(client, device_id, lambda found: len(found) >= 5)
             assert client.get(f"/stream/{device_id}/1/999999.ts").status_code == 404
             # Nobody reads any more: the device is told to stop.
-            told = peer.messages(lambda message: isinstance(message, LiveControlled), seconds=15)[-1]
+            told = peer.messages(lambda message: isinstance(message, LiveVideoControl), seconds=15)[-1]
             assert (told.channel, told.control) == (1, 0)
             asked = filming.result(20)
             assert asked.host == "127.0.0.1"
@@ -231,7 +231,7 @@ def test_a_camera_that_breaks_off_and_comes_back_goes_on_in_the_same_playlist(
         device_id = device_id_of(client, phone)
         order = {"deviceId": device_id, "type": "videoStart", "attributes": {"channel": 1}}
         assert client.post("/commands/send", json=order).status_code == 200
-        asked = peer.messages(lambda message: isinstance(message, LiveAsked))[-1]
+        asked = peer.messages(lambda message: isinstance(message, LiveVideoRequest))[-1]
         camera = Camera(video_server, peer, footage, speed=8)
         camera.film(asked.host, asked.tcp_port, breaks_off_after=5.0)
         before = follow(client, device_id, lambda found: len(found) >= 2)
@@ -254,7 +254,7 @@ def test_media_that_nobody_asked_for_is_told_to_stop_and_closed(video_server, co
         camera = Camera(video_server, peer, footage)
         with ThreadPoolExecutor() as pool:
             filming = pool.submit(camera.film, "127.0.0.1", 5263 + video_server.offset)
-            told = peer.messages(lambda message: isinstance(message, LiveControlled), seconds=15)[-1]
+            told = peer.messages(lambda message: isinstance(message, LiveVideoControl), seconds=15)[-1]
             assert told.control == 0
             filming.result(30)
             assert camera.stopped.is_set()

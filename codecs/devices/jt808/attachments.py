@@ -17,19 +17,19 @@ from struct import pack
 import msgspec
 
 from motorpool.codecs.devices.jt808.alarm_labels import LABEL_FORMS, NUMBER_BYTES, AlarmLabel
-from motorpool.codecs.devices.jt808.messages import text
+from motorpool.codecs.devices.jt808.bodies import text
 from motorpool.codecs.errors import Truncated, UnsupportedCommand
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import DeviceCommand
 
-FILES_REQUEST = 0x9208
-FILES_OFFER = 0x1210
+ATTACHMENT_REQUEST = 0x9208
+ATTACHMENT_LIST = 0x1210
 FILE_BEGIN = 0x1211
 FILE_END = 0x1212
-FILE_ANSWER = 0x9212
-UPLOAD_MESSAGES = frozenset((FILES_OFFER, FILE_BEGIN, FILE_END))
+FILE_END_RESPONSE = 0x9212
+UPLOAD_MESSAGES = frozenset((ATTACHMENT_LIST, FILE_BEGIN, FILE_END))
 
-ANSWER_BYTES = 900
+MAX_RANGE_LIST_BYTES = 900
 """Of ranges in one answer: the rest is asked for in the next one."""
 _RANGE_BYTES = 8
 
@@ -57,7 +57,7 @@ _NAME = re.compile(r"[^_]*_(\d{1,3})_")
 """kind_channel_alarm type_sequence_alarm number.ending"""
 
 
-class OfferedFile(msgspec.Struct, frozen=True, gc=False):
+class ListedFile(msgspec.Struct, frozen=True, gc=False):
     """One file of 0x1210."""
 
     name: bytes
@@ -65,16 +65,16 @@ class OfferedFile(msgspec.Struct, frozen=True, gc=False):
     """Bytes."""
 
 
-class Offer(msgspec.Struct, frozen=True, gc=False):
+class AttachmentList(msgspec.Struct, frozen=True, gc=False):
     """0x1210."""
 
     label: AlarmLabel
     number: str
     """Ours of the alarm as the terminal repeats it."""
-    files: tuple[OfferedFile, ...]
+    files: tuple[ListedFile, ...]
 
 
-class ToldFile(msgspec.Struct, frozen=True, gc=False):
+class FileDescription(msgspec.Struct, frozen=True, gc=False):
     """0x1211 and 0x1212."""
 
     name: bytes
@@ -107,7 +107,7 @@ def _ending(name: bytes) -> str:
     return text(name).rpartition(".")[2].lower()
 
 
-def read_offer(body: bytes) -> Offer:
+def parse_attachment_list(body: bytes) -> AttachmentList:
     """0x1210, in the form that fills the body exactly.
 
     Raises:
@@ -121,28 +121,28 @@ def read_offer(body: bytes) -> Offer:
             number = text(fields.take(NUMBER_BYTES))
             fields.uint8()  # sent for the first time or again
             files = tuple(
-                OfferedFile(fields.take(fields.uint8()), fields.uint32()) for _ in range(fields.uint8())
+                ListedFile(fields.take(fields.uint8()), fields.uint32()) for _ in range(fields.uint8())
             )
         except Truncated:
             continue
         if not fields.remaining:
-            return Offer(AlarmLabel(content), number, files)
+            return AttachmentList(AlarmLabel(content), number, files)
     raise Truncated(f"a list of an alarm's files of {len(body)} bytes")
 
 
-def read_file(body: bytes) -> ToldFile:
+def parse_file_description(body: bytes) -> FileDescription:
     """0x1211 and 0x1212.
 
     Raises:
         Truncated: the body ends before its fields do.
     """
     fields = ByteReader(body)
-    return ToldFile(fields.take(fields.uint8()), fields.uint8(), fields.uint32())
+    return FileDescription(fields.take(fields.uint8()), fields.uint8(), fields.uint32())
 
 
-def file_answer(name: bytes, kind: int, missing: tuple[tuple[int, int], ...] = ()) -> bytes:
+def encode_file_end_response(name: bytes, kind: int, missing: tuple[tuple[int, int], ...] = ()) -> bytes:
     """0x9212: whole, or the ranges (start and end) that are missing, as many as fit."""
-    asked = missing[: ANSWER_BYTES // _RANGE_BYTES]
+    asked = missing[: MAX_RANGE_LIST_BYTES // _RANGE_BYTES]
     return (
         pack("B", len(name))
         + name
@@ -151,12 +151,12 @@ def file_answer(name: bytes, kind: int, missing: tuple[tuple[int, int], ...] = (
     )
 
 
-def files_request(order: DeviceCommand) -> bytes:
-    """0x9208 for the alarm whose label stands in the order, in hex digits."""
-    address = order.media
+def attachment_request(command: DeviceCommand) -> bytes:
+    """0x9208 for the alarm whose label stands in the command, in hex digits."""
+    address = command.media
     if address is None or not address.host:
         raise UnsupportedCommand("the server knows no address of its own for the device's files")
-    label = AlarmLabel(bytes.fromhex(str(order.attributes["label"])))
+    label = AlarmLabel(bytes.fromhex(str(command.attributes["label"])))
     host = address.host.encode("gbk", "replace")[:255]
     ports = pack(">HH", address.upload_port, 0)
     return bytes((len(host),)) + host + ports + label.content + label.number.encode() + bytes(16)

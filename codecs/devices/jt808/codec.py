@@ -9,44 +9,50 @@ from datetime import UTC, tzinfo
 
 from motorpool.codecs.devices.base import DeviceCodec
 from motorpool.codecs.devices.framing import rejected
-from motorpool.codecs.devices.jt808.answers import BAD, IDENTITY_SHIFT, UNSUPPORTED, Answers, note
+from motorpool.codecs.devices.jt808.attachment_uploads import AttachmentUploads
 from motorpool.codecs.devices.jt808.attachments import UPLOAD_MESSAGES
-from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_order
+from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_command
 from motorpool.codecs.devices.jt808.frames import (
     MAX_BODY_BYTES,
     Frame,
     Identity,
     decode_frame,
-    seal,
+    encode_frame,
 )
 from motorpool.codecs.devices.jt808.location import decode_location
-from motorpool.codecs.devices.jt808.packets import Assembly
-from motorpool.codecs.devices.jt808.pieces import Piece, PieceFramer
-from motorpool.codecs.devices.jt808.sent_commands import SentOrders
-from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock, to_bcd
-from motorpool.codecs.devices.jt808.uplink import (
+from motorpool.codecs.devices.jt808.reassembly import PacketReassembler
+from motorpool.codecs.devices.jt808.responses import (
+    BAD,
+    IDENTITY_SHIFT,
+    UNSUPPORTED,
+    ResponseEncoder,
+    make_receipt,
+)
+from motorpool.codecs.devices.jt808.sent_commands import SentCommands
+from motorpool.codecs.devices.jt808.terminal_messages import (
     AUTHENTICATE,
     LOCATION,
     REGISTER,
     TIME_REQUEST,
-    Message,
+    TerminalMessage,
     read_message,
 )
-from motorpool.codecs.devices.jt808.uploads import Uploads
-from motorpool.codecs.devices.jt808.video import VideoContext
+from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock, to_bcd
+from motorpool.codecs.devices.jt808.upload_framer import FileChunk, UploadFramer
+from motorpool.codecs.devices.jt808.video_commands import VideoContext
 from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
 from motorpool.codecs.reports import (
-    REQUEST_ALARM_FILES,
+    FILES_OF_ALARM,
     DeviceCommand,
-    EncodedCommand,
     Heartbeat,
-    ImmediateReply,
     Login,
+    Outgoing,
     Receipt,
+    Reply,
     Report,
 )
 
-TIME_ANSWER = 0x8004
+TIME_RESPONSE = 0x8004
 
 
 class Jt808(DeviceCodec):
@@ -57,15 +63,15 @@ class Jt808(DeviceCodec):
     commands = COMMANDS
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
-        self._framer = PieceFramer()
-        self._assembly = Assembly()
-        self._answers = Answers()
-        self._uploads = Uploads(self._answers)
-        self._orders = SentOrders()
+        self._framer = UploadFramer()
+        self._reassembler = PacketReassembler()
+        self._responses = ResponseEncoder()
+        self._uploads = AttachmentUploads(self._responses)
+        self._sent_commands = SentCommands()
         self._clock = TerminalClock(zone)
         self._phone = b""
         self._identity: Identity | None = None
-        self._introduced = ""
+        self._announced_number = ""
         """The number that the connection last said to speak for."""
         self._identity_bits = 0
         self._location_receipts = 0
@@ -75,7 +81,7 @@ class Jt808(DeviceCodec):
         reports: list[Report] = []
         for item in self._framer.receive(data):
             if not isinstance(item, bytes):
-                reports.append(self._uploads.take(item) if isinstance(item, Piece) else item)
+                reports.append(self._uploads.take(item) if isinstance(item, FileChunk) else item)
                 continue
             try:
                 frame = decode_frame(item)
@@ -93,7 +99,7 @@ class Jt808(DeviceCodec):
                             frame.start,
                             len(content) - 1,
                             self._clock,
-                            modern=frame.modern,
+                            is_2019=frame.is_2019,
                             receipt=self._location_receipts | frame.serial,
                         )
                     )
@@ -101,44 +107,44 @@ class Jt808(DeviceCodec):
                     self._read(frame, reports)
             except CodecError as error:
                 reports.append(rejected(str(error), frame.content))
-                reports.append(ImmediateReply(self._answers.refuse(self._receipt(frame), BAD)))
+                reports.append(Reply(self._responses.refuse(self._receipt(frame), BAD)))
         return reports
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
         """One answer for each receipt, in the form of the message it stands for."""
         if len(receipts) == 1:
-            return self._answers.accept(receipts[0])
-        return b"".join(map(self._answers.accept, receipts))
+            return self._responses.accept(receipts[0])
+        return b"".join(map(self._responses.accept, receipts))
 
     def refuse(self, receipt: Receipt | None) -> bytes:
         """No such terminal for a registration, failure for all else.
 
         A login without a receipt needs none: the message that brought it is refused by its own.
         """
-        return b"" if receipt is None else self._answers.refuse(receipt)
+        return b"" if receipt is None else self._responses.refuse(receipt)
 
-    def encode(self, order: DeviceCommand) -> EncodedCommand:
+    def encode(self, command: DeviceCommand) -> Outgoing:
         """A command as one frame; what it takes is told in `jt808_commands` and `jt808_video`."""
-        identity = self._identity or _identity_of(order)
-        if order.type == "custom":
-            content = custom_bytes(order)
+        identity = self._identity or _identity_of(command)
+        if command.type == "custom":
+            content = custom_bytes(command)
             if content[:1] == content[-1:] == b"~":
-                return EncodedCommand(content)
+                return Outgoing(content)
             message_id, body = int.from_bytes(content[:2], "big"), content[2:]
         else:
             context = VideoContext(self._clock, self.utc_now)
-            message_id, body = encode_order(order, context, modern=identity.modern)
+            message_id, body = encode_command(command, context, is_2019=identity.is_2019)
         if len(body) > MAX_BODY_BYTES:
             raise UnsupportedCommand(f"a body of {len(body)} bytes does not fit one message")
-        serial = self._answers.next_serial()
+        serial = self._responses.next_serial()
         # What the server orders by itself has no result that anybody waits for.
-        is_own = order.type == REQUEST_ALARM_FILES
-        reference = None if is_own else self._orders.add(message_id, serial)
-        return EncodedCommand(seal(identity, message_id, serial, body), reference)
+        is_own = command.type == FILES_OF_ALARM
+        reference = None if is_own else self._sent_commands.add(message_id, serial)
+        return Outgoing(encode_frame(identity, message_id, serial, body), reference)
 
     def tick(self, now: float) -> bytes:
         """Asks for missing packets after 5 s of silence; half messages go after 60 s of it."""
-        return b"".join(self._assembly.questions(now, self._answers.next_serial))
+        return b"".join(self._reassembler.resend_requests(now, self._responses.next_serial))
 
     def set_timezone(self, zone: tzinfo | None) -> None:
         """The zone of the device's clock, both ways, from the next message on."""
@@ -147,7 +153,7 @@ class Jt808(DeviceCodec):
     @property
     def buffered(self) -> int:
         """At most 4 KiB of an unfinished frame, 64 KiB of a file and 1 MiB of half messages."""
-        return self._framer.buffered + self._assembly.buffered
+        return self._framer.buffered + self._reassembler.buffered
 
     def _identify_sender(self, frame: Frame, reports: list[Report]) -> None:
         """A number not heard before, or the same in the other form, which is nobody new.
@@ -155,16 +161,16 @@ class Jt808(DeviceCodec):
         Files of alarms come on a connection of their own, which must not take the place of the terminal's
         first one: it is introduced by the next other message, if there ever is one.
         """
-        identity = Identity(frame.phone, frame.modern)
+        identity = Identity(frame.phone, frame.is_2019)
         self._identity = identity
         self._identity_bits = identity.key << IDENTITY_SHIFT
-        self._location_receipts = note(self._identity_bits, LOCATION, 0)
+        self._location_receipts = make_receipt(self._identity_bits, LOCATION, 0)
         if frame.message_id in UPLOAD_MESSAGES:
             self._phone = b""
             return
         self._phone = frame.phone
-        is_new = self._introduced != identity.number
-        self._introduced = identity.number
+        is_new = self._announced_number != identity.number
+        self._announced_number = identity.number
         if is_new and (frame.message_id not in (REGISTER, AUTHENTICATE) or frame.total):
             reports.append(Login(identity.unique_ids))
 
@@ -173,15 +179,15 @@ class Jt808(DeviceCodec):
         assert identity is not None
         body = frame.body
         if frame.total:
-            if self._assembly.is_repeated(identity, frame):
+            if self._reassembler.is_repeated(identity, frame):
                 return
-            joined = self._assembly.add(identity, frame)
+            joined = self._reassembler.add(identity, frame)
             if joined is None:
                 # Each packet is answered; the one that completes the message by the message's own receipt.
                 reports.append(Heartbeat(self._receipt(frame)))
                 return
             body = joined
-        message = Message(
+        message = TerminalMessage(
             frame.message_id,
             frame.serial,
             body,
@@ -189,7 +195,7 @@ class Jt808(DeviceCodec):
             self._identity_bits,
             frame.total > 0,
             self._clock,
-            self._orders,
+            self._sent_commands,
         )
         uploads = frame.message_id in UPLOAD_MESSAGES
         found = self._uploads.read(message) if uploads else read_message(message)
@@ -197,17 +203,17 @@ class Jt808(DeviceCodec):
             reports.extend(found)
         elif frame.message_id == TIME_REQUEST and self.utc_now is not None:
             now = to_bcd(self.utc_now().astimezone(UTC))
-            reports.append(ImmediateReply(seal(identity, TIME_ANSWER, self._answers.next_serial(), now)))
+            reports.append(Reply(encode_frame(identity, TIME_RESPONSE, self._responses.next_serial(), now)))
         else:
-            reports.append(ImmediateReply(self._answers.refuse(message.receipt, UNSUPPORTED)))
+            reports.append(Reply(self._responses.refuse(message.receipt, UNSUPPORTED)))
 
     def _receipt(self, frame: Frame) -> int:
-        return note(self._identity_bits, frame.message_id, frame.serial)
+        return make_receipt(self._identity_bits, frame.message_id, frame.serial)
 
 
-def _identity_of(order: DeviceCommand) -> Identity:
+def _identity_of(command: DeviceCommand) -> Identity:
     """For a peer that has not spoken yet."""
     try:
-        return Identity.from_digits(order.unique_id, modern=False)
+        return Identity.from_digits(command.unique_id, is_2019=False)
     except FrameError as error:
         raise UnsupportedCommand(str(error)) from None

@@ -1,17 +1,17 @@
 """Orders of the API as JT/T 808 messages: id and body (docs/protocols/jt808.md).
 
 `custom` takes its attribute `data` as hex digits: message id WORD and body, which get their header here; or a
-whole frame from `7e` to `7e`, which goes out as it stands. Message ids and defaults are told at each order.
+whole frame from `7e` to `7e`, which goes out as it stands. Message ids and defaults are told at each command.
 """
 
 from collections.abc import Callable
 from struct import pack
 
-from motorpool.codecs.devices.jt808 import parameters, video
-from motorpool.codecs.devices.jt808.attachments import FILES_REQUEST, files_request
-from motorpool.codecs.devices.jt808.video import VideoContext, integer
+from motorpool.codecs.devices.jt808 import parameters, video_commands
+from motorpool.codecs.devices.jt808.attachments import ATTACHMENT_REQUEST, attachment_request
+from motorpool.codecs.devices.jt808.video_commands import VideoContext, integer
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import REQUEST_ALARM_FILES, DeviceCommand
+from motorpool.codecs.reports import FILES_OF_ALARM, DeviceCommand
 
 SET_PARAMETERS = 0x8103
 QUERY_PARAMETERS = 0x8104
@@ -28,34 +28,34 @@ MAX_TEXT_BYTES = 1000
 Message = tuple[int, bytes]
 
 
-def encode_order(order: DeviceCommand, context: VideoContext, *, modern: bool) -> Message:
+def encode_command(command: DeviceCommand, context: VideoContext, *, is_2019: bool) -> Message:
     """Message id and body of an order other than `custom`.
 
     Raises:
-        UnsupportedCommand: no such order, or wrong attributes.
+        UnsupportedCommand: no such command, or wrong attributes.
     """
-    write = _ORDERS.get(order.type)
+    write = _COMMANDS.get(command.type)
     if write is not None:
-        return write(order)
-    if order.type == "message":
-        return TEXT, _text(order, modern=modern)
-    if order.type == REQUEST_ALARM_FILES:
-        return FILES_REQUEST, files_request(order)
-    film = _VIDEO.get(order.type)
-    if film is None:
-        raise UnsupportedCommand(f"jt808 has no message for {order.type}")
-    message_id, write_body = film
-    return message_id, write_body(order, context)
+        return write(command)
+    if command.type == "message":
+        return TEXT, _text(command, is_2019=is_2019)
+    if command.type == FILES_OF_ALARM:
+        return ATTACHMENT_REQUEST, attachment_request(command)
+    video_message = _VIDEO_COMMANDS.get(command.type)
+    if video_message is None:
+        raise UnsupportedCommand(f"jt808 has no message for {command.type}")
+    message_id, write_body = video_message
+    return message_id, write_body(command, context)
 
 
-def custom_bytes(order: DeviceCommand) -> bytes:
+def custom_bytes(command: DeviceCommand) -> bytes:
     """The bytes of a `custom` order's hex digits.
 
     Raises:
         UnsupportedCommand: not hex digits, or fewer than a message id.
     """
     try:
-        content = bytes.fromhex(str(order.attributes.get("data", "")))
+        content = bytes.fromhex(str(command.attributes.get("data", "")))
     except ValueError:
         content = b""
     if len(content) < 2:
@@ -79,11 +79,11 @@ def _query(message_id: int) -> Callable[[DeviceCommand], Message]:
     return write
 
 
-def _follow(order: DeviceCommand) -> Message:
+def _follow(command: DeviceCommand) -> Message:
     """With `duration` (seconds) a passing change, without it the lasting interval."""
-    seconds = integer(order.attributes, "frequency", 30, 1, 65535)
-    if "duration" in order.attributes:
-        return FOLLOW, pack(">HI", seconds, integer(order.attributes, "duration", 0, 1, (1 << 32) - 1))
+    seconds = integer(command.attributes, "frequency", 30, 1, 65535)
+    if "duration" in command.attributes:
+        return FOLLOW, pack(">HI", seconds, integer(command.attributes, "duration", 0, 1, (1 << 32) - 1))
     return SET_PARAMETERS, parameters.write_parameters({parameters.REPORT_SECONDS: seconds})
 
 
@@ -91,40 +91,40 @@ def _stop_following(_: DeviceCommand) -> Message:
     return FOLLOW, pack(">HI", 0, 0)
 
 
-def _connection(order: DeviceCommand) -> Message:
-    server = order.attributes.get("server")
+def _connection(command: DeviceCommand) -> Message:
+    server = command.attributes.get("server")
     if not isinstance(server, str) or not server:
         raise UnsupportedCommand("server is required")
-    port = integer(order.attributes, "port", 0, 1, 65535)
+    port = integer(command.attributes, "port", 0, 1, 65535)
     return SET_PARAMETERS, parameters.write_parameters({parameters.SERVER: server, parameters.TCP_PORT: port})
 
 
-def _odometer(order: DeviceCommand) -> Message:
+def _odometer(command: DeviceCommand) -> Message:
     """`data` in metres, as everywhere in the API."""
-    metres = integer(order.attributes, "data", -1, 0, 100 * ((1 << 32) - 1))
+    metres = integer(command.attributes, "data", -1, 0, 100 * ((1 << 32) - 1))
     return SET_PARAMETERS, parameters.write_parameters({parameters.ODOMETER: metres // 100})
 
 
-def _speed_limit(order: DeviceCommand) -> Message:
+def _speed_limit(command: DeviceCommand) -> Message:
     """`data` in km/h."""
     return SET_PARAMETERS, parameters.write_parameters(
-        {parameters.SPEED_LIMIT: integer(order.attributes, "data", -1, 0, 255)}
+        {parameters.SPEED_LIMIT: integer(command.attributes, "data", -1, 0, 255)}
     )
 
 
-def _configuration(order: DeviceCommand) -> Message:
+def _configuration(command: DeviceCommand) -> Message:
     """`data` sets parameters; without it they are asked for."""
-    text = str(order.attributes.get("data", ""))
+    text = str(command.attributes.get("data", ""))
     if not text.strip():
         return QUERY_PARAMETERS, b""
     return SET_PARAMETERS, parameters.write_parameters(parameters.parse_parameters(text))
 
 
-def _photo(order: DeviceCommand) -> Message:
-    attributes = order.attributes
+def _photo(command: DeviceCommand) -> Message:
+    attributes = command.attributes
     return SHOOT, pack(
         ">BHHBBBBBBB",
-        video.channel(order),
+        video_commands.channel(command),
         integer(attributes, "count", 1, 1, 0xFFFE),
         integer(attributes, "interval", 0, 0, 0xFFFF),
         0,  # upload now
@@ -137,19 +137,19 @@ def _photo(order: DeviceCommand) -> Message:
     )
 
 
-def _text(order: DeviceCommand, *, modern: bool) -> bytes:
+def _text(command: DeviceCommand, *, is_2019: bool) -> bytes:
     """`flags` defaults to the terminal's display and voice."""
-    words = order.attributes.get("message")
+    words = command.attributes.get("message")
     if not isinstance(words, str) or not words:
         raise UnsupportedCommand("message is required")
     content = words.encode("gbk", "replace")
     if len(content) > MAX_TEXT_BYTES:
         raise UnsupportedCommand(f"message is longer than {MAX_TEXT_BYTES} bytes in GBK")
-    flags = integer(order.attributes, "flags", 0x0C, 0, 255)
-    return (bytes((flags, 1)) if modern else bytes((flags,))) + content  # 1: a notice
+    flags = integer(command.attributes, "flags", 0x0C, 0, 255)
+    return (bytes((flags, 1)) if is_2019 else bytes((flags,))) + content  # 1: a notice
 
 
-_ORDERS: dict[str, Callable[[DeviceCommand], Message]] = {
+_COMMANDS: dict[str, Callable[[DeviceCommand], Message]] = {
     "positionSingle": _query(QUERY_POSITION),
     "positionPeriodic": _follow,
     "positionStop": _stop_following,
@@ -168,13 +168,13 @@ _ORDERS: dict[str, Callable[[DeviceCommand], Message]] = {
     "configuration": _configuration,
     "requestPhoto": _photo,
 }
-_VIDEO: dict[str, tuple[int, Callable[[DeviceCommand, VideoContext], bytes]]] = {
-    "videoStart": (video.LIVE_REQUEST, video.live_request),
-    "videoStop": (video.LIVE_CONTROL, video.live_stop),
-    "videoPlaybackList": (video.LIST_QUERY, video.list_query),
-    "videoPlayback": (video.PLAYBACK_REQUEST, video.playback_request),
-    "videoPlaybackControl": (video.PLAYBACK_CONTROL, video.playback_control),
+_VIDEO_COMMANDS: dict[str, tuple[int, Callable[[DeviceCommand, VideoContext], bytes]]] = {
+    "videoStart": (video_commands.LIVE_REQUEST, video_commands.live_request),
+    "videoStop": (video_commands.LIVE_CONTROL, video_commands.live_stop),
+    "videoPlaybackList": (video_commands.LIST_QUERY, video_commands.list_query),
+    "videoPlayback": (video_commands.PLAYBACK_REQUEST, video_commands.playback_request),
+    "videoPlaybackControl": (video_commands.PLAYBACK_CONTROL, video_commands.playback_control),
 }
 
-COMMANDS = frozenset((*_ORDERS, *_VIDEO, "custom", "message"))
+COMMANDS = frozenset((*_COMMANDS, *_VIDEO_COMMANDS, "custom", "message"))
 """All command types of the API that this protocol knows."""

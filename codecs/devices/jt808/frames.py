@@ -29,35 +29,35 @@ class Identity(msgspec.Struct, frozen=True, gc=False):
 
     phone: bytes
     """As in the header: 6 bytes in the 2013 form, 10 in the 2019 form."""
-    modern: bool
+    is_2019: bool
     """The 2019 form."""
 
     @property
     def key(self) -> int:
         """Both fields in 81 bits; `from_key` is the way back."""
-        return self.modern << 80 | int.from_bytes(self.phone, "big")
+        return self.is_2019 << 80 | int.from_bytes(self.phone, "big")
 
     @staticmethod
     def from_key(key: int) -> "Identity":
         """The identity that `key` stands for."""
-        modern = bool(key >> 80)
-        return Identity((key & (1 << 80) - 1).to_bytes(10 if modern else 6, "big"), modern)
+        is_2019 = bool(key >> 80)
+        return Identity((key & (1 << 80) - 1).to_bytes(10 if is_2019 else 6, "big"), is_2019)
 
     @staticmethod
-    def from_digits(digits: str, *, modern: bool) -> "Identity":
+    def from_digits(digits: str, *, is_2019: bool) -> "Identity":
         """The identity of a phone number or other number of decimal or hexadecimal digits.
 
         Raises:
             FrameError: not such a number, or too long for the form.
         """
-        width = 20 if modern else 12
+        width = 20 if is_2019 else 12
         try:
             phone = bytes.fromhex(digits.rjust(width, "0"))
         except ValueError:
             phone = b""
         if len(phone) * 2 != width:
             raise FrameError(f"{digits!r} does not fit the {width} digits of a header")
-        return Identity(phone, modern)
+        return Identity(phone, is_2019)
 
     @property
     def number(self) -> str:
@@ -69,7 +69,7 @@ class Identity(msgspec.Struct, frozen=True, gc=False):
         """Ways to write the identity, exactly as sent first; an IMEI where the digits are not decimal."""
         digits, number = self.phone.hex(), self.number
         if digits.isdecimal():
-            shorter = (number.rjust(12, "0"),) if self.modern and len(number) <= 12 else ()
+            shorter = (number.rjust(12, "0"),) if self.is_2019 and len(number) <= 12 else ()
             return tuple(dict.fromkeys((digits, *shorter, number)))
         binary = int.from_bytes(self.phone, "big")
         if binary >= 10**14:
@@ -91,7 +91,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     message_id: int
     serial: int
     phone: bytes
-    modern: bool
+    is_2019: bool
     start: int
     content: bytes
     """Unescaped, header to check byte."""
@@ -127,8 +127,8 @@ def decode_frame(escaped: bytes) -> Frame:
     size = len(content)
     if size < 13:
         raise FrameError(f"a frame of {size} bytes holds no header")
-    modern = content[2] & 0x40 != 0
-    if modern:
+    is_2019 = content[2] & 0x40 != 0
+    if is_2019:
         if size < 18:
             raise FrameError(f"a frame of {size} bytes holds no 2019 header")
         message_id, properties, _, phone, serial = _HEAD_2019.unpack_from(content)
@@ -148,10 +148,10 @@ def decode_frame(escaped: bytes) -> Frame:
         raise FrameError(f"the header tells {properties & 0x3FF} bytes of body, {size - start - 1} came")
     if properties & _ENCRYPTED:
         raise FrameError(f"message 0x{message_id:04x} is encrypted")
-    return Frame(message_id, serial, phone, modern, start, content, total, index)
+    return Frame(message_id, serial, phone, is_2019, start, content, total, index)
 
 
-def seal(
+def encode_frame(
     identity: Identity, message_id: int, serial: int, body: bytes, total: int = 0, index: int = 0
 ) -> bytes:
     """One frame, ready to be sent.
@@ -163,23 +163,23 @@ def seal(
     if size > MAX_BODY_BYTES:
         raise FrameError(f"a body of {size} bytes does not fit one packet")
     properties = size | _SUBPACKAGED if total else size
-    if identity.modern:
+    if identity.is_2019:
         head = _HEAD_2019.pack(message_id, properties | _MODERN, 1, identity.phone, serial)
     else:
         head = _HEAD_2013.pack(message_id, properties, identity.phone, serial)
     content = head + _PACKET.pack(total, index) + body if total else head + body
-    return wrap(content)
+    return add_framing(content)
 
 
-def seal_packets(
+def encode_packets(
     identity: Identity, message_id: int, first_serial: int, body: bytes, packet_bytes: int = MAX_BODY_BYTES
 ) -> list[bytes]:
     """A message as frames of at most `packet_bytes` of body each, with consecutive serials."""
     if len(body) <= packet_bytes:
-        return [seal(identity, message_id, first_serial, body)]
+        return [encode_frame(identity, message_id, first_serial, body)]
     total = -(-len(body) // packet_bytes)
     return [
-        seal(
+        encode_frame(
             identity,
             message_id,
             (first_serial + index) & 0xFFFF,
@@ -191,7 +191,7 @@ def seal_packets(
     ]
 
 
-def wrap(content: bytes) -> bytes:
+def add_framing(content: bytes) -> bytes:
     """Header and body with check byte, escaped, between delimiters."""
     content += xor8(content).to_bytes(1, "big")
     if b"}" in content or b"~" in content:

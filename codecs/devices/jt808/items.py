@@ -13,10 +13,10 @@ _SHOWN_BYTES = 32
 Attributes = dict[str, Any]
 Alarms = list[str]
 Reader = Callable[[Any, Attributes, Alarms], None]
-Step = tuple[str, float, Reader | None]
+ItemDecoder = tuple[str, float, Reader | None]
 """An attribute's name and unit, or who reads the item instead."""
 
-NUMBERS: dict[int, tuple[str, float]] = {
+NUMERIC_ITEMS: dict[int, tuple[str, float]] = {
     0x01_04: ("odometer", 100),  # 0.1 km -> metres
     0x03_02: ("obdSpeed", 0.1),  # km/h
     0x04_02: ("event", 1),
@@ -160,7 +160,7 @@ def _files(label: AlarmLabel | None, attributes: Attributes) -> None:
         attributes[ALARM_LABEL] = f"{earlier},{told}" if earlier else told
 
 
-WORDS: dict[int, Callable[[int, Attributes, Alarms], None]] = {
+BIT_FIELD_ITEMS: dict[int, Callable[[int, Attributes, Alarms], None]] = {
     0x02_02: _fuel,
     0x06_02: _cabin_temperature,
     0x11_01: _overspeed,
@@ -168,9 +168,9 @@ WORDS: dict[int, Callable[[int, Attributes, Alarms], None]] = {
     0x18_02: _abnormal_driving,
     0x2B_04: _analogue,
 }
-"""Items of 1, 2 or 4 bytes with more in them than one number; keyed as `NUMBERS`."""
+"""Items of 1, 2 or 4 bytes with more in them than one number; keyed as `NUMERIC_ITEMS`."""
 
-BLOCKS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
+STRUCTURED_ITEMS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
     0x05_1E: _tyres,
     0x11_05: _overspeed_place,
     0x12_06: _area,
@@ -186,8 +186,8 @@ BLOCKS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
     0x70_2F: _harsh_driving,
     0x70_47: _harsh_driving,
 }
-"""Longer items; keyed as `NUMBERS`."""
-BLOCKS |= {
+"""Longer items; keyed as `NUMERIC_ITEMS`."""
+STRUCTURED_ITEMS |= {
     0x66_00 | _TYRE_LABEL_AT + label + 1 + tyres * _TYRE_BYTES: _tyre_alarm
     for label in (16, 40)
     for tyres in range(1, 21)
@@ -204,9 +204,9 @@ def _unknown(item: int) -> Reader:
 
 
 @lru_cache(4096)
-def step_of(item: int) -> Step:
+def item_decoder(item: int) -> ItemDecoder:
     """How an item is taken."""
-    name, unit = NUMBERS.get(item, ("", 0))
+    name, unit = NUMERIC_ITEMS.get(item, ("", 0))
     if unit:
         return name, unit, None
-    return name, unit, WORDS.get(item) or BLOCKS.get(item) or _unknown(item)
+    return name, unit, BIT_FIELD_ITEMS.get(item) or STRUCTURED_ITEMS.get(item) or _unknown(item)

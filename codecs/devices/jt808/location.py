@@ -4,8 +4,8 @@
 
 from struct import Struct
 
+from motorpool.codecs.devices.jt808.item_layouts import decode_items
 from motorpool.codecs.devices.jt808.items import Attributes
-from motorpool.codecs.devices.jt808.layouts import decode_items
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reports import PositionReport, Receipt
@@ -18,7 +18,7 @@ _FIXED = Struct(">IIIIhHH5sB")
 _KNOWN_WORDS = 4096
 """Status and alarm words whose meaning is remembered."""
 
-_ALARMS_OF_BOTH: dict[int, str] = {
+_COMMON_ALARMS: dict[int, str] = {
     0: "sos",
     1: "overspeed",
     2: "fatigueDriving",
@@ -50,9 +50,9 @@ _ALARMS_OF_BOTH: dict[int, str] = {
     31: "door",
 }
 """Alarm bits to standard alarms."""
-_ALARMS_OF_2013 = {15: "vibration", 16: "tampering", 17: "tampering"}
+_ALARMS_2013 = {15: "vibration", 16: "tampering", 17: "tampering"}
 """Reserved in the standard; small trackers use them so."""
-_ALARMS_OF_2019 = {15: "general", 16: "general", 17: "general"}
+_ALARMS_2019 = {15: "general", 16: "general", 17: "general"}
 """Illegal driving, tyre pressure, blind zone."""
 
 _statuses: dict[int, Attributes] = {}
@@ -65,11 +65,11 @@ def decode_location(
     end: int,
     clock: TerminalClock,
     *,
-    modern: bool,
+    is_2019: bool,
     archived: bool = False,
     receipt: Receipt | None = None,
 ) -> PositionReport:
-    """The position in `content[start:end]`; `modern` tells which year's bits it uses.
+    """The position in `content[start:end]`; `is_2019` tells which year's bits it uses.
 
     Raises:
         Truncated: fewer than 28 bytes.
@@ -80,14 +80,14 @@ def decode_location(
         content, start
     )
     # The year's form is the 33rd bit of the keys.
-    word = status | 0x1_0000_0000 if modern else status
-    attributes = (_statuses.get(word) or _learn_status(word)).copy()
+    word = status | 0x1_0000_0000 if is_2019 else status
+    attributes = (_statuses.get(word) or _decode_status(word)).copy()
     raised = decode_items(content, start + LOCATION_BYTES, end, attributes)
     if alarm or raised:
         names: tuple[str, ...] = ()
         if alarm:
-            word = alarm | 0x1_0000_0000 if modern else alarm
-            names = _alarms.get(word) or _learn_alarm(word)
+            word = alarm | 0x1_0000_0000 if is_2019 else alarm
+            names = _alarms.get(word) or _decode_alarm(word)
         attributes["alarm"] = ",".join(dict.fromkeys((*names, *raised)))
     if archived:
         attributes["archive"] = True
@@ -108,7 +108,7 @@ def decode_location(
     )
 
 
-def _learn_status(word: int) -> Attributes:
+def _decode_status(word: int) -> Attributes:
     attributes: Attributes = {
         "status": word & 0xFFFF_FFFF,
         "ignition": word & 1 != 0,
@@ -128,8 +128,8 @@ def _learn_status(word: int) -> Attributes:
     return attributes
 
 
-def _learn_alarm(word: int) -> tuple[str, ...]:
-    table = _ALARMS_OF_BOTH | (_ALARMS_OF_2019 if word >> 32 else _ALARMS_OF_2013)
+def _decode_alarm(word: int) -> tuple[str, ...]:
+    table = _COMMON_ALARMS | (_ALARMS_2019 if word >> 32 else _ALARMS_2013)
     names = tuple(dict.fromkeys(table[bit] for bit in range(32) if word >> bit & 1))
     if len(_alarms) >= _KNOWN_WORDS:
         _alarms.clear()

@@ -1,15 +1,15 @@
 """Which orders went out, so that a terminal's answers find theirs (docs/protocols/jt808.md)."""
 
-MAX_ORDERS = 32
+MAX_COMMANDS = 32
 """Remembered at a time; the oldest is forgotten first."""
 
 
-def reference_of(message_id: int, serial: int) -> int:
+def command_reference(message_id: int, serial: int) -> int:
     """What an order is known by outside."""
     return message_id << 16 | serial
 
 
-class SentOrders:
+class SentCommands:
     """The latest orders and whether 0x0001 has come for them.
 
     Terminals echo wrong serials, answer twice, or leave the serial at zero: the latest order of the right
@@ -23,16 +23,16 @@ class SentOrders:
 
     def add(self, message_id: int, serial: int) -> int:
         """Remember an order; its reference."""
-        reference = reference_of(message_id, serial)
+        reference = command_reference(message_id, serial)
         self._acknowledged.pop(reference, None)
-        while len(self._acknowledged) >= MAX_ORDERS:
+        while len(self._acknowledged) >= MAX_COMMANDS:
             del self._acknowledged[next(iter(self._acknowledged))]
         self._acknowledged[reference] = False
         return reference
 
     def acknowledge(self, message_id: int, serial: int) -> int | None:
-        """The order that this 0x0001 answers; None for a second answer and for what was no order."""
-        reference = reference_of(message_id, serial)
+        """The order that this 0x0001 answers; None for a second answer and for what was no command."""
+        reference = command_reference(message_id, serial)
         if reference not in self._acknowledged:
             waiting = [
                 one for one, done in self._acknowledged.items() if not done and one >> 16 == message_id
@@ -47,7 +47,7 @@ class SentOrders:
 
     def take_exact(self, message_id: int, serial: int) -> int | None:
         """The order of this very serial, which has its answer now."""
-        reference = reference_of(message_id, serial)
+        reference = command_reference(message_id, serial)
         return None if self._acknowledged.pop(reference, None) is None else reference
 
     def take(self, serial: int | None, *message_ids: int) -> int | None:

@@ -7,23 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from struct import Struct, pack
 
+from motorpool.codecs.devices.jt808.bodies import RECORDING_FORM
 from motorpool.codecs.devices.jt808.frames import (
     MAX_BODY_BYTES,
     Identity,
     decode_frame,
+    encode_frame,
+    encode_packets,
     new_framer,
-    seal,
-    seal_packets,
 )
-from motorpool.codecs.devices.jt808.messages import RECORDING_FORM
 from motorpool.codecs.devices.jt808.parameters import write_parameters
-from motorpool.codecs.devices.jt808.platform import PlatformMessage, ResendAsked, read_platform_message
-from motorpool.codecs.devices.jt808.times import BEIJING, NO_TIME, TerminalClock
-from motorpool.codecs.devices.jt808.uplink import (
+from motorpool.codecs.devices.jt808.platform_messages import (
+    PlatformMessage,
+    ResendRequest,
+    parse_platform_message,
+)
+from motorpool.codecs.devices.jt808.terminal_messages import (
     ATTRIBUTES,
     AUTHENTICATE,
     BATCH,
-    GENERAL_ANSWER,
+    GENERAL_RESPONSE,
     HEARTBEAT,
     LOCATION,
     MEDIA_CAPABILITIES,
@@ -31,13 +34,14 @@ from motorpool.codecs.devices.jt808.uplink import (
     MEDIA_UPLOAD,
     PARAMETERS,
     PASSENGERS,
-    POSITION_ANSWER,
+    POSITION_RESPONSE,
     RECORDINGS,
     REGISTER,
-    SHOOT_ANSWER,
+    SHOOT_RESPONSE,
     TIME_REQUEST,
     UNREGISTER,
 )
+from motorpool.codecs.devices.jt808.times import BEIJING, NO_TIME, TerminalClock
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import FrameRejected, Recording
 
@@ -123,8 +127,8 @@ class Terminal:
     def __init__(self, phone: str, version: int = 2013, *, zone: tzinfo = BEIJING) -> None:
         if version not in (2013, 2019):
             raise ValueError(f"no JT/T 808 of {version}")
-        self.modern = version == 2019
-        self.identity = Identity.from_digits(phone, modern=self.modern)
+        self.is_2019 = version == 2019
+        self.identity = Identity.from_digits(phone, is_2019=self.is_2019)
         self.clock = TerminalClock(zone) if zone is not BEIJING else _STANDARD_CLOCK
         self.serial = 0
         """Of the next frame."""
@@ -138,8 +142,8 @@ class Terminal:
         first = self.serial
         if len(body) <= packet_bytes:
             self.serial = first + 1 & 0xFFFF
-            return seal(self.identity, message_id, first, body)
-        packets = seal_packets(self.identity, message_id, first, body, packet_bytes)
+            return encode_frame(self.identity, message_id, first, body)
+        packets = encode_packets(self.identity, message_id, first, body, packet_bytes)
         self.serial = first + len(packets) & 0xFFFF
         while len(self._packets) >= KEPT_MESSAGES:
             del self._packets[next(iter(self._packets))]
@@ -160,7 +164,7 @@ class Terminal:
         plate_color: int = 1,
     ) -> bytes:
         """0x0100."""
-        sizes = (11, 30, 30) if self.modern else (5, 20, 7)
+        sizes = (11, 30, 30) if self.is_2019 else (5, 20, 7)
         texts = (manufacturer, model, terminal_id)
         body = pack(">HH", province, city) + b"".join(map(_padded, texts, sizes))
         return self.message(REGISTER, body + bytes((plate_color,)) + plate.encode("gbk"))
@@ -168,7 +172,7 @@ class Terminal:
     def authenticate(self, *, imei: str = "", version: str = "1.0") -> bytes:
         """0x0102 with the code of the registration."""
         code = self.code.encode("gbk")
-        if not self.modern:
+        if not self.is_2019:
             return self.message(AUTHENTICATE, code)
         body = bytes((len(code),)) + code + _padded(imei, 15) + _padded(version, 20)
         return self.message(AUTHENTICATE, body)
@@ -181,7 +185,7 @@ class Terminal:
         """0x0003."""
         return self.message(UNREGISTER)
 
-    def ask_time(self) -> bytes:
+    def time_request(self) -> bytes:
         """0x0004."""
         return self.message(TIME_REQUEST)
 
@@ -223,20 +227,20 @@ class Terminal:
             MEDIA_UPLOAD, pack(">IBBBB", media_id, 0, 0, 0, channel) + location[:28] + content, packet_bytes
         )
 
-    # Answers to the platform
+    # Responses to the platform
 
-    def answer(self, message: PlatformMessage, result: int = 0) -> bytes:
+    def general_response(self, message: PlatformMessage, result: int = 0) -> bytes:
         """0x0001: 0 done, 1 failed, 2 bad message, 3 not supported."""
-        return self.message(GENERAL_ANSWER, pack(">HHB", message.serial, message.message_id, result))
+        return self.message(GENERAL_RESPONSE, pack(">HHB", message.serial, message.message_id, result))
 
-    def position_answer(self, message: PlatformMessage, location: bytes) -> bytes:
+    def position_response(self, message: PlatformMessage, location: bytes) -> bytes:
         """0x0201, to 0x8201."""
-        return self.message(POSITION_ANSWER, pack(">H", message.serial) + location)
+        return self.message(POSITION_RESPONSE, pack(">H", message.serial) + location)
 
-    def shoot_answer(self, message: PlatformMessage, media_ids: Sequence[int], result: int = 0) -> bytes:
+    def shoot_response(self, message: PlatformMessage, media_ids: Sequence[int], result: int = 0) -> bytes:
         """0x0805, to 0x8801."""
         ids = b"".join(pack(">I", media_id) for media_id in media_ids)
-        return self.message(SHOOT_ANSWER, pack(">HBH", message.serial, result, len(media_ids)) + ids)
+        return self.message(SHOOT_RESPONSE, pack(">HBH", message.serial, result, len(media_ids)) + ids)
 
     def parameters(self, message: PlatformMessage, values: Mapping[int, int | str | bytes]) -> bytes:
         """0x0104, to 0x8104 and 0x8106."""
@@ -246,7 +250,7 @@ class Terminal:
         self, *, manufacturer: str = "MTRPL", model: str = "SIM-1", iccid: str = "", version: str = "1.0"
     ) -> bytes:
         """0x0107, to 0x8107."""
-        sizes = (11, 30, 30) if self.modern else (5, 20, 7)
+        sizes = (11, 30, 30) if self.is_2019 else (5, 20, 7)
         names = b"".join(map(_padded, (manufacturer, model, "0000001"), sizes))
         text = version.encode("gbk")
         versions = (bytes((len(text),)) + text) * 2
@@ -254,7 +258,7 @@ class Terminal:
             ATTRIBUTES, pack(">H", 1) + names + bytes.fromhex(iccid.rjust(20, "0")) + versions + b"\x03\x01"
         )
 
-    def capabilities(self, body: bytes) -> bytes:
+    def media_capabilities(self, body: bytes) -> bytes:
         """0x1003, to 0x9003: the ten bytes as they are."""
         return self.message(MEDIA_CAPABILITIES, body)
 
@@ -277,7 +281,7 @@ class Terminal:
         )
         return self.message(RECORDINGS, pack(">HI", query_serial, len(found)) + records, packet_bytes)
 
-    def resend(self, message: ResendAsked) -> bytes:
+    def resend(self, message: ResendRequest) -> bytes:
         """The packets that 0x8003 names, as they were; nothing where they are kept no longer."""
         packets = self._packets.get(message.first_serial, [])
         return b"".join(packets[index - 1] for index in message.indexes if 0 < index <= len(packets))
@@ -295,7 +299,7 @@ class Terminal:
             frame = decode_frame(content)
             if frame.phone != self.identity.phone:
                 raise CodecError(f"a frame for {frame.phone.hex()}")
-            found.append(read_platform_message(frame, self.clock))
+            found.append(parse_platform_message(frame, self.clock))
         return found
 
 

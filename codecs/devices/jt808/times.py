@@ -60,7 +60,7 @@ class TerminalClock:
         """The UTC time of five bytes to the minute and the sixth; None for what is no time."""
         start = self._minutes.get(minute)
         if start is None:
-            start = self._learn(minute)
+            start = self._decode_minute(minute)
         seconds = _SECONDS[second]
         return start + seconds if start is not None and seconds is not None else None
 
@@ -76,7 +76,7 @@ class TerminalClock:
         """
         return to_bcd(moment.astimezone(self.zone))
 
-    def _learn(self, minute: bytes) -> datetime | None:
+    def _decode_minute(self, minute: bytes) -> datetime | None:
         year, month, day, hour, minutes = (BCD[value] for value in minute)
         if year is None or month is None or day is None or hour is None or minutes is None:
             return None

@@ -42,9 +42,9 @@ from motorpool.actors.messages.uplink import (
     SetAccumulators,
 )
 from motorpool.actors.video.media_requests import MediaAsked
-from motorpool.actors.video.playback import PLAYBACK, PlaybackAsked, PlaybackSettled, PlaybackSteered
+from motorpool.actors.video.playback import PLAYBACK, PlaybackRequest, PlaybackSettled, PlaybackSteered
 from motorpool.actors.video.stream import STREAM, Held, Released
-from motorpool.codecs.channel_numbers import ATTRIBUTE
+from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import (
     AlarmFilesAnnounced,
@@ -683,7 +683,7 @@ class TestCommands:
             await time.settle()
             assert running.streams[(row.id, 3)].messages == [Held()]
             told = running.playbacks[(row.id, 4)].messages
-            assert told == [PlaybackAsked(), PlaybackSettled(sent=True), PlaybackSteered(1)]
+            assert told == [PlaybackRequest(), PlaybackSettled(sent=True), PlaybackSteered(1)]
 
     async def test_a_video_stop_that_must_wait_lets_go_of_the_stream_at_once(self, make_device, house, time):
         row = await make_device()
@@ -709,7 +709,7 @@ class TestCommands:
     async def test_commands_and_media_know_what_the_device_calls_its_channels(
         self, make_device, house, text, numbers
     ):
-        row = await make_device(attributes={ATTRIBUTE: text})
+        row = await make_device(attributes={CHANNEL_MAP_ATTRIBUTE: text})
         async with house() as running:
             _, probe = await running.connect(row)
             assert await running.device(row).ask(SendCommand("videoStart", {"channel": 1})) == CommandSent()
@@ -726,7 +726,7 @@ class TestCommands:
             start = {"channel": 2, "startTime": "2026-06-15T10:00:00Z"}
             await device.ask(SendCommand("videoPlayback", start))
             told = running.playbacks[(row.id, 2)].messages
-            assert told == [PlaybackAsked(), PlaybackSettled(sent=True)]
+            assert told == [PlaybackRequest(), PlaybackSettled(sent=True)]
             for attributes in ({"control": "pause"}, {"control": 3, "speed": "4"}, {"control": "nonsense"}):
                 await device.ask(SendCommand("videoPlaybackControl", {"index": 2, **attributes}))
             assert told[2:] == [PlaybackSteered(1), PlaybackSteered(3, 4)]
@@ -755,7 +755,7 @@ class TestCommands:
             await running.connect(row)
             outcome = await running.device(row).ask(SendCommand("videoPlayback", {"channel": 1}))
             assert outcome == CommandRefused("startTime is required")
-            assert seen == [[PlaybackAsked()]]
+            assert seen == [[PlaybackRequest()]]
             assert running.playbacks[(row.id, 1)].messages[1:] == [PlaybackSettled(sent=False)]
 
     async def test_an_answer_is_stored_as_a_position_with_its_event(self, make_device, house):
@@ -793,7 +793,7 @@ class TestMedia:
             assert (told.position.latitude, told.receipt, told.connection) == (7.0, 9, connection)
 
     async def test_an_upload_tells_our_channel(self, make_device, house):
-        row = await make_device(attributes={ATTRIBUTE: "0:1"})
+        row = await make_device(attributes={CHANNEL_MAP_ATTRIBUTE: "0:1"})
         async with house() as running:
             connection, _ = await running.connect(row)
             photo = MediaFile("image", "jpg", b"\xff\xd8", channel=0, position=fix(NOW))
@@ -926,7 +926,7 @@ class TestRecordings:
                 assert probe.messages[-1] == AcknowledgeStored((number,))
 
     async def test_recordings_are_listed_by_our_channels(self, database, make_device, house, time):
-        row = await make_device(attributes={ATTRIBUTE: "0:1,1:2"})
+        row = await make_device(attributes={CHANNEL_MAP_ATTRIBUTE: "0:1,1:2"})
         async with house() as running:
             connection, _ = await running.connect(row)
             found = [Recording(number, NOW, NOW + MINUTE, 5, 1, 2, 1, 999) for number in (0, 1, 7)]

@@ -20,21 +20,25 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
 )
 from motorpool.actors.settings import DeviceSettings
-from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform import Acknowledged, FileAnswered, FilesAsked
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
-from motorpool.codecs.devices.jt808.uploader import (
+from motorpool.codecs.devices.jt808.attachment_sender import (
     alarm_label,
-    begin_file,
-    end_file,
-    offer_files,
-    pieces_of,
+    encode_attachment_list,
+    encode_file_begin,
+    encode_file_chunks,
+    encode_file_end,
 )
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.platform_messages import (
+    AttachmentRequest,
+    FileEndResponse,
+    GeneralResponse,
+)
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 PHONE = "13912345678"
 LABEL = alarm_label(b"TERM001", NOW, 0, 1)
-ASKED = FilesAsked(0x9208, 0, b"", "h", 1, 0, LABEL, "0" * 32)
+ASKED = AttachmentRequest(0x9208, 0, b"", "h", 1, 0, LABEL, "0" * 32)
 CONTENT = bytes(range(256)) * 4
 
 
@@ -61,10 +65,10 @@ class Line:
 
     async def upload(self, name=b"x.jpg", content=CONTENT):
         terminal = self.terminal
-        await self.say(offer_files(terminal, ASKED, {name: len(content)}))
-        await self.say(begin_file(terminal, name, 0, len(content)))
-        await self.say(b"".join(pieces_of(name, content)))
-        return await self.say(end_file(terminal, name, 0, len(content)))
+        await self.say(encode_attachment_list(terminal, ASKED, {name: len(content)}))
+        await self.say(encode_file_begin(terminal, name, 0, len(content)))
+        await self.say(b"".join(encode_file_chunks(name, content)))
+        return await self.say(encode_file_end(terminal, name, 0, len(content)))
 
     @property
     def files(self):
@@ -106,7 +110,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
 
 
 def results(answers):
-    return [(each.answered_id, each.result) for each in answers if isinstance(each, Acknowledged)]
+    return [(each.answered_id, each.result) for each in answers if isinstance(each, GeneralResponse)]
 
 
 async def test_a_whole_file_is_kept_told_to_the_device_and_answered_once_it_is_stored(
@@ -123,7 +127,7 @@ async def test_a_whole_file_is_kept_told_to_the_device_and_answered_once_it_is_s
         assert (kept.name, kept.offered.label, kept.connection) == (path.name, LABEL.hex(), peer.ref)
         await peer.ref.tell(AcknowledgeStored((kept.file.receipt,)))
         (answer,) = await peer.say(b"")
-        assert isinstance(answer, FileAnswered)
+        assert isinstance(answer, FileEndResponse)
         assert (answer.name, answer.missing) == (b"x.jpg", ())
 
 
@@ -160,11 +164,11 @@ async def test_what_is_not_wanted_is_refused_and_costs_its_connection(make_devic
     row = None if why == "unknown" else await make_device(disabled=why == "disabled")
     claim = "" if why == "not asked for" else PHONE
     async with line(row, claim=claim, takes=why != "switched off") as peer:
-        offer = offer_files(peer.terminal, ASKED, {b"x.jpg": len(CONTENT)})
+        offer = encode_attachment_list(peer.terminal, ASKED, {b"x.jpg": len(CONTENT)})
         assert results(await peer.say(offer)) == [(0x1210, 1)]
-        begin = begin_file(peer.terminal, b"x.jpg", 0, len(CONTENT))
+        begin = encode_file_begin(peer.terminal, b"x.jpg", 0, len(CONTENT))
         assert results(await peer.say(begin)) == [(0x1211, 1)]
-        await peer.say(b"".join(pieces_of(b"x.jpg", CONTENT)))
+        await peer.say(b"".join(encode_file_chunks(b"x.jpg", CONTENT)))
         assert await peer.say(b"") is None
         assert peer.files == []
 
@@ -181,10 +185,10 @@ async def test_a_known_device_whose_files_are_not_wanted_keeps_its_connection(ma
 async def test_a_file_past_the_limit_is_refused_and_the_next_one_taken(make_device, line):
     row = await make_device()
     async with line(row) as peer:
-        await peer.say(offer_files(peer.terminal, ASKED, {b"big": 5001, b"x.jpg": 1024}))
-        assert results(await peer.say(begin_file(peer.terminal, b"big", 2, 5001))) == [(0x1211, 1)]
-        assert await peer.say(b"".join(pieces_of(b"big", bytes(5001)))) == []
-        assert results(await peer.say(begin_file(peer.terminal, b"x.jpg", 0, 1024))) == [(0x1211, 0)]
+        await peer.say(encode_attachment_list(peer.terminal, ASKED, {b"big": 5001, b"x.jpg": 1024}))
+        assert results(await peer.say(encode_file_begin(peer.terminal, b"big", 2, 5001))) == [(0x1211, 1)]
+        assert await peer.say(b"".join(encode_file_chunks(b"big", bytes(5001)))) == []
+        assert results(await peer.say(encode_file_begin(peer.terminal, b"x.jpg", 0, 1024))) == [(0x1211, 0)]
 
 
 async def test_a_full_disk_costs_the_file_and_not_the_connection(make_device, line, caplog):
@@ -201,8 +205,11 @@ async def test_a_full_disk_costs_the_file_and_not_the_connection(make_device, li
 async def test_a_line_that_breaks_leaves_nothing(make_device, line):
     row = await make_device()
     async with line(row) as peer:
-        await peer.say(offer_files(peer.terminal, ASKED, {b"x.jpg": 4000}))
-        await peer.say(begin_file(peer.terminal, b"x.jpg", 0, 4000) + b"".join(pieces_of(b"x.jpg", CONTENT)))
+        await peer.say(encode_attachment_list(peer.terminal, ASKED, {b"x.jpg": 4000}))
+        await peer.say(
+            encode_file_begin(peer.terminal, b"x.jpg", 0, 4000)
+            + b"".join(encode_file_chunks(b"x.jpg", CONTENT))
+        )
         assert len(peer.files) == 1
         peer.socket.close()
         await peer.settle()
@@ -212,11 +219,11 @@ async def test_a_line_that_breaks_leaves_nothing(make_device, line):
 async def test_a_connection_for_files_ends_when_no_more_of_them_comes(make_device, line, time):
     row = await make_device()
     async with line(row) as peer:
-        await peer.say(offer_files(peer.terminal, ASKED, {b"x.jpg": 4000}))
-        await peer.say(begin_file(peer.terminal, b"x.jpg", 0, 4000))
+        await peer.say(encode_attachment_list(peer.terminal, ASKED, {b"x.jpg": 4000}))
+        await peer.say(encode_file_begin(peer.terminal, b"x.jpg", 0, 4000))
         # Past the time to say who it is: that has been said.
         await time.passes(UPLOAD_IDLE_SECONDS - 15, step=5)
-        assert await peer.say(b"".join(pieces_of(b"x.jpg", CONTENT))) == []
+        assert await peer.say(b"".join(encode_file_chunks(b"x.jpg", CONTENT))) == []
         await time.passes(UPLOAD_IDLE_SECONDS - 15, step=5)
         assert await peer.say(b"") == []
         await time.passes(30, step=5)
@@ -227,8 +234,8 @@ async def test_a_connection_for_files_ends_when_no_more_of_them_comes(make_devic
 async def test_a_connection_that_drips_ends_as_well(make_device, line, time):
     row = await make_device()
     async with line(row) as peer:
-        await peer.say(offer_files(peer.terminal, ASKED, {b"x.jpg": 4000}))
-        await peer.say(begin_file(peer.terminal, b"x.jpg", 0, 4000))
+        await peer.say(encode_attachment_list(peer.terminal, ASKED, {b"x.jpg": 4000}))
+        await peer.say(encode_file_begin(peer.terminal, b"x.jpg", 0, 4000))
         dripped = timedelta()
         for offset in range(4000):
             if await peer.say(drip(offset)) is None:

@@ -33,9 +33,13 @@ from motorpool.actors.messages.uplink import (
     RecordingListReceived,
 )
 from motorpool.actors.settings import DeviceSettings
-from motorpool.codecs import recording
+from motorpool.codecs import traffic_recording
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform import Acknowledged, RecordingsAsked, Registered
+from motorpool.codecs.devices.jt808.platform_messages import (
+    GeneralResponse,
+    RecordingListQuery,
+    RegistrationResponse,
+)
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.reports import DeviceCommand, Recording
@@ -159,7 +163,7 @@ class TestIdentity:
             peer.socket.send(peer.terminal.register())
             await time.settle()
             (answer,) = peer.answers()
-            assert isinstance(answer, Registered)
+            assert isinstance(answer, RegistrationResponse)
             assert (answer.result, answer.answered_serial) == (0, 0)
             peer.terminal.code = answer.code
             peer.socket.send(peer.terminal.authenticate() + location(peer.terminal))
@@ -306,8 +310,8 @@ class TestUpwards:
             await peer.ref.ask(Transmit(DeviceCommand("positionSingle", unique_id=PHONE)))
             (asked,) = peer.answers()
             body = encode_location(1, 2, NOW)
-            peer.socket.send(peer.terminal.position_answer(asked, body))
-            peer.socket.send(peer.terminal.answer(asked, 1))
+            peer.socket.send(peer.terminal.position_response(asked, body))
+            peer.socket.send(peer.terminal.general_response(asked, 1))
             peer.socket.send(peer.terminal.photo(5, b"\xff\xd8\xff\xd9", body))
             peer.socket.send(peer.terminal.passengers(NOW - timedelta(minutes=5), NOW, 3, 1))
             await time.settle()
@@ -339,7 +343,7 @@ class TestUpwards:
             probe = neighbours.devices[row.id]
             assert not any(isinstance(told, RecordingListReceived) for told in probe.messages)
             await peer.ref.ask(Transmit(DeviceCommand(type="videoPlaybackList", unique_id=PHONE)))
-            asked = [each for each in peer.answers() if isinstance(each, RecordingsAsked)]
+            asked = [each for each in peer.answers() if isinstance(each, RecordingListQuery)]
             peer.socket.send(peer.terminal.recordings(asked[0].serial, [found]))
             await time.settle()
             (listed,) = [told for told in probe.messages if isinstance(told, RecordingListReceived)]
@@ -348,7 +352,7 @@ class TestUpwards:
             assert peer.answers() == []
             await peer.ref.tell(AcknowledgeStored((listed.listed.receipt,)))
             await time.settle()
-            assert [type(each) for each in peer.answers()] == [Acknowledged]
+            assert [type(each) for each in peer.answers()] == [GeneralResponse]
 
     async def test_a_busy_device_leaves_the_socket_unread(self, make_device, line, time, tcp):
         """Back-pressure: device's mailbox, then connection, then the kernel's buffers, then the terminal."""
@@ -380,10 +384,10 @@ class TestUpwards:
             await peer.ref.stop()
             await time.settle()
             packed = b"".join(chunk.packed for chunk in peer.recorder.messages)
-        begun, received, ended = recording.RecordingReader().receive(packed)
-        assert begun == recording.Opened(1, "jt808", begun.seconds, "127.0.0.1")
+        begun, received, ended = traffic_recording.TrafficRecordingReader().receive(packed)
+        assert begun == traffic_recording.Opened(1, "jt808", begun.seconds, "127.0.0.1")
         assert received.content == frame
-        assert ended == recording.Closed(1, ended.seconds)
+        assert ended == traffic_recording.Closed(1, ended.seconds)
 
 
 class TestDownwards:
@@ -551,7 +555,7 @@ class TestEnd:
         async with line() as peer:
             peer.socket.send(peer.terminal.heartbeat())
             await time.settle()
-            assert isinstance(peer.answers()[0], Acknowledged)
+            assert isinstance(peer.answers()[0], GeneralResponse)
         assert peer.wire.reason == "the server stops"
         assert peer.text() is None
         assert msgspec.structs.astuple(neighbours.devices[row.id].messages[-1]) == (peer.ref,)

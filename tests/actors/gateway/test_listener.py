@@ -10,7 +10,7 @@ import trio
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.recorder import RECORDER
 from motorpool.actors.messages.downlink import CONNECTION
-from motorpool.codecs.recording import Opened, RecordingReader
+from motorpool.codecs.traffic_recording import Opened, TrafficRecordingReader
 from motorpool.runtime import Actor, ActorFailed, ChildSpec
 from motorpool.runtime.testing import Probe
 
@@ -144,7 +144,7 @@ async def test_a_recorded_port_gives_each_connection_a_tap(listening, time):
             ((_, tap),) = port.wires
             assert tap is not None
             packed = b"".join(chunk.packed for chunk in port.recorder.messages)
-            (entry,) = RecordingReader().receive(packed)
+            (entry,) = TrafficRecordingReader().receive(packed)
             assert isinstance(entry, Opened)
             assert (entry.protocol, entry.host) == ("jt808", "127.0.0.1")
 

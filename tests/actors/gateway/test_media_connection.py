@@ -14,7 +14,7 @@ from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCo
 from motorpool.actors.video.media_requests import FindPublisher, Publisher
 from motorpool.actors.video.playback import PLAYBACK
 from motorpool.actors.video.stream import STREAM
-from motorpool.codecs.channel_numbers import ATTRIBUTE, channel_numbers
+from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, parse_channel_map
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import DeviceCommand
@@ -336,7 +336,7 @@ class TestOddNumbers:
 
     @pytest.fixture
     def odd(self, line):
-        numbers = channel_numbers({ATTRIBUTE: "0:1,1:2,33:1"})
+        numbers = parse_channel_map({CHANNEL_MAP_ATTRIBUTE: "0:1,1:2,33:1"})
         return partial(line, publisher=Publisher(DEVICE_ID, PHONE, numbers))
 
     async def test_pictures_go_to_the_channel_that_their_number_stands_for(self, odd, film, time):

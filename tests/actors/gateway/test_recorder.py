@@ -6,11 +6,11 @@ import trio
 
 from motorpool.actors.gateway import recorder as recorder_file
 from motorpool.actors.gateway.recorder import RECORDER, Tap, recorder_spec
-from motorpool.codecs.recording import Closed, Opened, Received, RecordingReader
+from motorpool.codecs.traffic_recording import Closed, Opened, Received, TrafficRecordingReader
 
 
 def entries(path):
-    return RecordingReader().receive(path.read_bytes())
+    return TrafficRecordingReader().receive(path.read_bytes())
 
 
 async def test_each_connection_is_kept_with_its_times(tree, tmp_path, time):

@@ -11,7 +11,7 @@ from motorpool.actors.video.media_requests import (
     Publisher,
     media_requests_spec,
 )
-from motorpool.codecs.channel_numbers import ATTRIBUTE, ChannelNumbers
+from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, ChannelMap
 from motorpool.storage.errors import StorageUnavailable
 
 HOME, ELSEWHERE = "192.0.2.7", "192.0.2.8"
@@ -43,7 +43,7 @@ async def test_the_number_of_a_device_needs_no_request(make_device, finder):
 
 
 async def test_a_device_that_was_asked_to_come_is_known_without_the_database(finder, outage):
-    numbers = ChannelNumbers({0: 1}, {1: 0})
+    numbers = ChannelMap({0: 1}, {1: 0})
     async with finder() as system:
         told = system.ref(MEDIA_REQUESTS)
         await told.tell(msgspec.structs.replace(asked(7, "13912345678"), channels=numbers))
@@ -86,9 +86,9 @@ async def test_the_address_tells_where_one_request_alone_comes_from_it(finder):
 
 
 async def test_what_the_device_calls_its_channels_is_told_as_well(make_device, finder):
-    row = await make_device("13912345678", attributes={ATTRIBUTE: "0:1,1:2"})
-    wrong = await make_device("13912345679", attributes={ATTRIBUTE: "first"})
-    numbers = ChannelNumbers({0: 1, 1: 2}, {1: 0, 2: 1})
+    row = await make_device("13912345678", attributes={CHANNEL_MAP_ATTRIBUTE: "0:1,1:2"})
+    wrong = await make_device("13912345679", attributes={CHANNEL_MAP_ATTRIBUTE: "first"})
+    numbers = ChannelMap({0: 1, 1: 2}, {1: 0, 2: 1})
     async with finder() as system:
         assert await find(system, "013912345678") == Publisher(row.id, "13912345678", numbers)
         assert await find(system, "013912345679") == Publisher(wrong.id, "13912345679")

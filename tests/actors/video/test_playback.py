@@ -21,7 +21,7 @@ from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback import (
     PLAYBACK,
     FindSegment,
-    PlaybackAsked,
+    PlaybackRequest,
     PlaybackSettled,
     PlaybackSteered,
     ReadPlayback,
@@ -53,7 +53,7 @@ class House:
 
     async def asked(self):
         """As the device tells it of a command."""
-        await self.ref.tell(PlaybackAsked())
+        await self.ref.tell(PlaybackRequest())
         await self.ref.tell(PlaybackSettled(sent=True))
 
     async def publish(self, number=1):
@@ -195,14 +195,14 @@ class TestPlaylist:
         async with house() as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(3))
-            await playback.ref.tell(PlaybackAsked())
+            await playback.ref.tell(PlaybackRequest())
             await playback.ref.tell(PlaybackSettled(sent=False))
             await playback.send(camera, film(5)[15:])
             assert indices(await playback.playlist()) == [0, 1, 2, 3]
 
     async def test_a_terminal_faster_than_the_word_of_its_command_is_taken(self, house, film, time):
         async with house() as playback:
-            await playback.ref.tell(PlaybackAsked())
+            await playback.ref.tell(PlaybackRequest())
             camera, _, wanted = await playback.publish()
             assert wanted
             await playback.send(camera, film(3))
@@ -229,7 +229,7 @@ class TestPlaylist:
             await playback.ref.tell(PlaybackSteered(STOP))
             assert (await playback.playlist()).is_endlist
             other = playback.system.ref(PLAYBACK, (playback.row.id, 2))
-            await other.tell(PlaybackAsked())
+            await other.tell(PlaybackRequest())
             ref, _ = await playback.neighbours.connect(playback.system, 2)
             assert await other.ask(Publish(ref))
             await other.tell(UnitsPublished(ref, film(12)))
@@ -498,7 +498,7 @@ class TestKeeping:
             _, _, wanted = await playback.publish()
             assert not wanted
             # A word of a command that never settles is not waited for.
-            await playback.ref.tell(PlaybackAsked())
+            await playback.ref.tell(PlaybackRequest())
             await time.passes(16, step=1)
             _, _, wanted = await playback.publish(2)
             assert not wanted

@@ -5,8 +5,8 @@ from dateutil.rrule import rrulestr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.codecs.calendars.recurrence import Budget, OverBudget, expand, last_counted
-from motorpool.codecs.calendars.rules import read_rule
+from motorpool.codecs.calendars.recurrence import StepLimit, StepLimitExceeded, expand, last_counted
+from motorpool.codecs.calendars.recurrence_rules import read_rule
 
 START = datetime.fromisoformat("2026-01-05T08:00:00")
 
@@ -29,26 +29,26 @@ def free(steps):
     ],
 )
 def test_a_count_has_a_last_instance(text, last):
-    rule = read_rule(text).completed(START)
+    rule = read_rule(text).with_defaults(START)
     assert last_counted(rule, START, spend=free) == datetime.fromisoformat(last)
 
 
 def test_without_a_count_there_is_no_last_one():
-    assert last_counted(read_rule("FREQ=DAILY").completed(START), START, spend=free) is None
+    assert last_counted(read_rule("FREQ=DAILY").with_defaults(START), START, spend=free) is None
 
 
 def test_work_is_bounded_by_the_budget():
-    rule = read_rule("FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30").completed(START)
-    budget = Budget(100)
-    assert list(expand(rule, START, START, START + timedelta(days=99), spend=budget.spend)) == []
-    with pytest.raises(OverBudget, match="more than 100 times"):
-        list(expand(rule, START, START, START, spend=budget.spend))
+    rule = read_rule("FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30").with_defaults(START)
+    limit = StepLimit(100)
+    assert list(expand(rule, START, START, START + timedelta(days=99), spend=limit.spend)) == []
+    with pytest.raises(StepLimitExceeded, match="more than 100 times"):
+        list(expand(rule, START, START, START, spend=limit.spend))
 
 
 @pytest.mark.parametrize("frequency", ["HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY"])
 def test_the_end_of_the_calendar_is_an_end(frequency):
     start = datetime.fromisoformat("9997-12-01T08:00:00")
-    rule = read_rule(f"FREQ={frequency}").completed(start)
+    rule = read_rule(f"FREQ={frequency}").with_defaults(start)
     found = list(expand(rule, start, start, datetime.fromisoformat("9999-12-31T23:59:59")))
     assert found[0] == start
     assert found == sorted(set(found))
@@ -75,6 +75,6 @@ rules = st.sampled_from(
 def test_what_is_asked_for_from_the_middle_is_what_dateutil_counts_from_the_start(text, skip, span):
     first = START + timedelta(days=skip, hours=5)
     last = first + timedelta(days=span)
-    rule = read_rule(text).completed(START)
+    rule = read_rule(text).with_defaults(START)
     expected = rrulestr(text, dtstart=START).between(first, last, inc=True)
     assert list(expand(rule, START, first, last)) == expected

@@ -20,7 +20,7 @@ class Silent(DeviceCodec):
     def refuse(self, receipt):
         return b""
 
-    def encode(self, order):
+    def encode(self, command):
         raise NotImplementedError
 
     @property

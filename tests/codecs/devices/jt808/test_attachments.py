@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
 from motorpool.codecs.devices.jt808.attachments import (
-    OfferedFile,
-    ToldFile,
-    file_answer,
-    files_request,
-    read_file,
-    read_offer,
+    FileDescription,
+    ListedFile,
+    attachment_request,
+    encode_file_end_response,
+    parse_attachment_list,
+    parse_file_description,
 )
 from motorpool.codecs.errors import Truncated, UnsupportedCommand
-from motorpool.codecs.reports import REQUEST_ALARM_FILES, DeviceCommand, MediaAddress
+from motorpool.codecs.reports import FILES_OF_ALARM, DeviceCommand, MediaAddress
 
 SU = b"TERM001" + bytes.fromhex("260305200000020300")
 YUE = b"TERM001".ljust(30, b"\0") + bytes.fromhex("2603052000000203") + b"\0\0"
@@ -26,12 +26,10 @@ FILES = (
 
 @pytest.mark.parametrize("label", [SU, YUE])
 def test_the_request_names_address_ports_label_and_number(label):
-    order = DeviceCommand(
-        REQUEST_ALARM_FILES,
-        {"label": label.hex()},
-        media=MediaAddress("192.0.2.1", 5263, 5363, upload_port=5015),
+    command = DeviceCommand(
+        FILES_OF_ALARM, {"label": label.hex()}, media=MediaAddress("192.0.2.1", 5263, 5363, upload_port=5015)
     )
-    body = files_request(order)
+    body = attachment_request(command)
     assert body[:10] == b"\x09192.0.2.1"
     assert body[10:14] == bytes.fromhex("13970000")
     assert body[14 : 14 + len(label)] == label
@@ -42,28 +40,28 @@ def test_the_request_names_address_ports_label_and_number(label):
 def test_without_an_address_of_ours_nothing_can_be_asked_for():
     for media in (None, MediaAddress("", 1, 2)):
         with pytest.raises(UnsupportedCommand):
-            files_request(DeviceCommand(REQUEST_ALARM_FILES, {"label": SU.hex()}, media=media))
+            attachment_request(DeviceCommand(FILES_OF_ALARM, {"label": SU.hex()}, media=media))
 
 
 @pytest.mark.parametrize(("terminal", "label"), [(b"TERM001", SU), (b"TERM001".ljust(30, b"\0"), YUE)])
 def test_an_offer_is_read_in_both_forms(terminal, label):
-    offer = read_offer(terminal + label + NUMBER + b"\0" + FILES)
+    offer = parse_attachment_list(terminal + label + NUMBER + b"\0" + FILES)
     assert offer.label.content == label
     assert offer.number == NUMBER.decode()
-    assert offer.files == (OfferedFile(b"a.jpg", 1024), OfferedFile(b"b.mp4", 2 << 20))
+    assert offer.files == (ListedFile(b"a.jpg", 1024), ListedFile(b"b.mp4", 2 << 20))
 
 
 @pytest.mark.parametrize("end", [0, 20, 57, 70, -1])
 def test_an_offer_that_ends_early_is_truncated(end):
     body = b"TERM001" + SU + NUMBER + b"\0" + FILES
     with pytest.raises(Truncated):
-        read_offer(body[:end])
+        parse_attachment_list(body[:end])
 
 
 @given(st.binary(max_size=200))
 def test_no_offer_raises_anything_else(body):
     try:
-        offer = read_offer(body)
+        offer = parse_attachment_list(body)
     except Truncated:
         return
     assert len(offer.label.content) in (16, 40)
@@ -71,9 +69,9 @@ def test_no_offer_raises_anything_else(body):
 
 def test_a_file_is_told_with_name_kind_and_size():
     body = b"\x05a.jpg" + bytes.fromhex("0000010203")
-    assert read_file(body) == ToldFile(b"a.jpg", 0, 0x010203)
+    assert parse_file_description(body) == FileDescription(b"a.jpg", 0, 0x010203)
     with pytest.raises(Truncated):
-        read_file(body[:-1])
+        parse_file_description(body[:-1])
 
 
 @pytest.mark.parametrize(
@@ -97,19 +95,19 @@ def test_a_file_is_told_with_name_kind_and_size():
 def test_what_a_file_is_comes_from_its_kind_and_its_ending_is_a_known_one(
     name, kind, attribute, ending, channel
 ):
-    told = ToldFile(name, kind, 5)
+    told = FileDescription(name, kind, 5)
     assert (told.attribute, told.ending, told.channel) == (attribute, ending, channel)
 
 
 def test_the_answer_says_whole_or_names_what_is_missing():
-    assert file_answer(b"a.jpg", 0) == b"\x05a.jpg" + bytes.fromhex("000000")
-    assert file_answer(b"a.jpg", 2, ((0, 4), (10, 12))) == b"\x05a.jpg" + bytes.fromhex(
+    assert encode_file_end_response(b"a.jpg", 0) == b"\x05a.jpg" + bytes.fromhex("000000")
+    assert encode_file_end_response(b"a.jpg", 2, ((0, 4), (10, 12))) == b"\x05a.jpg" + bytes.fromhex(
         "02 01 02 00000000 00000004 0000000a 00000002"
     )
 
 
 def test_an_answer_always_fits_one_packet():
     scattered = tuple((each, each + 1) for each in range(0, 4000, 2))
-    body = file_answer(b"n" * 50, 0, scattered)
+    body = encode_file_end_response(b"n" * 50, 0, scattered)
     assert len(body) <= 1023
     assert body[51:54] == bytes((0, 1, 112))

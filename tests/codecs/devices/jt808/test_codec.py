@@ -4,7 +4,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform import Acknowledged, Registered, TimeTold
+from motorpool.codecs.devices.jt808.platform_messages import (
+    GeneralResponse,
+    RegistrationResponse,
+    TimeResponse,
+)
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
@@ -50,14 +54,17 @@ def test_the_same_number_in_the_other_form_is_nobody_new_and_answered_in_its_for
     codec, old, new = Jt808(), Terminal("111"), Terminal("111", 2019)
     codec.receive(old.heartbeat())
     (heartbeat,) = codec.receive(new.heartbeat())
-    assert kinds(new.receive(codec.acknowledge([heartbeat.receipt]))) == [Acknowledged]
+    assert kinds(new.receive(codec.acknowledge([heartbeat.receipt]))) == [GeneralResponse]
 
 
 def test_registration_and_authentication_are_always_answered(terminal):
     codec = Jt808()
     codec.receive(terminal.heartbeat())
     for _ in range(2):
-        for words, kind in ((terminal.register(), Registered), (terminal.authenticate(), Acknowledged)):
+        for words, kind in (
+            (terminal.register(), RegistrationResponse),
+            (terminal.authenticate(), GeneralResponse),
+        ):
             (login,) = codec.receive(words)
             assert kinds(terminal.receive(codec.acknowledge([login.receipt]))) == [kind]
 
@@ -101,10 +108,10 @@ def test_a_bad_header_is_dropped_without_an_answer(terminal):
 def test_the_time_is_told_where_there_is_a_clock(terminal):
     codec = Jt808()
     codec.utc_now = lambda: WHEN
-    (told,) = terminal.receive(codec.receive(terminal.ask_time())[1].data)
-    assert isinstance(told, TimeTold)
+    (told,) = terminal.receive(codec.receive(terminal.time_request())[1].data)
+    assert isinstance(told, TimeResponse)
     assert told.time == WHEN
-    without = Jt808().receive(terminal.ask_time())[1]
+    without = Jt808().receive(terminal.time_request())[1]
     (answer,) = terminal.receive(without.data)
     assert answer.result == 3
 
@@ -141,7 +148,7 @@ def test_an_order_goes_out_in_the_terminals_form_and_its_answer_names_it(termina
         DeviceCommand("videoStart", {"channel": 2}, media=MediaAddress("10.0.0.1", 1078, 1079))
     )
     (asked,) = terminal.receive(outgoing.data)
-    (result,) = codec.receive(terminal.answer(asked))
+    (result,) = codec.receive(terminal.general_response(asked))
     assert result.reference == outgoing.reference
     assert result.ok
 
@@ -154,7 +161,7 @@ def test_a_list_of_recordings_names_its_query(terminal):
     (asked,) = terminal.receive(outgoing.data)
     assert asked.end_time == WHEN
     assert asked.start_time == WHEN - timedelta(hours=24)
-    codec.receive(terminal.answer(asked))
+    codec.receive(terminal.general_response(asked))
     (found,) = codec.receive(terminal.recordings(asked.serial, []))
     assert isinstance(found, RecordingList)
     assert (found.reference, found.recordings) == (outgoing.reference, ())

@@ -1,17 +1,17 @@
 import pytest
 
-from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_order
+from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_command
 from motorpool.codecs.devices.jt808.times import TerminalClock
-from motorpool.codecs.devices.jt808.video import VideoContext
+from motorpool.codecs.devices.jt808.video_commands import VideoContext
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
 
 CONTEXT = VideoContext(TerminalClock(), None)
 
 
-def encoded(command, *, modern=False, **attributes):
-    order = DeviceCommand(command, attributes, media=MediaAddress("10.0.0.1", 1078, 1079))
-    message_id, body = encode_order(order, CONTEXT, modern=modern)
+def encoded(command, *, is_2019=False, **attributes):
+    command = DeviceCommand(command, attributes, media=MediaAddress("10.0.0.1", 1078, 1079))
+    message_id, body = encode_command(command, CONTEXT, is_2019=is_2019)
     return f"{message_id:04x}", body.hex()
 
 
@@ -51,7 +51,7 @@ def test_orders_as_messages(command, attributes, message_id, body):
 
 
 def test_a_text_of_2019_says_that_it_is_a_notice():
-    assert encoded("message", modern=True, message="hi", flags=4) == ("8300", "04016869")
+    assert encoded("message", is_2019=True, message="hi", flags=4) == ("8300", "04016869")
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from motorpool.codecs.checksums import xor8
 from motorpool.codecs.devices.jt808.frames import (
     Identity,
     decode_frame,
+    encode_frame,
+    encode_packets,
     new_framer,
-    seal,
-    seal_packets,
 )
 from motorpool.codecs.errors import ChecksumError, FrameError
 
-OLD = Identity.from_digits("13912345678", modern=False)
-NEW = Identity.from_digits("13912345678", modern=True)
+OLD = Identity.from_digits("13912345678", is_2019=False)
+NEW = Identity.from_digits("13912345678", is_2019=True)
 HEARTBEAT = bytes.fromhex("7e00020000013912345678007d024c7e")
 
 
@@ -24,27 +24,27 @@ def test_an_identity_is_written_as_sent_and_without_leading_zeros():
 
 
 def test_a_long_number_of_2019_has_no_twelve_digit_form():
-    imei = Identity.from_digits("863333040000017", modern=True)
+    imei = Identity.from_digits("863333040000017", is_2019=True)
     assert imei.unique_ids == ("00000863333040000017", "863333040000017")
 
 
 def test_a_number_of_zeros_is_zero():
-    assert Identity(bytes(6), modern=False).number == "0"
+    assert Identity(bytes(6), is_2019=False).number == "0"
 
 
 def test_a_number_that_is_not_decimal_may_be_an_imei_in_binary():
     # 0x01a2b3c4d5e6 = 1798312351206; whose Luhn sum is 49: the digit 1 is missing.
-    assert Identity(bytes.fromhex("01a2b3c4d5e6"), modern=False).unique_ids == (
+    assert Identity(bytes.fromhex("01a2b3c4d5e6"), is_2019=False).unique_ids == (
         "01a2b3c4d5e6",
         "017983123512061",
     )
-    assert Identity(b"\xff" * 6, modern=False).unique_ids == ("f" * 12,)
+    assert Identity(b"\xff" * 6, is_2019=False).unique_ids == ("f" * 12,)
 
 
 @pytest.mark.parametrize("digits", ["1234567890123", "12x4", "phone"])
 def test_numbers_that_fit_no_header_are_refused(digits):
     with pytest.raises(FrameError, match="does not fit"):
-        Identity.from_digits(digits, modern=False)
+        Identity.from_digits(digits, is_2019=False)
 
 
 @given(st.binary(min_size=6, max_size=6) | st.binary(min_size=10, max_size=10))
@@ -54,7 +54,7 @@ def test_an_identity_comes_back_from_its_key(phone):
 
 
 def test_a_frame_is_escaped_and_checked():
-    assert seal(OLD, 2, 0x7E, b"") == HEARTBEAT
+    assert encode_frame(OLD, 2, 0x7E, b"") == HEARTBEAT
 
 
 @settings(max_examples=100)
@@ -66,28 +66,32 @@ def test_a_frame_is_escaped_and_checked():
     st.sampled_from([(0, 0), (1, 1), (9, 3), (65535, 65535)]),
 )
 def test_what_is_sealed_is_opened_again(identity, message_id, serial, body, packet):
-    (content,) = new_framer().receive(seal(identity, message_id, serial, body, *packet))
+    (content,) = new_framer().receive(encode_frame(identity, message_id, serial, body, *packet))
     frame = decode_frame(content)
 
     assert (frame.message_id, frame.serial, frame.body) == (message_id, serial, body)
-    assert (frame.phone, frame.modern, frame.total, frame.index) == (identity.phone, identity.modern, *packet)
+    assert (frame.phone, frame.is_2019, frame.total, frame.index) == (
+        identity.phone,
+        identity.is_2019,
+        *packet,
+    )
 
 
 @given(st.lists(st.sampled_from([0x7D, 0x7E, 1, 2, 0]), max_size=40).map(bytes))
 def test_bytes_that_look_like_escapes_survive(body):
-    (content,) = new_framer().receive(seal(OLD, 0x0900, 1, body))
+    (content,) = new_framer().receive(encode_frame(OLD, 0x0900, 1, body))
     assert decode_frame(content).body == body
 
 
 def test_a_body_of_more_than_ten_bits_length_is_refused():
     with pytest.raises(FrameError, match="1024 bytes"):
-        seal(OLD, 2, 0, bytes(1024))
+        encode_frame(OLD, 2, 0, bytes(1024))
 
 
 def test_packets_have_consecutive_serials_and_count_from_one():
     packets = [
         decode_frame(content)
-        for packet in seal_packets(OLD, 0x0801, 65535, b"abcdefg", packet_bytes=3)
+        for packet in encode_packets(OLD, 0x0801, 65535, b"abcdefg", packet_bytes=3)
         for content in new_framer().receive(packet)
     ]
     assert [(one.serial, one.total, one.index, one.body) for one in packets] == [
@@ -98,7 +102,7 @@ def test_packets_have_consecutive_serials_and_count_from_one():
 
 
 def test_a_short_message_is_no_packet():
-    assert seal_packets(OLD, 2, 0x7E, b"") == [HEARTBEAT]
+    assert encode_packets(OLD, 2, 0x7E, b"") == [HEARTBEAT]
 
 
 @pytest.mark.parametrize(

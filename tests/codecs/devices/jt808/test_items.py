@@ -1,6 +1,6 @@
 import pytest
 
-from motorpool.codecs.devices.jt808.layouts import decode_items
+from motorpool.codecs.devices.jt808.item_layouts import decode_items
 
 
 def read(*items):

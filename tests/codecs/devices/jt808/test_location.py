@@ -11,8 +11,8 @@ WHEN = datetime(2026, 5, 1, 10, 20, 30, tzinfo=UTC)
 CLOCK = TerminalClock()
 
 
-def located(body, *, modern=False, archived=False):
-    return decode_location(body, 0, len(body), CLOCK, modern=modern, archived=archived, receipt=7)
+def located(body, *, is_2019=False, archived=False):
+    return decode_location(body, 0, len(body), CLOCK, is_2019=is_2019, archived=archived, receipt=7)
 
 
 def test_each_field_has_its_unit():
@@ -69,7 +69,7 @@ def test_a_course_that_is_none_is_north():
 
 
 @pytest.mark.parametrize(
-    ("bits", "modern", "attributes"),
+    ("bits", "is_2019", "attributes"),
     [
         (1 << 10, False, {"blocked": True}),
         (1 << 11, False, {"blocked": True}),
@@ -81,13 +81,13 @@ def test_a_course_that_is_none_is_north():
         (1 << 22, False, {"blocked": False}),
     ],
 )
-def test_status_bits(bits, modern, attributes):
+def test_status_bits(bits, is_2019, attributes):
     body = encode_location(1, 2, WHEN, ignition=False, status=bits)
-    assert located(body, modern=modern).attributes == {"status": bits | 2, "ignition": False, **attributes}
+    assert located(body, is_2019=is_2019).attributes == {"status": bits | 2, "ignition": False, **attributes}
 
 
 @pytest.mark.parametrize(
-    ("bits", "modern", "alarm"),
+    ("bits", "is_2019", "alarm"),
     [
         (0x1, False, "sos"),
         (0x2 | 1 << 13, False, "overspeed"),
@@ -103,8 +103,8 @@ def test_status_bits(bits, modern, attributes):
         (1 << 31, False, "door"),
     ],
 )
-def test_alarm_bits_by_the_year(bits, modern, alarm):
-    assert located(encode_location(1, 2, WHEN, alarm=bits), modern=modern).attributes["alarm"] == alarm
+def test_alarm_bits_by_the_year(bits, is_2019, alarm):
+    assert located(encode_location(1, 2, WHEN, alarm=bits), is_2019=is_2019).attributes["alarm"] == alarm
 
 
 def test_every_alarm_bit_has_a_standard_name():
@@ -129,10 +129,10 @@ def test_every_alarm_bit_has_a_standard_name():
         "fuelLeak",
         "tampering",
     }
-    for modern in (False, True):
+    for is_2019 in (False, True):
         for bit in range(32):
             assert (
-                located(encode_location(1, 2, WHEN, alarm=1 << bit), modern=modern).attributes["alarm"]
+                located(encode_location(1, 2, WHEN, alarm=1 << bit), is_2019=is_2019).attributes["alarm"]
                 in standard
             )
 

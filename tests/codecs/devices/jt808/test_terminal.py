@@ -5,7 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform import Acknowledged, Registered, ResendAsked
+from motorpool.codecs.devices.jt808.platform_messages import (
+    GeneralResponse,
+    RegistrationResponse,
+    ResendRequest,
+)
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
 from motorpool.codecs.errors import CodecError, FrameError
 from motorpool.codecs.reports import (
@@ -86,11 +90,11 @@ def test_the_first_words_with_a_platform(terminal):
     (login,) = codec.receive(terminal.register(plate="粤B12345", model="M7"))
     assert login.attributes["model"] == "M7"
     (answer,) = terminal.receive(codec.acknowledge([login.receipt]))
-    assert isinstance(answer, Registered)
+    assert isinstance(answer, RegistrationResponse)
     terminal.code = answer.code
     (login,) = codec.receive(terminal.authenticate(imei="863333040000017"))
     (answer,) = terminal.receive(codec.acknowledge([login.receipt]))
-    assert isinstance(answer, Acknowledged)
+    assert isinstance(answer, GeneralResponse)
     assert (answer.answered_serial, answer.answered_id, answer.result) == (1, 0x0102, 0)
 
 
@@ -109,7 +113,7 @@ def test_lost_packets_are_sent_again_when_asked(terminal):
     codec.receive(packets[0] + packets[2])
     assert codec.tick(0.0) == b""
     (asked,) = terminal.receive(codec.tick(5.0))
-    assert isinstance(asked, ResendAsked)
+    assert isinstance(asked, ResendRequest)
     assert asked.indexes == (2, 4)
     assert isinstance(codec.receive(terminal.resend(asked))[-1], MediaFile)
 
@@ -118,8 +122,8 @@ def test_what_is_kept_no_longer_is_not_sent_again(terminal):
     place = encode_location(1, 2, WHEN)
     for _ in range(6):
         terminal.photo(77, bytes(500), place, packet_bytes=300)
-    assert terminal.resend(ResendAsked(0x8003, 0, b"", 0, (1,))) == b""
-    assert terminal.resend(ResendAsked(0x8003, 0, b"", 10, (1, 99))) != b""
+    assert terminal.resend(ResendRequest(0x8003, 0, b"", 0, (1,))) == b""
+    assert terminal.resend(ResendRequest(0x8003, 0, b"", 10, (1, 99))) != b""
 
 
 def test_recordings_in_packets_arrive_as_one_list(terminal):
@@ -160,7 +164,7 @@ def test_terminals_that_cannot_be(phone, version, error):
 
 
 def ordered(codec, terminal, command, **attributes):
-    """What the terminal reads of an order, and its reference."""
+    """What the terminal reads of an command, and its reference."""
     codec.receive(terminal.heartbeat())
     outgoing = codec.encode(DeviceCommand(command, attributes))
     (message,) = terminal.receive(outgoing.data)
@@ -170,7 +174,7 @@ def ordered(codec, terminal, command, **attributes):
 def test_a_position_that_was_asked_for(terminal):
     codec = Jt808()
     asked, reference = ordered(codec, terminal, "positionSingle")
-    position, result = codec.receive(terminal.position_answer(asked, encode_location(1.5, 2.5, WHEN)))
+    position, result = codec.receive(terminal.position_response(asked, encode_location(1.5, 2.5, WHEN)))
     assert (position.latitude, result.reference, result.ok) == (1.5, reference, True)
 
 
@@ -178,7 +182,7 @@ def test_pictures_that_were_asked_for(terminal):
     codec = Jt808()
     asked, reference = ordered(codec, terminal, "requestPhoto", channel=2)
     assert (asked.channel, asked.count) == (2, 1)
-    (result,) = codec.receive(terminal.shoot_answer(asked, [77]))
+    (result,) = codec.receive(terminal.shoot_response(asked, [77]))
     assert (result.reference, result.ok) == (reference, True)
 
 
@@ -206,7 +210,7 @@ def test_what_a_terminal_tells_unasked(terminal):
     codec = Jt808()
     _, passengers, capabilities, event, goodbye = codec.receive(
         terminal.passengers(WHEN, WHEN + timedelta(minutes=5), 4, 2)
-        + terminal.capabilities(bytes.fromhex("06010001014000620808"))
+        + terminal.media_capabilities(bytes.fromhex("06010001014000620808"))
         + terminal.media_event(77, 3)
         + terminal.unregister()
     )
@@ -219,5 +223,5 @@ def test_what_a_terminal_tells_unasked(terminal):
 def test_the_time_is_asked_for(terminal):
     codec = Jt808()
     codec.utc_now = lambda: WHEN
-    (told,) = terminal.receive(codec.receive(terminal.ask_time())[1].data)
+    (told,) = terminal.receive(codec.receive(terminal.time_request())[1].data)
     assert told.time == WHEN

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.codecs.channel_numbers import ATTRIBUTE, PLAIN, channel_numbers
+from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, UNMAPPED, parse_channel_map
 from motorpool.codecs.errors import CodecError
 
 
 def read(text: object):
-    return channel_numbers({ATTRIBUTE: text})
+    return parse_channel_map({CHANNEL_MAP_ATTRIBUTE: text})
 
 
 def test_without_the_attribute_numbers_are_channels() -> None:
-    assert channel_numbers({}) == read("") == read(None) == PLAIN
-    assert (PLAIN.channel_of(36), PLAIN.number_of(3)) == (36, 3)
+    assert parse_channel_map({}) == read("") == read(None) == UNMAPPED
+    assert (UNMAPPED.channel_of(36), UNMAPPED.number_of(3)) == (36, 3)
 
 
 def test_a_terminal_that_counts_from_nought_is_one_off() -> None:
@@ -50,4 +50,4 @@ def test_what_is_listed_reads_back(pairs: dict[int, int]) -> None:
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(CodecError):
-        assert all(0 <= number <= 255 for number in read(text).ours)
+        assert all(0 <= number <= 255 for number in read(text).channel_by_number)

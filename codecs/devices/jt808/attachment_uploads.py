@@ -1,4 +1,4 @@
-"""Uploads of alarms' files on one connection: which have been told of, and which bytes have come.
+"""AttachmentUploads of alarms' files on one connection: which have been told of, and which bytes have come.
 
 The contents go on as they come; here stands only what is needed to know when a file is whole.
 """
@@ -6,25 +6,25 @@ The contents go on as they come; here stands only what is needed to know when a 
 from bisect import bisect_left, bisect_right
 
 from motorpool.codecs.devices.framing import rejected
-from motorpool.codecs.devices.jt808.answers import Answers, file_note
 from motorpool.codecs.devices.jt808.attachments import (
-    FILE_ANSWER,
+    ATTACHMENT_LIST,
     FILE_BEGIN,
-    FILES_OFFER,
-    file_answer,
-    read_file,
-    read_offer,
+    FILE_END_RESPONSE,
+    encode_file_end_response,
+    parse_attachment_list,
+    parse_file_description,
 )
-from motorpool.codecs.devices.jt808.frames import seal
-from motorpool.codecs.devices.jt808.pieces import Piece, file_name
-from motorpool.codecs.devices.jt808.uplink import Message
+from motorpool.codecs.devices.jt808.frames import encode_frame
+from motorpool.codecs.devices.jt808.responses import ResponseEncoder, make_file_receipt
+from motorpool.codecs.devices.jt808.terminal_messages import TerminalMessage
+from motorpool.codecs.devices.jt808.upload_framer import FileChunk, normalized_name
 from motorpool.codecs.errors import FrameError
 from motorpool.codecs.reports import (
-    AlarmFilesAnnounced,
-    FileChunk,
-    FileUploadCompleted,
-    FileUploadStarted,
-    ImmediateReply,
+    FileBegun,
+    FileEnded,
+    FilePiece,
+    FilesOffered,
+    Reply,
     Report,
 )
 
@@ -34,7 +34,7 @@ MAX_RANGES = 1024
 """Of one file: pieces that lie so scattered are not kept."""
 
 
-class Ranges:
+class ReceivedRanges:
     """Which bytes of a file have come: ranges that neither touch nor overlap, in order."""
 
     __slots__ = ("_ends", "_starts", "size")
@@ -65,39 +65,39 @@ class Ranges:
         return tuple((start, end) for start, end in gaps if start < end)
 
 
-class Uploads:
+class AttachmentUploads:
     """The files of one connection."""
 
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
-        self._open: dict[bytes, Ranges] = {}
+    def __init__(self, answers: ResponseEncoder) -> None:
+        self._responses = answers
+        self._open: dict[bytes, ReceivedRanges] = {}
 
-    def read(self, message: Message) -> list[Report]:
+    def read(self, message: TerminalMessage) -> list[Report]:
         """One of `UPLOAD_MESSAGES`.
 
         Raises:
             CodecError: the body is not what its id promises, or too many files are open.
         """
-        if message.message_id == FILES_OFFER:
+        if message.message_id == ATTACHMENT_LIST:
             return self._offered(message)
         if message.message_id == FILE_BEGIN:
             return self._begun(message)
         return self._ended(message)
 
-    def take(self, piece: Piece) -> Report:
+    def take(self, piece: FileChunk) -> Report:
         """A piece of a file; what belongs to none that was begun is rejected."""
         ranges = self._open.get(piece.name)
         if ranges is None:
             return rejected("a piece of a file that was not begun", piece.content)
         if not ranges.add(piece.offset, piece.offset + len(piece.content)):
             return rejected("a piece outside of its file, or one too many", piece.content)
-        return FileChunk(_shown(piece.name), piece.offset, piece.content)
+        return FilePiece(_shown(piece.name), piece.offset, piece.content)
 
-    def _offered(self, message: Message) -> list[Report]:
-        offer = read_offer(message.body)
+    def _offered(self, message: TerminalMessage) -> list[Report]:
+        offer = parse_attachment_list(message.body)
         label = offer.label
         return [
-            AlarmFilesAnnounced(
+            FilesOffered(
                 unique_ids=message.identity.unique_ids,
                 label=label.content.hex(),
                 key=label.key.hex(),
@@ -107,34 +107,36 @@ class Uploads:
             )
         ]
 
-    def _begun(self, message: Message) -> list[Report]:
-        told = read_file(message.body)
-        name = file_name(told.name)
+    def _begun(self, message: TerminalMessage) -> list[Report]:
+        told = parse_file_description(message.body)
+        name = normalized_name(told.name)
         known = self._open.get(name)
         if known is None or known.size != told.size:
             if known is None and len(self._open) >= MAX_FILES:
                 raise FrameError(f"more than {MAX_FILES} files at a time")
-            self._open[name] = Ranges(told.size)
-        return [FileUploadStarted(_shown(name), told.size, message.receipt)]
+            self._open[name] = ReceivedRanges(told.size)
+        return [FileBegun(_shown(name), told.size, message.receipt)]
 
-    def _ended(self, message: Message) -> list[Report]:
-        told = read_file(message.body)
-        name = file_name(told.name)
+    def _ended(self, message: TerminalMessage) -> list[Report]:
+        told = parse_file_description(message.body)
+        name = normalized_name(told.name)
         ranges = self._open.get(name)
         if ranges is None:
             raise FrameError("the end of a file that was not begun")
         if missing := ranges.missing():
-            body = file_answer(told.name, told.kind, missing)
-            return [ImmediateReply(seal(message.identity, FILE_ANSWER, self._answers.next_serial(), body))]
+            body = encode_file_end_response(told.name, told.kind, missing)
+            return [
+                Reply(encode_frame(message.identity, FILE_END_RESPONSE, self._responses.next_serial(), body))
+            ]
         del self._open[name]
         return [
-            FileUploadCompleted(
+            FileEnded(
                 name=_shown(name),
                 kind=told.attribute,
                 extension=told.ending,
                 size=ranges.size,
                 channel=told.channel,
-                receipt=file_note(message.identity, file_answer(told.name, told.kind)),
+                receipt=make_file_receipt(message.identity, encode_file_end_response(told.name, told.kind)),
             )
         ]
 

@@ -81,7 +81,7 @@ def _pack(fields: dict[str, int | str | float | bytes]) -> bytes:
     return packed
 
 
-class RecordingReader:
+class TrafficRecordingReader:
     """Reads a recording piece by piece; entries may be cut anywhere."""
 
     def __init__(self) -> None:

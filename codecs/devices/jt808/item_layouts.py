@@ -7,7 +7,14 @@ sequence of ids and lengths is kept as one `Struct`: a location that matches is 
 from struct import Struct
 from typing import Final
 
-from motorpool.codecs.devices.jt808.items import NUMBERS, WORDS, Alarms, Attributes, Step, step_of
+from motorpool.codecs.devices.jt808.items import (
+    BIT_FIELD_ITEMS,
+    NUMERIC_ITEMS,
+    Alarms,
+    Attributes,
+    ItemDecoder,
+    item_decoder,
+)
 
 _MAX_ITEMS = 16
 """In a layout worth learning."""
@@ -23,12 +30,14 @@ class _Layout:
 
     def __init__(self, items: tuple[int, ...]) -> None:
         forms = (
-            _NUMBER_FORMS[item & 0xFF] if item in NUMBERS or item in WORDS else f"{item & 0xFF}s"
+            _NUMBER_FORMS[item & 0xFF]
+            if item in NUMERIC_ITEMS or item in BIT_FIELD_ITEMS
+            else f"{item & 0xFF}s"
             for item in items
         )
         self.unpack_from: Final = Struct(">" + "".join(f"H{form}" for form in forms)).unpack_from
         self.items: Final = items
-        self.steps: Final[tuple[Step, ...]] = tuple(map(step_of, items))
+        self.steps: Final[tuple[ItemDecoder, ...]] = tuple(map(item_decoder, items))
         self.misses = 0
 
 
@@ -72,9 +81,9 @@ def _walk(content: bytes, start: int, end: int, attributes: Attributes, alarms: 
             return ()
         field = content[start:stop]
         number = int.from_bytes(field, "big")
-        name, unit, read = step_of(item)
+        name, unit, read = item_decoder(item)
         if read is not None:
-            read(number if item in WORDS else field, attributes, alarms)
+            read(number if item in BIT_FIELD_ITEMS else field, attributes, alarms)
         else:
             attributes[name] = number * unit if unit >= 1 else number / 10
         items.append(item)

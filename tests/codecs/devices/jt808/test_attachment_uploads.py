@@ -1,4 +1,4 @@
-"""Uploads of alarms' files through the codec: the terminal's bytes in, reports and answers out."""
+"""AttachmentUploads of alarms' files through the codec: the terminal's bytes in, reports and answers out."""
 
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -7,33 +7,37 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.pieces import write_piece
-from motorpool.codecs.devices.jt808.platform import Acknowledged, FileAnswered, FilesAsked
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
-from motorpool.codecs.devices.jt808.uploader import (
+from motorpool.codecs.devices.jt808.attachment_sender import (
     ADAS,
     DSM,
     alarm_item,
     alarm_label,
-    begin_file,
-    end_file,
-    offer_files,
-    pieces_of,
+    encode_attachment_list,
+    encode_file_begin,
+    encode_file_chunks,
+    encode_file_end,
 )
-from motorpool.codecs.devices.jt808.uploads import MAX_FILES, MAX_RANGES, Ranges
+from motorpool.codecs.devices.jt808.attachment_uploads import MAX_FILES, MAX_RANGES, ReceivedRanges
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.platform_messages import (
+    AttachmentRequest,
+    FileEndResponse,
+    GeneralResponse,
+)
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.codecs.devices.jt808.upload_framer import encode_chunk
 from motorpool.codecs.reports import (
-    REQUEST_ALARM_FILES,
-    AlarmFilesAnnounced,
+    FILES_OF_ALARM,
     DeviceCommand,
-    FileChunk,
-    FileUploadCompleted,
-    FileUploadStarted,
+    FileBegun,
+    FileEnded,
+    FilePiece,
+    FilesOffered,
     FrameRejected,
-    ImmediateReply,
     Login,
     MediaAddress,
     PositionReport,
+    Reply,
 )
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -43,16 +47,16 @@ each_form = pytest.mark.parametrize("version", [2013, 2019])
 
 
 def label_of(version, files=2, sequence=1):
-    return alarm_label(b"TERM001", NOON, sequence, files, modern=version == 2019)
+    return alarm_label(b"TERM001", NOON, sequence, files, is_2019=version == 2019)
 
 
 def asked_by(codec, terminal, label):
     """What the platform asks the terminal."""
-    order = DeviceCommand(
-        REQUEST_ALARM_FILES, {"label": label.hex()}, terminal.identity.number, MediaAddress("h", 1, 2, 3)
+    command = DeviceCommand(
+        FILES_OF_ALARM, {"label": label.hex()}, terminal.identity.number, MediaAddress("h", 1, 2, 3)
     )
-    (asked,) = terminal.receive(codec.encode(order).data)
-    assert isinstance(asked, FilesAsked)
+    (asked,) = terminal.receive(codec.encode(command).data)
+    assert isinstance(asked, AttachmentRequest)
     return asked
 
 
@@ -70,10 +74,10 @@ class Upload:
         return self.codec.receive(data)
 
     def begin(self, name=NAME, content=CONTENT, kind=0):
-        return self.send(begin_file(self.terminal, name, kind, len(content)))
+        return self.send(encode_file_begin(self.terminal, name, kind, len(content)))
 
     def end(self, name=NAME, content=CONTENT, kind=0):
-        return self.send(end_file(self.terminal, name, kind, len(content)))
+        return self.send(encode_file_end(self.terminal, name, kind, len(content)))
 
     def read(self, data):
         return self.terminal.receive(data)
@@ -100,8 +104,8 @@ def test_an_alarm_with_files_is_labelled_and_the_terminal_is_asked_under_that_la
 @each_form
 def test_a_whole_upload(version):
     upload = Upload(version)
-    (offered,) = upload.send(offer_files(upload.terminal, upload.asked, {NAME: len(CONTENT)}))
-    assert isinstance(offered, AlarmFilesAnnounced)
+    (offered,) = upload.send(encode_attachment_list(upload.terminal, upload.asked, {NAME: len(CONTENT)}))
+    assert isinstance(offered, FilesOffered)
     assert offered.label == upload.label.hex()
     assert offered.label.startswith(offered.key)
     assert (offered.is_ours, offered.files) == (True, 1)
@@ -109,16 +113,16 @@ def test_a_whole_upload(version):
     (begun,) = upload.begin()
     assert (begun.name, begun.size) == (NAME.decode(), len(CONTENT))
     (answer,) = upload.read(upload.codec.acknowledge([begun.receipt]))
-    assert isinstance(answer, Acknowledged)
+    assert isinstance(answer, GeneralResponse)
     assert (answer.answered_id, answer.result) == (0x1211, 0)
-    pieces = upload.send(b"".join(pieces_of(NAME, CONTENT)))
+    pieces = upload.send(b"".join(encode_file_chunks(NAME, CONTENT)))
     assert b"".join(piece.content for piece in pieces) == CONTENT
     (ended,) = upload.end()
     assert (ended.name, ended.kind, ended.extension) == (NAME.decode(), "image", "jpg")
     assert (ended.size, ended.channel) == (len(CONTENT), 65)
     # Answered once it is stored.
     (answer,) = upload.read(upload.codec.acknowledge([ended.receipt]))
-    assert isinstance(answer, FileAnswered)
+    assert isinstance(answer, FileEndResponse)
     assert (answer.name, answer.kind, answer.missing) == (NAME, 0, ())
     assert upload.codec.refuse(ended.receipt) == b""
 
@@ -126,14 +130,11 @@ def test_a_whole_upload(version):
 @each_form
 def test_the_connection_for_files_is_nobody_until_it_says_anything_else(version):
     upload = Upload(version)
-    reports = upload.send(offer_files(upload.terminal, upload.asked, {NAME: 1}))
-    reports += upload.begin(content=b"x") + upload.send(write_piece(NAME, 0, b"x")) + upload.end(content=b"x")
-    assert [type(report) for report in reports] == [
-        AlarmFilesAnnounced,
-        FileUploadStarted,
-        FileChunk,
-        FileUploadCompleted,
-    ]
+    reports = upload.send(encode_attachment_list(upload.terminal, upload.asked, {NAME: 1}))
+    reports += (
+        upload.begin(content=b"x") + upload.send(encode_chunk(NAME, 0, b"x")) + upload.end(content=b"x")
+    )
+    assert [type(report) for report in reports] == [FilesOffered, FileBegun, FilePiece, FileEnded]
     login, position = upload.send(upload.terminal.location(encode_location(1, 2, NOON)))
     assert isinstance(login, Login)
     assert isinstance(position, PositionReport)
@@ -146,18 +147,14 @@ def test_files_beside_all_else_leave_the_connection_whose_it_is(version):
     login, *_ = upload.send(terminal.register())
     assert isinstance(login, Login)
     reports = upload.send(
-        offer_files(terminal, upload.asked, {NAME: 1})
+        encode_attachment_list(terminal, upload.asked, {NAME: 1})
         + terminal.location(encode_location(1, 2, NOON))
         + terminal.heartbeat()
     )
-    assert [type(report).__name__ for report in reports] == [
-        "AlarmFilesAnnounced",
-        "PositionReport",
-        "Heartbeat",
-    ]
+    assert [type(report).__name__ for report in reports] == ["FilesOffered", "PositionReport", "Heartbeat"]
     other = Terminal("13900000000", version)
-    reports = upload.send(offer_files(other, upload.asked, {NAME: 1}) + terminal.heartbeat())
-    assert [type(report).__name__ for report in reports] == ["AlarmFilesAnnounced", "Heartbeat"]
+    reports = upload.send(encode_attachment_list(other, upload.asked, {NAME: 1}) + terminal.heartbeat())
+    assert [type(report).__name__ for report in reports] == ["FilesOffered", "Heartbeat"]
     assert "13900000000" in reports[0].unique_ids
     (answer,) = terminal.receive(upload.codec.acknowledge([reports[1].receipt]))
     assert answer.answered_id == 0x0002
@@ -167,26 +164,28 @@ def test_files_beside_all_else_leave_the_connection_whose_it_is(version):
 def test_what_is_missing_is_asked_for_until_it_is_there(version):
     upload = Upload(version)
     upload.begin()
-    upload.send(write_piece(NAME, 10, CONTENT[10:20]) + write_piece(NAME, 500, CONTENT[500:]))
+    upload.send(encode_chunk(NAME, 10, CONTENT[10:20]) + encode_chunk(NAME, 500, CONTENT[500:]))
     (reply,) = upload.end()
-    assert isinstance(reply, ImmediateReply)
+    assert isinstance(reply, Reply)
     (answer,) = upload.read(reply.data)
     assert answer.missing == ((0, 10), (20, 480))
-    again = upload.send(b"".join(pieces_of(NAME, CONTENT, answer)))
+    again = upload.send(b"".join(encode_file_chunks(NAME, CONTENT, answer)))
     assert b"".join(piece.content for piece in again) == CONTENT[:10] + CONTENT[20:500]
     (ended,) = upload.end()
-    assert isinstance(ended, FileUploadCompleted)
+    assert isinstance(ended, FileEnded)
 
 
 def test_pieces_of_what_was_not_begun_or_outside_of_it_are_rejected():
     upload = Upload(2013)
-    assert [type(each) for each in upload.send(write_piece(NAME, 0, b"x"))] == [FrameRejected]
+    assert [type(each) for each in upload.send(encode_chunk(NAME, 0, b"x"))] == [FrameRejected]
     upload.begin(content=b"four")
     found = upload.send(
-        write_piece(b"another", 0, b"x") + write_piece(NAME, 3, b"xy") + write_piece(NAME, 0xFFFF_FFFF, b"x")
+        encode_chunk(b"another", 0, b"x")
+        + encode_chunk(NAME, 3, b"xy")
+        + encode_chunk(NAME, 0xFFFF_FFFF, b"x")
     )
     assert [type(each) for each in found] == [FrameRejected] * 3
-    assert [type(each) for each in upload.send(write_piece(NAME, 3, b"x"))] == [FileChunk]
+    assert [type(each) for each in upload.send(encode_chunk(NAME, 3, b"x"))] == [FilePiece]
 
 
 def test_an_end_without_a_beginning_is_a_bad_message_and_the_stream_goes_on():
@@ -195,17 +194,17 @@ def test_an_end_without_a_beginning_is_a_bad_message_and_the_stream_goes_on():
     assert isinstance(rejected, FrameRejected)
     (answer,) = upload.read(reply.data)
     assert (answer.answered_id, answer.result) == (0x1212, 2)
-    assert [type(each) for each in upload.begin()] == [FileUploadStarted]
+    assert [type(each) for each in upload.begin()] == [FileBegun]
 
 
 def test_no_more_files_than_the_limit_are_open_at_a_time():
     upload = Upload(2013)
     for number in range(MAX_FILES):
-        assert isinstance(upload.begin(b"%d" % number)[0], FileUploadStarted)
+        assert isinstance(upload.begin(b"%d" % number)[0], FileBegun)
     assert isinstance(upload.begin(b"one more")[0], FrameRejected)
-    upload.send(b"".join(pieces_of(b"0", CONTENT)))
-    assert isinstance(upload.end(b"0")[0], FileUploadCompleted)
-    assert isinstance(upload.begin(b"one more")[0], FileUploadStarted)
+    upload.send(b"".join(encode_file_chunks(b"0", CONTENT)))
+    assert isinstance(upload.end(b"0")[0], FileEnded)
+    assert isinstance(upload.begin(b"one more")[0], FileBegun)
 
 
 def test_an_empty_file_is_whole_at_once():
@@ -221,7 +220,7 @@ spans = st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted)
 @settings(max_examples=300)
 @given(size=st.integers(0, 50), told=st.lists(spans, max_size=30))
 def test_ranges_know_exactly_which_bytes_are_missing(size, told):
-    ranges, here = Ranges(size), set()
+    ranges, here = ReceivedRanges(size), set()
     for start, end in told:
         if ranges.add(start, end):
             assert end <= size
@@ -234,7 +233,7 @@ def test_ranges_know_exactly_which_bytes_are_missing(size, told):
 
 
 def test_ranges_that_lie_too_scattered_are_not_kept():
-    ranges = Ranges(10_000)
+    ranges = ReceivedRanges(10_000)
     taken = [ranges.add(start, start + 1) for start in range(0, 10_000, 2)]
     assert taken.count(True) == MAX_RANGES
     assert ranges.add(0, 10_000)

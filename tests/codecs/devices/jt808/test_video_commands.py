@@ -3,8 +3,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from motorpool.codecs.channel_numbers import ATTRIBUTE, channel_numbers
-from motorpool.codecs.devices.jt808 import video
+from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, parse_channel_map
+from motorpool.codecs.devices.jt808 import video_commands as video
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
@@ -50,15 +50,17 @@ def test_channels_outside_1_to_31_are_refused(write, channel):
 @pytest.mark.parametrize(("channel", "number"), [(1, 0), (2, 1), (3, 36), (4, 4)])
 def test_a_device_that_counts_oddly_is_told_its_own_number(write, at, channel, number):
     attributes = {"channel": channel, "startTime": "2026-05-01T00:00:00Z"}
-    order = DeviceCommand(
-        "video", attributes, media=MEDIA, channels=channel_numbers({ATTRIBUTE: "0:1,1:2,36:3"})
+    command = DeviceCommand(
+        "video", attributes, media=MEDIA, channels=parse_channel_map({CHANNEL_MAP_ATTRIBUTE: "0:1,1:2,36:3"})
     )
-    assert write(order, CONTEXT)[at] == number
+    assert write(command, CONTEXT)[at] == number
 
 
 def test_all_channels_are_all_of_an_odd_device_too():
-    order = DeviceCommand("video", {}, media=MEDIA, channels=channel_numbers({ATTRIBUTE: "7:1"}))
-    assert video.list_query(order, CONTEXT)[0] == 0
+    command = DeviceCommand(
+        "video", {}, media=MEDIA, channels=parse_channel_map({CHANNEL_MAP_ATTRIBUTE: "7:1"})
+    )
+    assert video.list_query(command, CONTEXT)[0] == 0
 
 
 def test_a_list_query_asks_all_channels_of_the_last_day():
@@ -150,9 +152,17 @@ def test_seek_takes_a_time():
     [
         (video.playback_request, {}, "startTime is required"),
         (video.playback_request, {"startTime": "yesterday"}, "startTime must be a time like"),
-        (video.playback_request, {"startTime": "2026-05-01T00:00:00"}, "startTime must be a time like"),
+        (
+            video.playback_request,
+            {"startTime": "2026-05-01T00:00:00"},
+            "startTime must be a time like",
+        ),
         (video.playback_request, {"startTime": 5}, "startTime must be a time like"),
-        (video.playback_request, {"startTime": "1999-05-01T00:00:00Z"}, "between the years 2000 and 2099"),
+        (
+            video.playback_request,
+            {"startTime": "1999-05-01T00:00:00Z"},
+            "between the years 2000 and 2099",
+        ),
         (
             video.playback_request,
             {"startTime": "0001-01-01T00:00:00+14:00"},
@@ -168,7 +178,11 @@ def test_seek_takes_a_time():
             {"startTime": "2026-05-01T00:00:00Z", "method": 1, "speed": 3},
             "1, 2, 4, 8 or 16",
         ),
-        (video.playback_control, {"control": "dance"}, "control must be 0 to 6 or one of start, resume"),
+        (
+            video.playback_control,
+            {"control": "dance"},
+            "control must be 0 to 6 or one of start, resume",
+        ),
         (video.playback_control, {"control": 7}, "control must be 0 to 6"),
         (video.playback_control, {"control": "seek"}, "time is required to seek"),
         (video.list_query, {"alarmFlag": -1}, "alarmFlag must be"),

@@ -3,10 +3,10 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.codecs.devices.jt808.frames import Identity
-from motorpool.codecs.devices.jt808.sent_commands import SentOrders
+from motorpool.codecs.devices.jt808.sent_commands import SentCommands
 from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.codecs.devices.jt808.terminal_messages import TerminalMessage, read_message
 from motorpool.codecs.devices.jt808.times import TerminalClock
-from motorpool.codecs.devices.jt808.uplink import Message, read_message
 from motorpool.codecs.errors import CodecError, FrameError
 from motorpool.codecs.reports import (
     CommandResult,
@@ -25,14 +25,16 @@ PLACE = encode_location(22.5, 113.9, WHEN)
 
 @pytest.fixture
 def orders():
-    return SentOrders()
+    return SentCommands()
 
 
 @pytest.fixture
 def read(orders):
     def read_body(message_id, body, *, subpackaged=False):
-        identity = Identity.from_digits("13912345678", modern=False)
-        return read_message(Message(message_id, 7, body, identity, 0, subpackaged, TerminalClock(), orders))
+        identity = Identity.from_digits("13912345678", is_2019=False)
+        return read_message(
+            TerminalMessage(message_id, 7, body, identity, 0, subpackaged, TerminalClock(), orders)
+        )
 
     return read_body
 

@@ -15,11 +15,11 @@ from icalendar.prop import vDDDTypes, vDuration, vUTCOffset
 
 from motorpool.codecs.errors import CodecError
 
-__all__ = ["CalendarError", "Component", "Line", "read_components"]
+__all__ = ["CalendarError", "Component", "ContentLine", "read_components"]
 
-MOST_BYTES = 1 << 20
-MOST_EVENTS = 5000
-DEEPEST = 8
+MAX_BYTES = 1 << 20
+MAX_EVENTS = 5000
+MAX_DEPTH = 8
 
 
 class CalendarError(CodecError):
@@ -35,7 +35,7 @@ class CalendarError(CodecError):
 
 
 @dataclass(frozen=True)
-class Line:
+class ContentLine:
     """A property as it stands."""
 
     number: int
@@ -107,14 +107,14 @@ class Component:
 
     name: str
     line: int
-    lines: list[Line] = field(default_factory=list)
-    inner: "list[Component]" = field(default_factory=list)
+    lines: list[ContentLine] = field(default_factory=list)
+    subcomponents: "list[Component]" = field(default_factory=list)
 
-    def all(self, name: str) -> list[Line]:
+    def all(self, name: str) -> list[ContentLine]:
         """Its properties of this name."""
         return [line for line in self.lines if line.name == name]
 
-    def one(self, name: str) -> Line | None:
+    def one(self, name: str) -> ContentLine | None:
         """Its only property of this name; CalendarError where there are more."""
         found = self.all(name)
         if len(found) > 1:
@@ -127,8 +127,8 @@ def read_components(data: bytes) -> list[Component]:
 
     At most 1 MiB, 5000 events and eight levels.
     """
-    if len(data) > MOST_BYTES:
-        raise CalendarError(f"the calendar is longer than {MOST_BYTES} bytes")
+    if len(data) > MAX_BYTES:
+        raise CalendarError(f"the calendar is longer than {MAX_BYTES} bytes")
     top = Component("", 0)
     open_ones = [top]
     events = 0
@@ -141,12 +141,12 @@ def read_components(data: bytes) -> list[Component]:
         name = line.text.partition(":")[2].strip().upper()
         if line.name == "BEGIN":
             events += name == "VEVENT"
-            if events > MOST_EVENTS:
-                raise line.error(f"more than {MOST_EVENTS} events")
-            if len(open_ones) > DEEPEST:
-                raise line.error(f"nested deeper than {DEEPEST} levels")
+            if events > MAX_EVENTS:
+                raise line.error(f"more than {MAX_EVENTS} events")
+            if len(open_ones) > MAX_DEPTH:
+                raise line.error(f"nested deeper than {MAX_DEPTH} levels")
             begun = Component(name, line.number)
-            open_ones[-1].inner.append(begun)
+            open_ones[-1].subcomponents.append(begun)
             open_ones.append(begun)
         elif len(open_ones) == 1 or open_ones[-1].name != name:
             raise line.error(f"{name[:40]} ends, but has not begun or holds what has not ended")
@@ -154,10 +154,10 @@ def read_components(data: bytes) -> list[Component]:
             open_ones.pop()
     if len(open_ones) > 1:
         raise CalendarError("never ends", line=open_ones[-1].line, name=open_ones[-1].name[:40])
-    return top.inner
+    return top.subcomponents
 
 
-def _lines(data: bytes) -> Iterator[Line]:
+def _lines(data: bytes) -> Iterator[ContentLine]:
     """Unfolded lines; a fold may split a character, so they are joined as bytes."""
     number, parts = 0, [b""]
     for place, piece in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -172,7 +172,7 @@ def _lines(data: bytes) -> Iterator[Line]:
         yield _line(number, b"".join(parts))
 
 
-def _line(number: int, raw: bytes) -> Line:
+def _line(number: int, raw: bytes) -> ContentLine:
     try:
         text = raw.decode()
     except UnicodeDecodeError:
@@ -180,4 +180,4 @@ def _line(number: int, raw: bytes) -> Line:
     found = _LINE.match(text)
     if found is None:
         raise CalendarError(f"{text[:40]!r} is not NAME:value", line=number)
-    return Line(number, found[1].upper(), text)
+    return ContentLine(number, found[1].upper(), text)

@@ -21,7 +21,7 @@ class PlatformMessage(msgspec.Struct, frozen=True, gc=False):
     body: bytes
 
 
-class Acknowledged(PlatformMessage, frozen=True, gc=False):
+class GeneralResponse(PlatformMessage, frozen=True, gc=False):
     """0x8001: the general answer."""
 
     answered_serial: int
@@ -30,7 +30,7 @@ class Acknowledged(PlatformMessage, frozen=True, gc=False):
     """0 done, 1 failed, 2 bad message, 3 not supported, 4 alarm confirmed."""
 
 
-class Registered(PlatformMessage, frozen=True, gc=False):
+class RegistrationResponse(PlatformMessage, frozen=True, gc=False):
     """0x8100: the answer to a registration."""
 
     answered_serial: int
@@ -39,7 +39,7 @@ class Registered(PlatformMessage, frozen=True, gc=False):
     code: str
 
 
-class MediaReceived(PlatformMessage, frozen=True, gc=False):
+class MediaUploadResponse(PlatformMessage, frozen=True, gc=False):
     """0x8800: the answer to an upload."""
 
     media_id: int
@@ -47,55 +47,55 @@ class MediaReceived(PlatformMessage, frozen=True, gc=False):
     """Packets to be sent again; none: complete."""
 
 
-class ResendAsked(PlatformMessage, frozen=True, gc=False):
+class ResendRequest(PlatformMessage, frozen=True, gc=False):
     """0x8003: packets are missing."""
 
     first_serial: int
     indexes: tuple[int, ...]
 
 
-class TimeTold(PlatformMessage, frozen=True, gc=False):
+class TimeResponse(PlatformMessage, frozen=True, gc=False):
     """0x8004: the time."""
 
     time: datetime | None
 
 
-class ParametersSet(PlatformMessage, frozen=True, gc=False):
+class SetParameters(PlatformMessage, frozen=True, gc=False):
     """0x8103: new settings."""
 
     parameters: Attributes
     """Named as in `jt808_parameters`."""
 
 
-class Controlled(PlatformMessage, frozen=True, gc=False):
+class TerminalControl(PlatformMessage, frozen=True, gc=False):
     """0x8105: power off, reset and the like."""
 
     command: int
     parameters: str
 
 
-class Followed(PlatformMessage, frozen=True, gc=False):
+class TemporaryTracking(PlatformMessage, frozen=True, gc=False):
     """0x8202: report more often for a while; 0 ends it."""
 
     interval_seconds: int
     duration_seconds: int
 
 
-class TextShown(PlatformMessage, frozen=True, gc=False):
+class TextMessage(PlatformMessage, frozen=True, gc=False):
     """0x8300: words for the driver."""
 
     flags: int
     text: str
 
 
-class PhotoAsked(PlatformMessage, frozen=True, gc=False):
+class PhotoRequest(PlatformMessage, frozen=True, gc=False):
     """0x8801: take pictures."""
 
     channel: int
     count: int
 
 
-class LiveAsked(PlatformMessage, frozen=True, gc=False):
+class LiveVideoRequest(PlatformMessage, frozen=True, gc=False):
     """0x9101: connect and send live media."""
 
     host: str
@@ -106,7 +106,7 @@ class LiveAsked(PlatformMessage, frozen=True, gc=False):
     stream_type: int
 
 
-class LiveControlled(PlatformMessage, frozen=True, gc=False):
+class LiveVideoControl(PlatformMessage, frozen=True, gc=False):
     """0x9102: control 0 ends the live media."""
 
     channel: int
@@ -115,7 +115,7 @@ class LiveControlled(PlatformMessage, frozen=True, gc=False):
     stream_type: int
 
 
-class RecordingsAsked(PlatformMessage, frozen=True, gc=False):
+class RecordingListQuery(PlatformMessage, frozen=True, gc=False):
     """0x9205: list recordings."""
 
     channel: int
@@ -128,7 +128,7 @@ class RecordingsAsked(PlatformMessage, frozen=True, gc=False):
     memory_type: int
 
 
-class PlaybackAsked(PlatformMessage, frozen=True, gc=False):
+class PlaybackRequest(PlatformMessage, frozen=True, gc=False):
     """0x9201: connect and send a recording."""
 
     host: str
@@ -145,7 +145,7 @@ class PlaybackAsked(PlatformMessage, frozen=True, gc=False):
     end_time: datetime | None
 
 
-class PlaybackControlled(PlatformMessage, frozen=True, gc=False):
+class PlaybackControl(PlatformMessage, frozen=True, gc=False):
     """0x9202: pause, resume, end, seek."""
 
     channel: int
@@ -154,7 +154,7 @@ class PlaybackControlled(PlatformMessage, frozen=True, gc=False):
     time: datetime | None
 
 
-class FilesAsked(PlatformMessage, frozen=True, gc=False):
+class AttachmentRequest(PlatformMessage, frozen=True, gc=False):
     """0x9208: connect and upload the files of an alarm."""
 
     host: str
@@ -165,7 +165,7 @@ class FilesAsked(PlatformMessage, frozen=True, gc=False):
     """The platform's own of the alarm."""
 
 
-class FileAnswered(PlatformMessage, frozen=True, gc=False):
+class FileEndResponse(PlatformMessage, frozen=True, gc=False):
     """0x9212: a file has come."""
 
     name: bytes
@@ -174,7 +174,7 @@ class FileAnswered(PlatformMessage, frozen=True, gc=False):
     """Offset and length of what is to be sent again; none: it is whole."""
 
 
-def read_platform_message(frame: Frame, clock: TerminalClock) -> PlatformMessage:
+def parse_platform_message(frame: Frame, clock: TerminalClock) -> PlatformMessage:
     """One message from the platform.
 
     Raises:
@@ -186,58 +186,60 @@ def read_platform_message(frame: Frame, clock: TerminalClock) -> PlatformMessage
     byte, word, double = fields.uint8, fields.uint16, fields.uint32
     match frame.message_id:
         case 0x8001:
-            return Acknowledged(*head, word(), word(), byte())
+            return GeneralResponse(*head, word(), word(), byte())
         case 0x8100:
             serial, result = word(), byte()
-            return Registered(*head, serial, result, fields.rest().decode("gbk", "replace"))
+            return RegistrationResponse(*head, serial, result, fields.rest().decode("gbk", "replace"))
         case 0x8800:
             media_id = double()
             count = byte() if fields.remaining else 0
-            return MediaReceived(*head, media_id, tuple(word() for _ in range(count)))
+            return MediaUploadResponse(*head, media_id, tuple(word() for _ in range(count)))
         case 0x8003:
-            serial, count = word(), word() if frame.modern else byte()
-            return ResendAsked(*head, serial, tuple(word() for _ in range(count)))
+            serial, count = word(), word() if frame.is_2019 else byte()
+            return ResendRequest(*head, serial, tuple(word() for _ in range(count)))
         case 0x8004:
-            return TimeTold(*head, TerminalClock(UTC).read(fields.take(6)))
+            return TimeResponse(*head, TerminalClock(UTC).read(fields.take(6)))
         case 0x8103:
             byte()  # the count; the list goes on to the end
-            return ParametersSet(*head, read_parameters(fields))
+            return SetParameters(*head, read_parameters(fields))
         case 0x8105:
-            return Controlled(*head, byte(), fields.rest().decode("gbk", "replace"))
+            return TerminalControl(*head, byte(), fields.rest().decode("gbk", "replace"))
         case 0x8202:
             interval = word()
-            return Followed(*head, interval, double() if interval or fields.remaining else 0)
+            return TemporaryTracking(*head, interval, double() if interval or fields.remaining else 0)
         case 0x8300:
             flags = byte()
-            if frame.modern:
+            if frame.is_2019:
                 byte()  # notice or service
-            return TextShown(*head, flags, fields.rest().decode("gbk", "replace"))
+            return TextMessage(*head, flags, fields.rest().decode("gbk", "replace"))
         case 0x8801:
-            return PhotoAsked(*head, byte(), word())
+            return PhotoRequest(*head, byte(), word())
         case 0x9101:
             host = fields.take(byte()).decode("gbk", "replace")
-            return LiveAsked(*head, host, word(), word(), byte(), byte(), byte())
+            return LiveVideoRequest(*head, host, word(), word(), byte(), byte(), byte())
         case 0x9102:
-            return LiveControlled(*head, byte(), byte(), byte(), byte())
+            return LiveVideoControl(*head, byte(), byte(), byte(), byte())
         case 0x9208:
             host = fields.take(byte()).decode("gbk", "replace")
             tcp_port, udp_port = word(), word()
             label = fields.take(fields.remaining - NUMBER_BYTES - 16)
-            return FilesAsked(*head, host, tcp_port, udp_port, label, fields.take(NUMBER_BYTES).decode())
+            return AttachmentRequest(
+                *head, host, tcp_port, udp_port, label, fields.take(NUMBER_BYTES).decode()
+            )
         case 0x9212:
             name, kind = fields.take(byte()), byte()
             byte()  # whole or not, which the ranges tell as well
-            return FileAnswered(*head, name, kind, tuple((double(), double()) for _ in range(byte())))
+            return FileEndResponse(*head, name, kind, tuple((double(), double()) for _ in range(byte())))
         case 0x9205:
             channel, start, end = byte(), clock.read(fields.take(6)), clock.read(fields.take(6))
-            return RecordingsAsked(*head, channel, start, end, fields.uint64(), byte(), byte(), byte())
+            return RecordingListQuery(*head, channel, start, end, fields.uint64(), byte(), byte(), byte())
         case 0x9201:
             host = fields.take(byte()).decode("gbk", "replace")
             ports_to_speed = word(), word(), byte(), byte(), byte(), byte(), byte(), byte()
-            return PlaybackAsked(
+            return PlaybackRequest(
                 *head, host, *ports_to_speed, clock.read(fields.take(6)), clock.read(fields.take(6))
             )
         case 0x9202:
-            return PlaybackControlled(*head, byte(), byte(), byte(), clock.read(fields.take(6)))
+            return PlaybackControl(*head, byte(), byte(), byte(), clock.read(fields.take(6)))
         case _:
             return PlatformMessage(*head)

@@ -8,13 +8,13 @@ alarm is bytes: the identity's key and the answer's body.
 
 from struct import Struct, pack
 
-from motorpool.codecs.devices.jt808.attachments import FILE_ANSWER
-from motorpool.codecs.devices.jt808.frames import Identity, seal, wrap
+from motorpool.codecs.devices.jt808.attachments import FILE_END_RESPONSE
+from motorpool.codecs.devices.jt808.frames import Identity, add_framing, encode_frame
 from motorpool.codecs.reports import Receipt
 
-GENERAL_ANSWER = 0x8001
-REGISTER_ANSWER = 0x8100
-MEDIA_ANSWER = 0x8800
+GENERAL_RESPONSE = 0x8001
+REGISTER_RESPONSE = 0x8100
+MEDIA_RESPONSE = 0x8800
 
 DONE, FAILED, BAD, UNSUPPORTED = range(4)
 """Results of 0x8001."""
@@ -33,17 +33,19 @@ _KIND_SHIFT = 64
 _MEDIA_SHIFT = 32
 
 
-def note(identity_bits: int, message_id: int, serial: int, kind: int = GENERAL, media_id: int = 0) -> int:
+def make_receipt(
+    identity_bits: int, message_id: int, serial: int, kind: int = GENERAL, media_id: int = 0
+) -> int:
     """The receipt of a message; `identity_bits` is the identity's key shifted by `IDENTITY_SHIFT`."""
     return identity_bits | kind << _KIND_SHIFT | media_id << _MEDIA_SHIFT | message_id << 16 | serial
 
 
-def file_note(identity: Identity, answer: bytes) -> bytes:
+def make_file_receipt(identity: Identity, answer: bytes) -> bytes:
     """The receipt of an alarm's file, which `answer` (the body of 0x9212) tells to be whole."""
     return identity.key.to_bytes(_KEY_BYTES, "big") + answer
 
 
-class Answers:
+class ResponseEncoder:
     """Writes answers and keeps count of the platform's own serial."""
 
     __slots__ = ("_identity", "_identity_key", "_serial")
@@ -51,7 +53,7 @@ class Answers:
     def __init__(self) -> None:
         self._serial = 0
         self._identity_key = -1
-        self._identity = Identity(bytes(6), modern=False)
+        self._identity = Identity(bytes(6), is_2019=False)
 
     def next_serial(self) -> int:
         """0 to 65535, then again from 0."""
@@ -63,7 +65,7 @@ class Answers:
         """What the message behind the receipt is answered when all went well."""
         if isinstance(receipt, bytes):
             identity = Identity.from_key(int.from_bytes(receipt[:_KEY_BYTES], "big"))
-            return seal(identity, FILE_ANSWER, self.next_serial(), receipt[_KEY_BYTES:])
+            return encode_frame(identity, FILE_END_RESPONSE, self.next_serial(), receipt[_KEY_BYTES:])
         assert isinstance(receipt, int)
         kind = receipt >> _KIND_SHIFT & 0xFF
         if kind == GENERAL:
@@ -72,10 +74,10 @@ class Answers:
             identity = self._identity_of(receipt)
             # Any text does as authentication code; the server asks for none that it would have to keep.
             body = pack(">HB", receipt & 0xFFFF, DONE) + identity.number.encode()
-            return seal(identity, REGISTER_ANSWER, self.next_serial(), body)
+            return encode_frame(identity, REGISTER_RESPONSE, self.next_serial(), body)
         packet = self._general(receipt, DONE) if kind == MEDIA_PACKETS else b""
         media_id = (receipt >> _MEDIA_SHIFT & 0xFFFF_FFFF).to_bytes(4, "big")
-        return packet + seal(self._identity_of(receipt), MEDIA_ANSWER, self.next_serial(), media_id)
+        return packet + encode_frame(self._identity_of(receipt), MEDIA_RESPONSE, self.next_serial(), media_id)
 
     def refuse(self, receipt: Receipt, result: int = FAILED) -> bytes:
         """The answer to a message that is not taken; none to a file's end: the terminal tells it again."""
@@ -84,7 +86,7 @@ class Answers:
         assert isinstance(receipt, int)
         if receipt >> _KIND_SHIFT & 0xFF == REGISTRATION:
             body = pack(">HB", receipt & 0xFFFF, NO_SUCH_TERMINAL)
-            return seal(self._identity_of(receipt), REGISTER_ANSWER, self.next_serial(), body)
+            return encode_frame(self._identity_of(receipt), REGISTER_RESPONSE, self.next_serial(), body)
         return self._general(receipt, result)
 
     def _general(self, receipt: int, result: int) -> bytes:
@@ -93,14 +95,14 @@ class Answers:
         serial = self._serial
         self._serial = serial + 1 & 0xFFFF
         answered, answered_id = receipt & 0xFFFF, receipt >> 16 & 0xFFFF
-        if identity.modern:
-            return wrap(
+        if identity.is_2019:
+            return add_framing(
                 _GENERAL_2019.pack(
-                    GENERAL_ANSWER, 0x4005, 1, identity.phone, serial, answered, answered_id, result
+                    GENERAL_RESPONSE, 0x4005, 1, identity.phone, serial, answered, answered_id, result
                 )
             )
-        return wrap(
-            _GENERAL_2013.pack(GENERAL_ANSWER, 5, identity.phone, serial, answered, answered_id, result)
+        return add_framing(
+            _GENERAL_2013.pack(GENERAL_RESPONSE, 5, identity.phone, serial, answered, answered_id, result)
         )
 
     def _identity_of(self, receipt: int) -> Identity:

@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
+from motorpool.codecs.calendars.content_lines import CalendarError, Component, ContentLine
 from motorpool.codecs.calendars.recurrence import expand, last_counted
-from motorpool.codecs.calendars.rules import read_rule
-from motorpool.codecs.calendars.text import CalendarError, Component, Line
+from motorpool.codecs.calendars.recurrence_rules import read_rule
 
-__all__ = ["described_zone", "find_zone", "local_time", "read_until"]
+__all__ = ["find_zone", "local_time", "parse_vtimezone", "until_to_local"]
 
 FROM, TO = datetime(1970, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001 - local times
 """What a described zone knows of; before and after it stays as it was."""
@@ -49,7 +49,7 @@ def _names() -> dict[str, str]:
     return {name.casefold(): name for name in zoneinfo.available_timezones()}
 
 
-class _DescribedZone(tzinfo):
+class _DescribedTimeZone(tzinfo):
     """A zone by its changes. A time that is skipped or comes twice is read with the offset before."""
 
     def __init__(self, name: str, changes: list[tuple[datetime, timedelta, timedelta]]) -> None:
@@ -78,15 +78,15 @@ class _DescribedZone(tzinfo):
         return self._offsets[place - 1] if place else self._first
 
 
-def described_zone(described: Component, spend: Callable[[int], None]) -> tuple[str, tzinfo] | None:
+def parse_vtimezone(described: Component, spend: Callable[[int], None]) -> tuple[str, tzinfo] | None:
     """Read a VTIMEZONE; None for one without a name or without changes."""
     named = described.one("TZID")
-    parts = [part for part in described.inner if part.name in {"STANDARD", "DAYLIGHT"}]
+    parts = [part for part in described.subcomponents if part.name in {"STANDARD", "DAYLIGHT"}]
     changes = sorted((change for part in parts for change in _changes(part, spend)), key=lambda each: each[0])
     if named is None or not changes:
         return None
     name = named.read()[1]
-    return name, _DescribedZone(name, changes)
+    return name, _DescribedTimeZone(name, changes)
 
 
 def _changes(
@@ -103,10 +103,10 @@ def _changes(
         times |= {local_time(line.moment(text.strip()), UTC) for text in line.read()[1].split(",")}
     for line in part.all("RRULE"):
         try:
-            rule = read_rule(line.read()[1]).completed(first)
+            rule = read_rule(line.read()[1]).with_defaults(first)
             until = last_counted(rule, first, spend=spend)
             if rule.until:
-                until = read_until(line, rule.until, UTC) + (
+                until = until_to_local(line, rule.until, UTC) + (
                     old if rule.until.endswith("Z") else timedelta(0)
                 )
             times.update(expand(rule, first, max(first, FROM), min(until or TO, TO), spend=spend))
@@ -123,7 +123,7 @@ def local_time(moment: date | datetime, zone: tzinfo) -> datetime:
     return moment.astimezone(zone).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-def read_until(line: Line, text: str, zone: tzinfo) -> datetime:
+def until_to_local(line: ContentLine, text: str, zone: tzinfo) -> datetime:
     """The local time that an UNTIL means; a date counts to its end."""
     moment = line.moment(text)
     last = local_time(moment, zone)

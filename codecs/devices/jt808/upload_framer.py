@@ -15,15 +15,15 @@ from motorpool.codecs.devices.jt808.frames import new_framer
 from motorpool.codecs.reports import FrameRejected
 
 MARK = b"01cd"
-PIECE_BYTES = 1 << 16
+CHUNK_PART_BYTES = 1 << 16
 """The usual length of a piece; longer ones are handed on in parts of that size."""
-MAX_PIECE_BYTES = 1 << 20
+MAX_CHUNK_BYTES = 1 << 20
 """What tells more is none, but noise, or media on the wrong port."""
 
 _HEAD = Struct(">4s50sII")
 
 
-class Piece(msgspec.Struct, frozen=True, gc=False):
+class FileChunk(msgspec.Struct, frozen=True, gc=False):
     """Some bytes of a file."""
 
     name: bytes
@@ -32,17 +32,17 @@ class Piece(msgspec.Struct, frozen=True, gc=False):
     content: bytes
 
 
-def write_piece(name: bytes, offset: int, content: bytes) -> bytes:
+def encode_chunk(name: bytes, offset: int, content: bytes) -> bytes:
     """A piece as it is sent; a name has at most 50 bytes."""
     return _HEAD.pack(MARK, name, offset, len(content)) + content
 
 
-def file_name(field: bytes) -> bytes:
+def normalized_name(field: bytes) -> bytes:
     """A name as it is compared: without padding, and no longer than a piece can tell it."""
     return field[:50].rstrip(b"\0 ")
 
 
-class PieceFramer:
+class UploadFramer:
     """Cuts a stream into the contents of frames and pieces of files; `DelimiterFramer` gives the frames."""
 
     __slots__ = ("_framer", "_got", "_held", "_left", "_name", "_offset")
@@ -59,10 +59,10 @@ class PieceFramer:
 
     @property
     def buffered(self) -> int:
-        """Bytes held back: at most those of an unfinished frame, and a piece's head or `PIECE_BYTES`."""
+        """Bytes held back: at most those of an unfinished frame, and a piece's head or `CHUNK_PART_BYTES`."""
         return self._framer.buffered + len(self._held) + len(self._got)
 
-    def receive(self, data: bytes) -> Sequence[bytes | FrameRejected | Piece]:
+    def receive(self, data: bytes) -> Sequence[bytes | FrameRejected | FileChunk]:
         """All that is complete with these bytes: frames as `DelimiterFramer` gives them, and pieces."""
         if self._left or self._held or MARK in data:
             return self._receive_mixed(data)
@@ -71,8 +71,8 @@ class PieceFramer:
             self._held = self._framer.release(MARK)
         return found
 
-    def _receive_mixed(self, data: bytes) -> list[bytes | FrameRejected | Piece]:
-        found: list[bytes | FrameRejected | Piece] = []
+    def _receive_mixed(self, data: bytes) -> list[bytes | FrameRejected | FileChunk]:
+        found: list[bytes | FrameRejected | FileChunk] = []
         rest, self._held = self._held + data, b""
         at = 0
         while at < len(rest):
@@ -92,27 +92,27 @@ class PieceFramer:
                 at = self._take_frame(rest, at, found)
         return found
 
-    def _take_frame(self, rest: bytes, at: int, found: list[bytes | FrameRejected | Piece]) -> int:
+    def _take_frame(self, rest: bytes, at: int, found: list[bytes | FrameRejected | FileChunk]) -> int:
         """Up to the next delimiter, behind which a piece may begin."""
         end = rest.find(b"~", at) + 1 or len(rest)
         found += self._framer.receive(rest[at:end])
         return end
 
-    def _open(self, rest: bytes, at: int, found: list[bytes | FrameRejected | Piece]) -> int:
+    def _open(self, rest: bytes, at: int, found: list[bytes | FrameRejected | FileChunk]) -> int:
         _, name, offset, length = _HEAD.unpack_from(rest, at)
-        if length > MAX_PIECE_BYTES:
+        if length > MAX_CHUNK_BYTES:
             found.append(rejected(f"a piece of {length} bytes", rest[at:]))
             found += self._framer.receive(MARK)  # then it is no place for a piece until the next delimiter
             return at + len(MARK)
-        self._name, self._offset, self._left = file_name(name), offset, length
+        self._name, self._offset, self._left = normalized_name(name), offset, length
         return at + _HEAD.size
 
-    def _take_content(self, rest: bytes, at: int, found: list[bytes | FrameRejected | Piece]) -> int:
-        end = min(len(rest), at + self._left, at + PIECE_BYTES - len(self._got))
+    def _take_content(self, rest: bytes, at: int, found: list[bytes | FrameRejected | FileChunk]) -> int:
+        end = min(len(rest), at + self._left, at + CHUNK_PART_BYTES - len(self._got))
         self._got += rest[at:end]
         self._left -= end - at
-        if not self._left or len(self._got) == PIECE_BYTES:
-            found.append(Piece(self._name, self._offset, bytes(self._got)))
+        if not self._left or len(self._got) == CHUNK_PART_BYTES:
+            found.append(FileChunk(self._name, self._offset, bytes(self._got)))
             self._offset += len(self._got)
             self._got.clear()
         return end

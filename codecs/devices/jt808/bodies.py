@@ -17,11 +17,11 @@ def text(field: bytes) -> str:
     return field.decode("gbk", "replace").strip("\0 ")
 
 
-def registration(body: bytes, *, modern: bool) -> Attributes:
+def registration(body: bytes, *, is_2019: bool) -> Attributes:
     """0x0100, in the forms of 2011, 2013 and 2019."""
     fields = ByteReader(body)
     province, city = fields.uint16(), fields.uint16()
-    if modern:
+    if is_2019:
         sizes = (11, 30, 30)
     elif fields.remaining > 33:
         sizes = (5, 20, 7)
@@ -40,9 +40,9 @@ def registration(body: bytes, *, modern: bool) -> Attributes:
     )
 
 
-def authentication(body: bytes, *, modern: bool) -> Attributes:
+def authentication(body: bytes, *, is_2019: bool) -> Attributes:
     """0x0102: the 2019 form tells IMEI and software version; the code itself is not looked at."""
-    if not modern:
+    if not is_2019:
         return {}
     fields = ByteReader(body)
     if not fields.remaining or fields.uint8() + 35 > fields.remaining:
@@ -51,9 +51,9 @@ def authentication(body: bytes, *, modern: bool) -> Attributes:
     return _told(imei=text(fields.take(15)), versionFw=text(fields.take(20)))
 
 
-def terminal_attributes(body: bytes, *, modern: bool) -> Attributes:
+def terminal_attributes(body: bytes, *, is_2019: bool) -> Attributes:
     """0x0107. In 2019 the maker's field has 5 or 11 bytes: what fills the body exactly is right."""
-    forms = ((11, 30, 30), (5, 30, 30), (5, 20, 7)) if modern else ((5, 20, 7), (5, 8, 7))
+    forms = ((11, 30, 30), (5, 30, 30), (5, 20, 7)) if is_2019 else ((5, 20, 7), (5, 8, 7))
     found: Attributes | None = None
     for sizes in forms:
         fields = ByteReader(body, 2)

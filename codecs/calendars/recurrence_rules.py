@@ -8,7 +8,7 @@ from functools import cached_property
 
 __all__ = ["Rule", "read_rule"]
 
-MOST_TIMES = 1440
+MAX_TIMES = 1440
 FREQUENCIES = ("HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
@@ -35,7 +35,7 @@ class Rule:
     positions: tuple[int, ...] = ()
     week_start: int = 0
 
-    def completed(self, start: datetime) -> "Rule":
+    def with_defaults(self, start: datetime) -> "Rule":
         """With the parts that the start says."""
         rule = self
         if not (rule.year_days or rule.month_days or rule.week_days):
@@ -54,7 +54,7 @@ class Rule:
         )
 
     @property
-    def is_bare(self) -> bool:
+    def is_fixed_interval(self) -> bool:
         """Whether a completed rule is a plain rhythm of hours, days or weeks."""
         cut = (
             self.months or self.weeks or self.year_days or self.month_days or self.positions or self.hours[1:]
@@ -159,8 +159,8 @@ def read_rule(text: str) -> Rule:
     )
     if unknown := next(iter(parts), ""):
         raise ValueError(f"{unknown[:40]} is not known")
-    if max(1, len(rule.hours)) * max(1, len(rule.minutes)) * max(1, len(rule.seconds)) > MOST_TIMES:
-        raise ValueError(f"more than {MOST_TIMES} times a day")
+    if max(1, len(rule.hours)) * max(1, len(rule.minutes)) * max(1, len(rule.seconds)) > MAX_TIMES:
+        raise ValueError(f"more than {MAX_TIMES} times a day")
     if rule.weeks and frequency != "YEARLY":
         raise ValueError("BYWEEKNO goes with FREQ=YEARLY only")
     if any(which for which, _ in rule.week_days) and (frequency not in {"MONTHLY", "YEARLY"} or rule.weeks):

@@ -4,23 +4,34 @@ from collections.abc import Mapping
 from datetime import datetime
 from struct import pack
 
-from motorpool.codecs.devices.jt808.attachments import FILE_BEGIN, FILE_END, FILES_OFFER
-from motorpool.codecs.devices.jt808.pieces import PIECE_BYTES, write_piece
-from motorpool.codecs.devices.jt808.platform import FileAnswered, FilesAsked
+from motorpool.codecs.devices.jt808.attachments import ATTACHMENT_LIST, FILE_BEGIN, FILE_END
+from motorpool.codecs.devices.jt808.platform_messages import AttachmentRequest, FileEndResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.devices.jt808.times import TerminalClock
+from motorpool.codecs.devices.jt808.upload_framer import CHUNK_PART_BYTES, encode_chunk
 
-__all__ = ["ADAS", "DSM", "alarm_item", "alarm_label", "begin_file", "end_file", "offer_files", "pieces_of"]
+__all__ = [
+    "ADAS",
+    "DSM",
+    "alarm_item",
+    "alarm_label",
+    "encode_attachment_list",
+    "encode_file_begin",
+    "encode_file_chunks",
+    "encode_file_end",
+]
 
 ADAS, DSM = 0x64, 0x65
 """Items of alarms about what is ahead, and about the driver."""
 _CLOCK = TerminalClock()
 
 
-def alarm_label(terminal: bytes, time: datetime, sequence: int, files: int, *, modern: bool = False) -> bytes:
-    """The label of an alarm: 16 bytes, in the Guangdong form (`modern`) 40."""
-    name = terminal[: 30 if modern else 7].ljust(30 if modern else 7, b"\0")
-    return name + _CLOCK.write(time) + bytes((sequence, files)) + bytes(2 if modern else 1)
+def alarm_label(
+    terminal: bytes, time: datetime, sequence: int, files: int, *, is_2019: bool = False
+) -> bytes:
+    """The label of an alarm: 16 bytes, in the Guangdong form (`is_2019`) 40."""
+    name = terminal[: 30 if is_2019 else 7].ljust(30 if is_2019 else 7, b"\0")
+    return name + _CLOCK.write(time) + bytes((sequence, files)) + bytes(2 if is_2019 else 1)
 
 
 def alarm_item(
@@ -33,29 +44,29 @@ def alarm_item(
     return head + altitude + latitude + longitude + time + b"\0\1" + label
 
 
-def offer_files(terminal: Terminal, asked: FilesAsked, files: Mapping[bytes, int]) -> bytes:
+def encode_attachment_list(terminal: Terminal, asked: AttachmentRequest, files: Mapping[bytes, int]) -> bytes:
     """0x1210: names and sizes of the files of the alarm that 0x9208 names."""
     name = asked.label[:30] if len(asked.label) == 40 else asked.label[:7]
     head = name + asked.label + asked.number.encode() + b"\0" + bytes((len(files),))
     told = (bytes((len(name),)) + name + pack(">I", size) for name, size in files.items())
-    return terminal.message(FILES_OFFER, head + b"".join(told))
+    return terminal.message(ATTACHMENT_LIST, head + b"".join(told))
 
 
-def begin_file(terminal: Terminal, name: bytes, kind: int, size: int) -> bytes:
+def encode_file_begin(terminal: Terminal, name: bytes, kind: int, size: int) -> bytes:
     """0x1211: kind 0 an image, 1 a sound, 2 a film, 3 a text."""
     return terminal.message(FILE_BEGIN, bytes((len(name),)) + name + pack(">BI", kind, size))
 
 
-def pieces_of(name: bytes, content: bytes, answered: FileAnswered | None = None) -> list[bytes]:
+def encode_file_chunks(name: bytes, content: bytes, answered: FileEndResponse | None = None) -> list[bytes]:
     """The pieces of a file; with an answer only what that asks for again."""
     ranges = ((0, len(content)),) if answered is None else answered.missing
     return [
-        write_piece(name, at, content[at : min(at + PIECE_BYTES, start + length)])
+        encode_chunk(name, at, content[at : min(at + CHUNK_PART_BYTES, start + length)])
         for start, length in ranges
-        for at in range(start, start + length, PIECE_BYTES)
+        for at in range(start, start + length, CHUNK_PART_BYTES)
     ]
 
 
-def end_file(terminal: Terminal, name: bytes, kind: int, size: int) -> bytes:
+def encode_file_end(terminal: Terminal, name: bytes, kind: int, size: int) -> bytes:
     """0x1212."""
     return terminal.message(FILE_END, bytes((len(name),)) + name + pack(">BI", kind, size))

@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs import recording
+from motorpool.codecs import traffic_recording
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.recording import MAX_CHUNK_BYTES, Closed, Entry, Opened, Received, RecordingReader, Sent
+from motorpool.codecs.traffic_recording import (
+    MAX_CHUNK_BYTES,
+    Closed,
+    Entry,
+    Opened,
+    Received,
+    Sent,
+    TrafficRecordingReader,
+)
 
 number, seconds = st.integers(1, 2**31), st.floats(0, 1e6)
 protocol = st.sampled_from(["jt808", "jt1078-live", "osmand"])
@@ -24,20 +32,20 @@ entries = st.one_of(
 def encode(entry: Entry) -> bytes:
     match entry:
         case Opened(connection, protocol, seconds, host):
-            return recording.opened(connection, protocol, seconds, host)
+            return traffic_recording.opened(connection, protocol, seconds, host)
         case Received(connection, protocol, seconds, content):
-            return recording.chunk(connection, protocol, seconds, content)
+            return traffic_recording.chunk(connection, protocol, seconds, content)
         case Sent(connection, protocol, seconds, content):
-            return recording.sent(connection, protocol, seconds, content)
+            return traffic_recording.sent(connection, protocol, seconds, content)
         case Closed(connection, seconds):
-            return recording.closed(connection, seconds)
+            return traffic_recording.closed(connection, seconds)
 
 
 @settings(max_examples=100)
 @given(st.lists(entries, max_size=10), st.integers(1, 50))
 def test_what_was_written_is_read_whatever_the_pieces(written: list[Entry], size: int) -> None:
     content = b"".join(encode(entry) for entry in written)
-    reader = RecordingReader()
+    reader = TrafficRecordingReader()
     read = [
         entry
         for start in range(0, len(content), size)
@@ -49,10 +57,16 @@ def test_what_was_written_is_read_whatever_the_pieces(written: list[Entry], size
 @pytest.mark.parametrize(
     ("packed", "fields"),
     [
-        (recording.opened(1, "jt808", 0.5, "10.0.0.7"), {"c": 1, "p": "jt808", "t": 0.5, "o": "10.0.0.7"}),
-        (recording.chunk(1, "jt808", 1.0, b"~\x00~"), {"c": 1, "p": "jt808", "t": 1.0, "d": b"~\x00~"}),
-        (recording.sent(2, "osmand", 1.5, b"ok"), {"c": 2, "p": "osmand", "t": 1.5, "s": b"ok"}),
-        (recording.closed(1, 2.0), {"c": 1, "t": 2.0, "e": True}),
+        (
+            traffic_recording.opened(1, "jt808", 0.5, "10.0.0.7"),
+            {"c": 1, "p": "jt808", "t": 0.5, "o": "10.0.0.7"},
+        ),
+        (
+            traffic_recording.chunk(1, "jt808", 1.0, b"~\x00~"),
+            {"c": 1, "p": "jt808", "t": 1.0, "d": b"~\x00~"},
+        ),
+        (traffic_recording.sent(2, "osmand", 1.5, b"ok"), {"c": 2, "p": "osmand", "t": 1.5, "s": b"ok"}),
+        (traffic_recording.closed(1, 2.0), {"c": 1, "t": 2.0, "e": True}),
     ],
 )
 def test_each_entry_is_one_map_with_short_keys(packed: bytes, fields: dict[str, object]) -> None:
@@ -60,8 +74,8 @@ def test_each_entry_is_one_map_with_short_keys(packed: bytes, fields: dict[str, 
 
 
 def test_a_recording_cut_off_in_the_middle_gives_its_whole_entries() -> None:
-    packed = recording.chunk(1, "jt808", 0.0, b"abc")
-    assert RecordingReader().receive(packed + packed[:-1]) == [Received(1, "jt808", 0.0, b"abc")]
+    packed = traffic_recording.chunk(1, "jt808", 0.0, b"abc")
+    assert TrafficRecordingReader().receive(packed + packed[:-1]) == [Received(1, "jt808", 0.0, b"abc")]
 
 
 @pytest.mark.parametrize(
@@ -78,11 +92,11 @@ def test_a_recording_cut_off_in_the_middle_gives_its_whole_entries() -> None:
 )
 def test_what_is_no_recording_is_a_codec_error(content: bytes) -> None:
     with pytest.raises(CodecError):
-        RecordingReader().receive(content)
+        TrafficRecordingReader().receive(content)
 
 
 def test_a_string_longer_than_any_chunk_is_refused_before_it_fills_the_memory() -> None:
-    reader = RecordingReader()
+    reader = TrafficRecordingReader()
     reader.receive(b"\x81\xa1d\xc6\x7f\xff\xff\xff")
     with pytest.raises(CodecError):
         reader.receive(bytes(2 * MAX_CHUNK_BYTES + 1))
@@ -92,4 +106,4 @@ def test_a_string_longer_than_any_chunk_is_refused_before_it_fills_the_memory() 
 @given(st.binary(max_size=300))
 def test_random_bytes_raise_only_codec_errors(content: bytes) -> None:
     with contextlib.suppress(CodecError):
-        RecordingReader().receive(content)
+        TrafficRecordingReader().receive(content)

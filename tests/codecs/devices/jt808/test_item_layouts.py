@@ -1,8 +1,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808 import layouts
-from motorpool.codecs.devices.jt808.layouts import decode_items
+from motorpool.codecs.devices.jt808 import item_layouts
+from motorpool.codecs.devices.jt808.item_layouts import decode_items
 
 ITEMS = st.lists(
     st.one_of(
@@ -24,7 +24,7 @@ def written(items):
 def test_a_learned_layout_reads_what_the_walk_reads(items, before, after):
     content = before + written(items) + after
     end = len(content) - len(after)
-    layouts._layouts.clear()
+    item_layouts._layouts.clear()
     walked, learned = {}, {}
 
     alarms = decode_items(content, len(before), end, walked)
@@ -47,20 +47,20 @@ def test_a_lone_byte_behind_the_items_is_ignored():
 
 
 def test_other_items_of_the_same_size_are_read_and_in_time_take_the_place():
-    layouts._layouts.clear()
+    item_layouts._layouts.clear()
     first, second = bytes.fromhex("31010b300118"), bytes.fromhex("300118310109")
     decode_items(first, 0, 6, {})
     for _ in range(100):
         attributes = {}
         decode_items(second, 0, 6, attributes)
         assert attributes == {"rssi": 24, "sat": 9}
-    assert layouts._layouts[6].items == (0x3001, 0x3101)
+    assert item_layouts._layouts[6].items == (0x3001, 0x3101)
 
 
 def test_layouts_are_few_and_short():
-    layouts._layouts.clear()
+    item_layouts._layouts.clear()
     many = written([(0x31, b"\1")] * 17)
     attributes = {}
     decode_items(many, 0, len(many), attributes)
     assert attributes == {"sat": 1}
-    assert layouts._layouts == {}
+    assert item_layouts._layouts == {}

@@ -5,14 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.checksums import xor8
-from motorpool.codecs.devices.jt808.frames import new_framer, wrap
-from motorpool.codecs.devices.jt808.pieces import (
+from motorpool.codecs.devices.jt808.frames import add_framing, new_framer
+from motorpool.codecs.devices.jt808.upload_framer import (
+    CHUNK_PART_BYTES,
     MARK,
-    PIECE_BYTES,
-    Piece,
-    PieceFramer,
-    file_name,
-    write_piece,
+    FileChunk,
+    UploadFramer,
+    encode_chunk,
+    normalized_name,
 )
 from motorpool.codecs.reports import FrameRejected
 
@@ -21,18 +21,22 @@ frames = st.binary(min_size=1, max_size=40).filter(lambda content: not content.s
 contents = st.one_of(
     st.binary(max_size=80),
     st.just(b"~~01cd~"),
-    st.builds(wrap, st.binary(max_size=9)),
+    st.builds(add_framing, st.binary(max_size=9)),
 )
 pieces = st.builds(
-    Piece,
-    name=st.binary(min_size=1, max_size=50).map(file_name),
+    FileChunk,
+    name=st.binary(min_size=1, max_size=50).map(normalized_name),
     offset=st.integers(0, (1 << 32) - 1),
     content=contents.filter(bool),
 )
 
 
 def sent(each):
-    return write_piece(each.name, each.offset, each.content) if isinstance(each, Piece) else wrap(each)
+    return (
+        encode_chunk(each.name, each.offset, each.content)
+        if isinstance(each, FileChunk)
+        else add_framing(each)
+    )
 
 
 def unescape(frame):
@@ -50,8 +54,8 @@ def test_a_piece_has_its_name_offset_and_bytes_as_they_are():
     stream = (
         bytes.fromhex("30316364") + b"a.jpg".ljust(50, b"\0") + bytes.fromhex("0000000400000003") + b"}~\0"
     )
-    assert list(PieceFramer().receive(stream)) == [Piece(b"a.jpg", 4, b"}~\0")]
-    assert write_piece(b"a.jpg", 4, b"}~\0") == stream
+    assert list(UploadFramer().receive(stream)) == [FileChunk(b"a.jpg", 4, b"}~\0")]
+    assert encode_chunk(b"a.jpg", 4, b"}~\0") == stream
 
 
 @settings(max_examples=300, deadline=None)
@@ -60,7 +64,7 @@ def test_a_piece_has_its_name_offset_and_bytes_as_they_are():
     places=st.lists(st.integers(0, 5000), max_size=12),
 )
 def test_frames_and_pieces_by_turns_arrive_as_they_were_sent_however_the_stream_is_cut(items, places):
-    framer, found = PieceFramer(), []
+    framer, found = UploadFramer(), []
     for part in cut(b"".join(map(sent, items)), places):
         found += framer.receive(part)
     received = [unescape(each) if isinstance(each, bytes) else each for each in found]
@@ -71,7 +75,9 @@ def test_frames_and_pieces_by_turns_arrive_as_they_were_sent_however_the_stream_
 @settings(max_examples=200, deadline=None)
 @given(
     stream=st.lists(
-        st.one_of(st.binary(max_size=30), st.sampled_from([b"~", b"0", b"01", b"01c", b"}", wrap(FRAME)])),
+        st.one_of(
+            st.binary(max_size=30), st.sampled_from([b"~", b"0", b"01", b"01c", b"}", add_framing(FRAME)])
+        ),
         max_size=12,
     ).map(b"".join),
     places=st.lists(st.integers(0, 400), max_size=8),
@@ -79,7 +85,7 @@ def test_frames_and_pieces_by_turns_arrive_as_they_were_sent_however_the_stream_
 def test_a_stream_without_pieces_is_read_as_a_framer_reads_it(stream, places):
     if MARK in stream:
         return
-    plain, mixed = new_framer(), PieceFramer()
+    plain, mixed = new_framer(), UploadFramer()
     wanted, found = [], []
     for part in [*cut(stream, places), b"~~"]:
         wanted += plain.receive(part)
@@ -92,20 +98,20 @@ def test_a_stream_without_pieces_is_read_as_a_framer_reads_it(stream, places):
 @settings(max_examples=200, deadline=None)
 @given(parts=st.lists(st.one_of(st.binary(max_size=70), st.just(MARK), st.just(b"~")), max_size=20))
 def test_no_bytes_are_an_error_and_little_is_held_back(parts):
-    framer = PieceFramer()
+    framer = UploadFramer()
     for part in parts:
         framer.receive(part)
-        assert framer.buffered <= 4096 + 62 + PIECE_BYTES
+        assert framer.buffered <= 4096 + 62 + CHUNK_PART_BYTES
 
 
 @pytest.mark.parametrize("read_bytes", [1000, 16384, 1 << 20])
 def test_long_pieces_are_handed_on_in_parts_of_one_size_whatever_the_reads(read_bytes):
     content = bytes(range(256)) * 600
-    stream = write_piece(b"film.mp4", 1000, content) + wrap(FRAME)
-    framer, found = PieceFramer(), []
+    stream = encode_chunk(b"film.mp4", 1000, content) + add_framing(FRAME)
+    framer, found = UploadFramer(), []
     for at in range(0, len(stream), read_bytes):
         found += framer.receive(stream[at : at + read_bytes])
-        assert framer.buffered <= PIECE_BYTES
+        assert framer.buffered <= CHUNK_PART_BYTES
     assert [(each.offset, len(each.content)) for each in found[:-1]] == [
         (1000, 65536),
         (66536, 65536),
@@ -117,20 +123,20 @@ def test_long_pieces_are_handed_on_in_parts_of_one_size_whatever_the_reads(read_
 
 def test_what_tells_an_absurd_length_is_noise_up_to_the_next_frame():
     stream = MARK + bytes(50) + b"\0\0\0\0" + b"\xff\xff\xff\xff" + bytes(300)
-    found = PieceFramer().receive(stream + wrap(FRAME) + write_piece(b"x", 0, b"y"))
+    found = UploadFramer().receive(stream + add_framing(FRAME) + encode_chunk(b"x", 0, b"y"))
     assert isinstance(found[0], FrameRejected)
     assert "4294967295 bytes" in found[0].error
     assert [each for each in found if not isinstance(each, FrameRejected)] == [
-        wrap(FRAME)[1:-1],
-        Piece(b"x", 0, b"y"),
+        add_framing(FRAME)[1:-1],
+        FileChunk(b"x", 0, b"y"),
     ]
 
 
 def test_an_empty_piece_is_passed_over():
-    (frame,) = PieceFramer().receive(write_piece(b"x", 0, b"") + wrap(FRAME))
+    (frame,) = UploadFramer().receive(encode_chunk(b"x", 0, b"") + add_framing(FRAME))
     assert frame[:-1] == FRAME
 
 
 def test_names_compare_without_padding_and_as_long_as_a_piece_can_tell():
-    assert file_name(b"a.jpg\0\0\0") == file_name(b"a.jpg  ") == b"a.jpg"
-    assert file_name(b"n" * 60) == b"n" * 50
+    assert normalized_name(b"a.jpg\0\0\0") == normalized_name(b"a.jpg  ") == b"a.jpg"
+    assert normalized_name(b"n" * 60) == b"n" * 50

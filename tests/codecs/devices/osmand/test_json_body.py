@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.osmand.json import read_json
+from motorpool.codecs.devices.osmand.json_body import read_json
 from motorpool.codecs.errors import CodecError
 
 PLACE = {"latitude": 1.5, "longitude": 2.5}

@@ -2,7 +2,7 @@ from datetime import date, datetime
 
 import pytest
 
-from motorpool.codecs.calendars.rules import Rule, read_rule
+from motorpool.codecs.calendars.recurrence_rules import Rule, read_rule
 
 MONDAY = datetime.fromisoformat("2026-01-05T08:30:15")
 
@@ -85,10 +85,10 @@ def test_what_is_no_rule_is_refused_with_the_part_that_is_wrong(text, why):
     ],
 )
 def test_a_completed_rule_knows_its_days(text, day, matches):
-    assert read_rule(text).completed(MONDAY).matches(date.fromisoformat(day)) is matches
+    assert read_rule(text).with_defaults(MONDAY).matches(date.fromisoformat(day)) is matches
 
 
 def test_a_completed_rule_knows_its_times():
-    times = read_rule("FREQ=DAILY;BYHOUR=9,8;BYMINUTE=0,30").completed(MONDAY).times
+    times = read_rule("FREQ=DAILY;BYHOUR=9,8;BYMINUTE=0,30").with_defaults(MONDAY).times
     assert [f"{each}" for each in times] == ["08:00:15", "08:30:15", "09:00:15", "09:30:15"]
-    assert [f"{each}" for each in read_rule("FREQ=WEEKLY").completed(MONDAY).times] == ["08:30:15"]
+    assert [f"{each}" for each in read_rule("FREQ=WEEKLY").with_defaults(MONDAY).times] == ["08:30:15"]

@@ -2,19 +2,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808.answers import (
+from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, new_framer
+from motorpool.codecs.devices.jt808.responses import (
     IDENTITY_SHIFT,
     MEDIA,
     MEDIA_PACKETS,
     REGISTRATION,
     UNSUPPORTED,
-    Answers,
-    note,
+    ResponseEncoder,
+    make_receipt,
 )
-from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, new_framer
 
-OLD = Identity.from_digits("13912345678", modern=False)
-NEW = Identity.from_digits("13912345678", modern=True)
+OLD = Identity.from_digits("13912345678", is_2019=False)
+NEW = Identity.from_digits("13912345678", is_2019=True)
 
 
 def frames(data):
@@ -22,18 +22,18 @@ def frames(data):
 
 
 def receipt(identity, message_id=0x0200, serial=7, kind=0, media_id=0):
-    return note(identity.key << IDENTITY_SHIFT, message_id, serial, kind, media_id)
+    return make_receipt(identity.key << IDENTITY_SHIFT, message_id, serial, kind, media_id)
 
 
 @given(st.sampled_from([OLD, NEW]), st.integers(0, 65535), st.integers(0, 65535))
 def test_the_general_answer_repeats_serial_and_id_in_the_form_of_the_message(identity, message_id, serial):
-    (frame,) = frames(Answers().accept(receipt(identity, message_id, serial)))
-    assert (frame.message_id, frame.phone, frame.modern) == (0x8001, identity.phone, identity.modern)
+    (frame,) = frames(ResponseEncoder().accept(receipt(identity, message_id, serial)))
+    assert (frame.message_id, frame.phone, frame.is_2019) == (0x8001, identity.phone, identity.is_2019)
     assert frame.body == serial.to_bytes(2, "big") + message_id.to_bytes(2, "big") + b"\0"
 
 
 def test_answers_are_numbered_one_after_the_other_and_wrap():
-    answers = Answers()
+    answers = ResponseEncoder()
     serials = [answers.next_serial() for _ in range(65537)]
     assert serials[:3] == [0, 1, 2]
     assert serials[-2:] == [65535, 0]
@@ -42,38 +42,38 @@ def test_answers_are_numbered_one_after_the_other_and_wrap():
 
 
 def test_a_registration_is_accepted_with_a_code():
-    (frame,) = frames(Answers().accept(receipt(NEW, 0x0100, 5, REGISTRATION)))
+    (frame,) = frames(ResponseEncoder().accept(receipt(NEW, 0x0100, 5, REGISTRATION)))
     assert (frame.message_id, frame.body) == (0x8100, b"\0\5\0" + b"13912345678")
 
 
 def test_a_registration_is_refused_as_an_unknown_terminal_without_a_code():
-    (frame,) = frames(Answers().refuse(receipt(OLD, 0x0100, 5, REGISTRATION)))
+    (frame,) = frames(ResponseEncoder().refuse(receipt(OLD, 0x0100, 5, REGISTRATION)))
     assert (frame.message_id, frame.body) == (0x8100, b"\0\5\4")
 
 
 @pytest.mark.parametrize("kind", [0, MEDIA])
 def test_other_refusals_are_failures(kind):
-    (frame,) = frames(Answers().refuse(receipt(OLD, 0x0801, 5, kind, 77)))
+    (frame,) = frames(ResponseEncoder().refuse(receipt(OLD, 0x0801, 5, kind, 77)))
     assert (frame.message_id, frame.body) == (0x8001, bytes.fromhex("0005080101"))
 
 
 def test_what_is_not_supported_is_told_so():
-    (frame,) = frames(Answers().refuse(receipt(OLD, 0x0F55, 5), UNSUPPORTED))
+    (frame,) = frames(ResponseEncoder().refuse(receipt(OLD, 0x0F55, 5), UNSUPPORTED))
     assert frame.body == bytes.fromhex("00050f5503")
 
 
 def test_a_file_is_answered_by_its_media_id():
-    (frame,) = frames(Answers().accept(receipt(OLD, 0x0801, 5, MEDIA, 0xFFFF_FFFF)))
+    (frame,) = frames(ResponseEncoder().accept(receipt(OLD, 0x0801, 5, MEDIA, 0xFFFF_FFFF)))
     assert (frame.message_id, frame.body) == (0x8800, b"\xff\xff\xff\xff")
 
 
 def test_the_last_packet_of_a_file_is_answered_beside_the_file():
-    packet, whole = frames(Answers().accept(receipt(OLD, 0x0801, 5, MEDIA_PACKETS, 77)))
+    packet, whole = frames(ResponseEncoder().accept(receipt(OLD, 0x0801, 5, MEDIA_PACKETS, 77)))
     assert (packet.message_id, packet.body) == (0x8001, bytes.fromhex("0005080100"))
     assert (whole.message_id, whole.body) == (0x8800, bytes.fromhex("0000004d"))
 
 
 def test_terminals_of_one_connection_are_answered_each_by_its_number():
-    answers = Answers()
+    answers = ResponseEncoder()
     data = b"".join(answers.accept(receipt(identity)) for identity in (OLD, NEW, OLD))
     assert [frame.phone for frame in frames(data)] == [OLD.phone, NEW.phone, OLD.phone]

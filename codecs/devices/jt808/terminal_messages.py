@@ -6,8 +6,7 @@ from struct import unpack_from
 import msgspec
 
 from motorpool.codecs.devices.framing import rejected
-from motorpool.codecs.devices.jt808 import messages
-from motorpool.codecs.devices.jt808.answers import MEDIA, MEDIA_PACKETS, REGISTRATION, note
+from motorpool.codecs.devices.jt808 import bodies
 from motorpool.codecs.devices.jt808.commands import (
     QUERY_ATTRIBUTES,
     QUERY_PARAMETERS,
@@ -18,24 +17,25 @@ from motorpool.codecs.devices.jt808.frames import Identity
 from motorpool.codecs.devices.jt808.items import Attributes
 from motorpool.codecs.devices.jt808.location import LOCATION_BYTES, decode_location
 from motorpool.codecs.devices.jt808.parameters import read_parameters
-from motorpool.codecs.devices.jt808.sent_commands import SentOrders
+from motorpool.codecs.devices.jt808.responses import MEDIA, MEDIA_PACKETS, REGISTRATION, make_receipt
+from motorpool.codecs.devices.jt808.sent_commands import SentCommands
 from motorpool.codecs.devices.jt808.times import TerminalClock
-from motorpool.codecs.devices.jt808.video import LIST_QUERY, PLAYBACK_REQUEST
+from motorpool.codecs.devices.jt808.video_commands import LIST_QUERY, PLAYBACK_REQUEST
 from motorpool.codecs.errors import FrameError, Truncated
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import (
     CommandResult,
-    DeviceInformation,
+    Goodbye,
     Heartbeat,
+    Information,
     Login,
-    Logout,
     MediaFile,
     PositionReport,
     RecordingList,
     Report,
 )
 
-GENERAL_ANSWER = 0x0001
+GENERAL_RESPONSE = 0x0001
 HEARTBEAT = 0x0002
 UNREGISTER = 0x0003
 TIME_REQUEST = 0x0004
@@ -44,12 +44,12 @@ AUTHENTICATE = 0x0102
 PARAMETERS = 0x0104
 ATTRIBUTES = 0x0107
 LOCATION = 0x0200
-POSITION_ANSWER = 0x0201
-VEHICLE_ANSWER = 0x0500
+POSITION_RESPONSE = 0x0201
+VEHICLE_RESPONSE = 0x0500
 BATCH = 0x0704
 MEDIA_EVENT = 0x0800
 MEDIA_UPLOAD = 0x0801
-SHOOT_ANSWER = 0x0805
+SHOOT_RESPONSE = 0x0805
 MEDIA_CAPABILITIES = 0x1003
 PASSENGERS = 0x1005
 RECORDINGS = 0x1205
@@ -66,7 +66,7 @@ _EXTENSIONS = ("jpg", "tif", "mp3", "wav", "wmv")
 _JPEG = b"\xff\xd8"
 
 
-class Message(msgspec.Struct, frozen=True):
+class TerminalMessage(msgspec.Struct, frozen=True):
     """One whole message with what is needed to read it."""
 
     message_id: int
@@ -76,70 +76,70 @@ class Message(msgspec.Struct, frozen=True):
     identity_bits: int
     subpackaged: bool
     clock: TerminalClock
-    orders: SentOrders
+    sent_commands: SentCommands
 
     @property
     def receipt(self) -> int:
         """For the general answer."""
-        return note(self.identity_bits, self.message_id, self.serial)
+        return make_receipt(self.identity_bits, self.message_id, self.serial)
 
     def location(self, start: int, end: int | None = None, *, archived: bool = False) -> PositionReport:
         """The position in a part of the body, without a receipt."""
         stop = len(self.body) if end is None else end
         return decode_location(
-            self.body, start, stop, self.clock, modern=self.identity.modern, archived=archived
+            self.body, start, stop, self.clock, is_2019=self.identity.is_2019, archived=archived
         )
 
 
-def _answered(message: Message) -> list[Report]:
+def _answered(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial, message_id, result = fields.uint16(), fields.uint16(), fields.uint8()
-    reference = message.orders.acknowledge(message_id, serial)
+    reference = message.sent_commands.acknowledge(message_id, serial)
     if reference is None:
         return [Heartbeat()]
     text = _RESULTS[result] if result < len(_RESULTS) else f"result {result}"
     return [CommandResult(reference, result == 0, text)]
 
 
-def _heartbeat(message: Message) -> list[Report]:
+def _heartbeat(message: TerminalMessage) -> list[Report]:
     return [Heartbeat(message.receipt)]
 
 
-def _goodbye(message: Message) -> list[Report]:
-    return [Logout(message.receipt)]
+def _goodbye(message: TerminalMessage) -> list[Report]:
+    return [Goodbye(message.receipt)]
 
 
-def _registration(message: Message) -> list[Report]:
-    receipt = note(message.identity_bits, message.message_id, message.serial, REGISTRATION)
-    told = messages.registration(message.body, modern=message.identity.modern)
+def _registration(message: TerminalMessage) -> list[Report]:
+    receipt = make_receipt(message.identity_bits, message.message_id, message.serial, REGISTRATION)
+    told = bodies.registration(message.body, is_2019=message.identity.is_2019)
     return [Login(message.identity.unique_ids, receipt, told)]
 
 
-def _authentication(message: Message) -> list[Report]:
-    told = messages.authentication(message.body, modern=message.identity.modern)
+def _authentication(message: TerminalMessage) -> list[Report]:
+    told = bodies.authentication(message.body, is_2019=message.identity.is_2019)
     return [Login(message.identity.unique_ids, message.receipt, told)]
 
 
-def _location(message: Message) -> list[Report]:
+def _location(message: TerminalMessage) -> list[Report]:
     return [msgspec.structs.replace(message.location(0), receipt=message.receipt)]
 
 
-def _position_answer(message: Message) -> list[Report]:
+def _position_answer(message: TerminalMessage) -> list[Report]:
     return _located_answer(message, QUERY_POSITION)
 
 
-def _vehicle_answer(message: Message) -> list[Report]:
+def _vehicle_answer(message: TerminalMessage) -> list[Report]:
     return _located_answer(message, VEHICLE_CONTROL)
 
 
-def _located_answer(message: Message, *order_ids: int) -> list[Report]:
+def _located_answer(message: TerminalMessage, *command_ids: int) -> list[Report]:
     serial = ByteReader(message.body).uint16()
     position = msgspec.structs.replace(message.location(2), receipt=message.receipt)
-    reference = message.orders.take(serial, *order_ids)
+    reference = message.sent_commands.take(serial, *command_ids)
     return [position] if reference is None else [position, CommandResult(reference, ok=True, text="ok")]
 
 
-def _batch(message: Message) -> list[Report]:
+def _batch(message: TerminalMessage) -> list[Report]:
     """One answer for all: it stands at the last position. A bad record does not cost the others."""
     fields = ByteReader(message.body)
     count, archived = fields.uint16(), fields.uint8() == 1
@@ -167,12 +167,12 @@ def _batch(message: Message) -> list[Report]:
     return reports
 
 
-def _media_event(message: Message) -> list[Report]:
-    return [DeviceInformation(messages.media_event(message.body), receipt=message.receipt)]
+def _media_event(message: TerminalMessage) -> list[Report]:
+    return [Information(bodies.media_event(message.body), receipt=message.receipt)]
 
 
-def _media_upload(message: Message) -> list[Report]:
-    told = messages.media_event(message.body)
+def _media_upload(message: TerminalMessage) -> list[Report]:
+    told = bodies.media_event(message.body)
     content_start, position = 8 + LOCATION_BYTES, None
     oldest_form = message.body[8:10] == _JPEG and message.body[36:38] != _JPEG
     if oldest_form:  # 2011: no location between head and file
@@ -187,77 +187,79 @@ def _media_upload(message: Message) -> list[Report]:
             content=message.body[content_start:],
             channel=told["channel"],
             position=position,
-            receipt=note(message.identity_bits, message.message_id, message.serial, kind, told["mediaId"]),
+            receipt=make_receipt(
+                message.identity_bits, message.message_id, message.serial, kind, told["mediaId"]
+            ),
         )
     ]
 
 
-def _shoot_answer(message: Message) -> list[Report]:
+def _shoot_answer(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial, result = fields.uint16(), fields.uint8()
-    reference = message.orders.take(serial, SHOOT)
+    reference = message.sent_commands.take(serial, SHOOT)
     if reference is None:
         return [Heartbeat(message.receipt)]
     text = ("ok", "failed", "no such channel")[result] if result < 3 else f"result {result}"
     return [CommandResult(reference, result == 0, text, message.receipt)]
 
 
-def _parameters(message: Message) -> list[Report]:
+def _parameters(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial = fields.uint16()
     fields.uint8()  # the count; the list goes on to the end
     return _told(message, read_parameters(fields), serial, QUERY_PARAMETERS, QUERY_SOME_PARAMETERS)
 
 
-def _attributes(message: Message) -> list[Report]:
-    told = messages.terminal_attributes(message.body, modern=message.identity.modern)
+def _attributes(message: TerminalMessage) -> list[Report]:
+    told = bodies.terminal_attributes(message.body, is_2019=message.identity.is_2019)
     return _told(message, told, None, QUERY_ATTRIBUTES)
 
 
-def _capabilities(message: Message) -> list[Report]:
-    return _told(message, messages.media_capabilities(message.body), None, QUERY_MEDIA_CAPABILITIES)
+def _capabilities(message: TerminalMessage) -> list[Report]:
+    return _told(message, bodies.media_capabilities(message.body), None, QUERY_MEDIA_CAPABILITIES)
 
 
-def _told(message: Message, told: Attributes, serial: int | None, *order_ids: int) -> list[Report]:
+def _told(message: TerminalMessage, told: Attributes, serial: int | None, *command_ids: int) -> list[Report]:
     """What a terminal says of itself; where it was asked, its words are the answer as well."""
-    reference = message.orders.take(serial, *order_ids)
+    reference = message.sent_commands.take(serial, *command_ids)
     if reference is None:
-        return [DeviceInformation(told, receipt=message.receipt)]
+        return [Information(told, receipt=message.receipt)]
     text = ", ".join(f"{name}={value}" for name, value in told.items())
     return [
-        DeviceInformation(told, reference),
+        Information(told, reference),
         CommandResult(reference, ok=True, text=text, receipt=message.receipt),
     ]
 
 
-def _passengers(message: Message) -> list[Report]:
-    return [DeviceInformation(messages.passengers(message.body, message.clock), receipt=message.receipt)]
+def _passengers(message: TerminalMessage) -> list[Report]:
+    return [Information(bodies.passengers(message.body, message.clock), receipt=message.receipt)]
 
 
-def _recordings(message: Message) -> list[Report]:
+def _recordings(message: TerminalMessage) -> list[Report]:
     """The answer to a query; that to a playback request (which repeats the span) replaces no list."""
     serial = ByteReader(message.body).uint16()
     if len(message.body) < 6:
         raise Truncated(f"a recording list of {len(message.body)} bytes")
-    found = messages.recordings(message.body, message.clock)
-    reference = message.orders.take_exact(PLAYBACK_REQUEST, serial)
+    found = bodies.recordings(message.body, message.clock)
+    reference = message.sent_commands.take_exact(PLAYBACK_REQUEST, serial)
     if reference is not None:
         text = "ok" if found else "no recording in this span"
         return [CommandResult(reference, bool(found), text, message.receipt)]
-    return [RecordingList(message.orders.take(serial, LIST_QUERY), found, message.receipt)]
+    return [RecordingList(message.sent_commands.take(serial, LIST_QUERY), found, message.receipt)]
 
 
-def _upload_done(message: Message) -> list[Report]:
+def _upload_done(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial, failed = fields.uint16(), fields.uint8() != 0
-    reference = message.orders.take(serial, FTP_UPLOAD)
+    reference = message.sent_commands.take(serial, FTP_UPLOAD)
     if reference is None:
         return [Heartbeat(message.receipt)]
     return [CommandResult(reference, not failed, "failed" if failed else "ok", message.receipt)]
 
 
-_READERS: dict[int, Callable[[Message], list[Report]]] = {
-    GENERAL_ANSWER: _answered,
+_READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
+    GENERAL_RESPONSE: _answered,
     HEARTBEAT: _heartbeat,
     UNREGISTER: _goodbye,
     REGISTER: _registration,
@@ -265,12 +267,12 @@ _READERS: dict[int, Callable[[Message], list[Report]]] = {
     PARAMETERS: _parameters,
     ATTRIBUTES: _attributes,
     LOCATION: _location,
-    POSITION_ANSWER: _position_answer,
-    VEHICLE_ANSWER: _vehicle_answer,
+    POSITION_RESPONSE: _position_answer,
+    VEHICLE_RESPONSE: _vehicle_answer,
     BATCH: _batch,
     MEDIA_EVENT: _media_event,
     MEDIA_UPLOAD: _media_upload,
-    SHOOT_ANSWER: _shoot_answer,
+    SHOOT_RESPONSE: _shoot_answer,
     MEDIA_CAPABILITIES: _capabilities,
     PASSENGERS: _passengers,
     RECORDINGS: _recordings,
@@ -278,7 +280,7 @@ _READERS: dict[int, Callable[[Message], list[Report]]] = {
 }
 
 
-def read_message(message: Message) -> list[Report] | None:
+def read_message(message: TerminalMessage) -> list[Report] | None:
     """The reports of a message; None for an id that nobody knows here.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from motorpool.codecs.channel_numbers import MAX_CHANNEL
+from motorpool.codecs.channel_map import MAX_CHANNEL
 from motorpool.codecs.devices.jt808.times import NO_TIME, TerminalClock
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
@@ -36,7 +36,7 @@ _SPEEDS = {1: 1, 2: 2, 4: 3, 8: 4, 16: 5}
 
 
 class VideoContext(msgspec.Struct, frozen=True):
-    """What video bodies need beside the order."""
+    """What video bodies need beside the command."""
 
     clock: TerminalClock
     utc_now: Callable[[], datetime] | None
@@ -58,41 +58,41 @@ def integer(attributes: Mapping[str, Any], name: str, default: int, low: int, hi
     return value
 
 
-def channel(order: DeviceCommand, default: int = 1, low: int = 1) -> int:
+def channel(command: DeviceCommand, default: int = 1, low: int = 1) -> int:
     """The logical channel, as the device calls it: `channel`, else `index`; 0, all of them, stays 0."""
-    attributes = order.attributes
+    attributes = command.attributes
     name = "channel" if "channel" in attributes or "index" not in attributes else "index"
     ours = integer(attributes, name, default, low, MAX_CHANNEL)
-    return order.channels.number_of(ours) if ours else 0
+    return command.channels.number_of(ours) if ours else 0
 
 
-def live_request(order: DeviceCommand, _: VideoContext) -> bytes:
+def live_request(command: DeviceCommand, _: VideoContext) -> bytes:
     """0x9101."""
-    attributes = order.attributes
-    address = _media(order)
+    attributes = command.attributes
+    address = _media(command)
     return _address(address.host, address.live_port) + pack(
         "BBB",
-        channel(order),
+        channel(command),
         integer(attributes, "dataType", 0, 0, 5),
         integer(attributes, "streamType", 0, 0, 1),
     )
 
 
-def live_stop(order: DeviceCommand, _: VideoContext) -> bytes:
+def live_stop(command: DeviceCommand, _: VideoContext) -> bytes:
     """0x9102 with control 0: close."""
-    attributes = order.attributes
+    attributes = command.attributes
     return pack(
         "BBBB",
-        channel(order),
+        channel(command),
         0,
         integer(attributes, "closeType", 0, 0, 2),
         integer(attributes, "streamType", 0, 0, 1),
     )
 
 
-def list_query(order: DeviceCommand, context: VideoContext) -> bytes:
+def list_query(command: DeviceCommand, context: VideoContext) -> bytes:
     """0x9205; without times the last 24 hours."""
-    attributes = order.attributes
+    attributes = command.attributes
     start, end = _time(attributes, "startTime", "from"), _time(attributes, "endTime", "to")
     if end is None and context.utc_now is not None:
         now = context.utc_now()
@@ -101,7 +101,7 @@ def list_query(order: DeviceCommand, context: VideoContext) -> bytes:
         start = end - QUERY_SPAN
     alarm = integer(attributes, "alarmFlag", 0, 0, (1 << 64) - 1)
     return (
-        bytes((channel(order, 0, 0),))
+        bytes((channel(command, 0, 0),))
         + _span(start, end, context.clock)
         + pack(
             ">QBBB",
@@ -113,19 +113,19 @@ def list_query(order: DeviceCommand, context: VideoContext) -> bytes:
     )
 
 
-def playback_request(order: DeviceCommand, context: VideoContext) -> bytes:
+def playback_request(command: DeviceCommand, context: VideoContext) -> bytes:
     """0x9201."""
-    attributes = order.attributes
+    attributes = command.attributes
     start = _time(attributes, "startTime", "from")
     if start is None:
         raise UnsupportedCommand("startTime is required: the start of a recording, or a time inside it")
-    address = _media(order)
+    address = _media(command)
     method = integer(attributes, "method", 0, 0, 4)
     return (
         _address(address.host, address.playback_port)
         + pack(
             "BBBBBB",
-            channel(order),
+            channel(command),
             integer(attributes, "dataType", 0, 0, 3),
             integer(attributes, "streamType", 0, 0, 2),
             integer(attributes, "memoryType", 0, 0, 2),
@@ -136,9 +136,9 @@ def playback_request(order: DeviceCommand, context: VideoContext) -> bytes:
     )
 
 
-def playback_control(order: DeviceCommand, context: VideoContext) -> bytes:
+def playback_control(command: DeviceCommand, context: VideoContext) -> bytes:
     """0x9202."""
-    attributes = order.attributes
+    attributes = command.attributes
     name = attributes.get("control", "start")
     control = CONTROLS.get(name) if isinstance(name, str) else None
     if control is None:
@@ -149,15 +149,15 @@ def playback_control(order: DeviceCommand, context: VideoContext) -> bytes:
     time = _time(attributes, "time", "time")
     if control == 5 and time is None:
         raise UnsupportedCommand("time is required to seek")
-    return pack("BBB", channel(order), control, _speed(attributes) if control in (3, 4) else 0) + (
+    return pack("BBB", channel(command), control, _speed(attributes) if control in (3, 4) else 0) + (
         _stamp(time, context.clock) if control == 5 else NO_TIME
     )
 
 
-def _media(order: DeviceCommand) -> MediaAddress:
-    if order.media is None or not order.media.host:
+def _media(command: DeviceCommand) -> MediaAddress:
+    if command.media is None or not command.media.host:
         raise UnsupportedCommand("the server knows no address of its own for the device's media")
-    return order.media
+    return command.media
 
 
 def _address(host: str, port: int) -> bytes:

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.codecs.devices.jt808 import messages
+from motorpool.codecs.devices.jt808 import bodies
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.errors import Truncated
 
@@ -11,39 +11,39 @@ CLOCK = TerminalClock()
 
 @pytest.mark.parametrize("field", [b"\0\0AB\0", b"  AB  ", b"AB", b"AB \0"])
 def test_padding_on_either_side_is_dropped(field):
-    assert messages.text(field) == "AB"
+    assert bodies.text(field) == "AB"
 
 
 def test_bytes_that_are_no_gbk_do_not_break_a_text():
-    assert messages.text(b"A\xff\xffB") == "A\ufffd\ufffdB"
+    assert bodies.text(b"A\xff\xffB") == "A\ufffd\ufffdB"
 
 
 def test_empty_fields_of_a_registration_are_left_out():
-    told = messages.registration(bytes(4 + 5 + 20 + 7) + b"\x01" + b"A12345", modern=False)
+    told = bodies.registration(bytes(4 + 5 + 20 + 7) + b"\x01" + b"A12345", is_2019=False)
     assert told == {"province": 0, "city": 0, "plateColor": 1, "plate": "A12345"}
 
 
 def test_a_short_registration_is_truncated():
     with pytest.raises(Truncated):
-        messages.registration(bytes(10), modern=True)
+        bodies.registration(bytes(10), is_2019=True)
 
 
 @pytest.mark.parametrize(
-    ("body", "modern"), [(b"code", False), (b"", True), (b"\x04code", True), (b"code", True)]
+    ("body", "is_2019"), [(b"code", False), (b"", True), (b"\x04code", True), (b"code", True)]
 )
-def test_authentication_by_the_code_alone_tells_nothing(body, modern):
-    assert messages.authentication(body, modern=modern) == {}
+def test_authentication_by_the_code_alone_tells_nothing(body, is_2019):
+    assert bodies.authentication(body, is_2019=is_2019) == {}
 
 
 @pytest.mark.parametrize(
-    ("sizes", "modern"), [((5, 20, 7), False), ((11, 30, 30), True), ((5, 30, 30), True), ((5, 20, 7), True)]
+    ("sizes", "is_2019"), [((5, 20, 7), False), ((11, 30, 30), True), ((5, 30, 30), True), ((5, 20, 7), True)]
 )
-def test_attributes_are_read_in_the_form_that_fills_the_body(sizes, modern):
+def test_attributes_are_read_in_the_form_that_fills_the_body(sizes, is_2019):
     names = b"".join(
         word.ljust(size, b"\0") for word, size in zip((b"MAKER", b"MODEL", b"ID"), sizes, strict=True)
     )
     body = b"\0\7" + names + bytes.fromhex("89860012345678901234") + b"\2H1\2F2" + b"\1\1"
-    assert messages.terminal_attributes(body, modern=modern) == {
+    assert bodies.terminal_attributes(body, is_2019=is_2019) == {
         "manufacturer": "MAKER",
         "model": "MODEL",
         "terminalId": "ID",
@@ -63,12 +63,12 @@ def test_attributes_with_bytes_behind_them_are_read():
         + b"\0\0\1\1"
         + b"more"
     )
-    assert messages.terminal_attributes(body, modern=False)["model"] == "MODEL"
+    assert bodies.terminal_attributes(body, is_2019=False)["model"] == "MODEL"
 
 
 def test_attributes_that_end_early_are_truncated():
     with pytest.raises(Truncated, match="20 bytes"):
-        messages.terminal_attributes(bytes(20), modern=True)
+        bodies.terminal_attributes(bytes(20), is_2019=True)
 
 
 def record(start="260501080000", end="260501081500"):
@@ -77,7 +77,7 @@ def record(start="260501080000", end="260501081500"):
 
 def test_records_count_and_not_their_announced_number():
     body = b"\0\1\0\0\0\x63" + record() * 2 + b"cut"
-    found = messages.recordings(body, CLOCK)
+    found = bodies.recordings(body, CLOCK)
     assert [(one.channel, one.alarm_flag, one.stream_type, one.size) for one in found] == [
         (3, 5, 0, 1024)
     ] * 2
@@ -87,18 +87,18 @@ def test_records_count_and_not_their_announced_number():
 
 def test_a_record_without_times_does_not_cost_the_others():
     body = bytes(6) + record() + record(end="000000000000") + record()
-    assert len(messages.recordings(body, CLOCK)) == 2
+    assert len(bodies.recordings(body, CLOCK)) == 2
 
 
 def test_an_empty_list_is_a_list():
-    assert messages.recordings(bytes(6), CLOCK) == ()
+    assert bodies.recordings(bytes(6), CLOCK) == ()
 
 
 def test_passengers_without_times():
-    assert messages.passengers(bytes(12) + b"\0\1\0\2", CLOCK) == {"passengersIn": 1, "passengersOut": 2}
+    assert bodies.passengers(bytes(12) + b"\0\1\0\2", CLOCK) == {"passengersIn": 1, "passengersOut": 2}
 
 
-@pytest.mark.parametrize("read", [messages.media_capabilities, messages.media_event])
+@pytest.mark.parametrize("read", [bodies.media_capabilities, bodies.media_event])
 def test_short_bodies_are_truncated(read):
     with pytest.raises(Truncated):
         read(b"\0\0")

@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from motorpool.codecs.calendars.events import Event, Moment
+from motorpool.codecs.calendars.events import DateOrTime, Event
 from motorpool.codecs.calendars.recurrence import expand
-from motorpool.codecs.calendars.zones import local_time
+from motorpool.codecs.calendars.time_zones import local_time
 
-__all__ = ["Located", "Window", "merge"]
+__all__ = ["Window", "ZonedCalendar", "merge"]
 
 Window = tuple[datetime, datetime]
 """From and to, the latter not included; aware, in UTC."""
@@ -30,11 +30,11 @@ def merge(windows: Iterable[Window]) -> list[Window]:
     return found
 
 
-class Located:
+class ZonedCalendar:
     """All events of a calendar in one time zone; what does not recur is laid out at once."""
 
     def __init__(self, events: Sequence[Event], zone: tzinfo) -> None:
-        series = list(_together(events, zone))
+        series = list(_group_by_uid(events, zone))
         self._series = [each for each in series if each.recurs]
         self._fixed = merge(window for each in series for window in each.fixed)
 
@@ -46,52 +46,52 @@ class Located:
         return merge((*self._fixed[first:last], *recurring))
 
 
-def _together(events: Sequence[Event], zone: tzinfo) -> Iterator["Series"]:
+def _group_by_uid(events: Sequence[Event], zone: tzinfo) -> Iterator["RecurrenceSet"]:
     by_uid: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         by_uid[event.uid].append(event)
     for group in by_uid.values():
-        mains = [event for event in group if event.replaces is None]
-        changes = [event for event in group if event.replaces is not None]
+        mains = [event for event in group if event.recurrence_id is None]
+        changes = [event for event in group if event.recurrence_id is not None]
         latest = max((event.sequence for event in mains), default=0)
         # Of an event that was sent again only the latest counts; with equal numbers all do.
         for main in mains:
             if main.sequence == latest:
-                yield Series(main, changes, zone)
+                yield RecurrenceSet(main, changes, zone)
         if not mains:
-            yield Series(None, changes, zone)
+            yield RecurrenceSet(None, changes, zone)
 
 
-class Series:
+class RecurrenceSet:
     """An event with its recurrence, and the events that stand in the place of single instances."""
 
     def __init__(self, main: Event | None, changes: Sequence[Event], zone: tzinfo) -> None:
         self._main = main
-        self._zone = _home(main, zone) if main else zone
+        self._zone = _event_zone(main, zone) if main else zone
         self._excluded = frozenset(self._key(each) for each in main.excluded_dates) if main else frozenset()
-        latest: dict[Moment, Event] = {}
+        latest: dict[DateOrTime, Event] = {}
         for change in sorted(changes, key=lambda event: event.sequence):
-            assert change.replaces is not None
-            latest[self._key(change.replaces)] = change
+            assert change.recurrence_id is not None
+            latest[self._key(change.recurrence_id)] = change
         self._replaced = frozenset(latest)
         standing = (change for key, change in latest.items() if key not in self._excluded)
         self._later: list[tuple[datetime, timedelta, Event]] = []
-        self.recurs = main is not None and bool(main.rules or main.dates or main.excluded_rules)
+        self.recurs = main is not None and bool(main.rules or main.dates or main.exclusion_rules)
         self.fixed = [_own_window(change, zone) for change in standing if not change.cancelled]
         """Windows that do not depend on the question; some may be empty."""
         if main:
-            self._locate(main, [change for change in latest.values() if change.and_later])
+            self._locate(main, [change for change in latest.values() if change.this_and_future])
         if main and not self.recurs:
             self.fixed += self._windows_at(main, (self._start,))
 
     def _locate(self, main: Event, later: Sequence[Event]) -> None:
         self._start = local_time(main.start, self._zone)
         self._rules = [(rule, self._last(until)) for rule, until in main.rules]
-        self._excluded_rules = [(rule, self._last(until)) for rule, until in main.excluded_rules]
+        self._exclusion_rules = [(rule, self._last(until)) for rule, until in main.exclusion_rules]
         self._dates = {local_time(start, self._zone): length for start, length in main.dates}
         for change in later:
-            assert change.replaces is not None
-            old = local_time(change.replaces, self._zone)
+            assert change.recurrence_id is not None
+            old = local_time(change.recurrence_id, self._zone)
             shift = local_time(change.start, self._zone) - old
             self._later.append((_utc(old, self._zone), shift, change))
         self._later.sort(key=lambda each: each[0])
@@ -132,26 +132,26 @@ class Series:
             found.add(self._start)
         for rule, until in self._rules:
             found.update(expand(rule, self._start, first, min(last, until)))
-        for rule, until in self._excluded_rules:
+        for rule, until in self._exclusion_rules:
             found.difference_update(expand(rule, self._start, first, min(last, until)))
         return found
 
-    def _last(self, until: Moment | None) -> datetime:
+    def _last(self, until: DateOrTime | None) -> datetime:
         return FOREVER if until is None else local_time(until, self._zone)
 
-    def _key(self, moment: Moment) -> Moment:
+    def _key(self, moment: DateOrTime) -> DateOrTime:
         """An instant; or a day, which stands for every instance that begins on it."""
         return _utc(local_time(moment, self._zone), self._zone) if isinstance(moment, datetime) else moment
 
 
-def _home(event: Event, zone: tzinfo) -> tzinfo:
+def _event_zone(event: Event, zone: tzinfo) -> tzinfo:
     """Return where the event's local times are at home."""
     of_start = event.start.tzinfo if isinstance(event.start, datetime) else None
     return of_start or event.zone or zone
 
 
 def _own_window(event: Event, zone: tzinfo) -> Window:
-    home = _home(event, zone)
+    home = _event_zone(event, zone)
     return _window(local_time(event.start, home), event.length, home)
 
 
