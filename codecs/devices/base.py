@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from typing import ClassVar
 
-from motorpool.codecs.reports import DeviceCommand, Outgoing, Receipt, Report
+from motorpool.codecs.reports import DeviceCommand, EncodedCommand, Receipt, Report
 
 
 class DeviceCodec(abc.ABC):
@@ -58,7 +58,7 @@ class DeviceCodec(abc.ABC):
         raise NotImplementedError(self.name, command)
 
     @abc.abstractmethod
-    def encode(self, command: DeviceCommand) -> Outgoing:
+    def encode(self, command: DeviceCommand) -> EncodedCommand:
         """The bytes of a command.
 
         Raises:

@@ -17,14 +17,14 @@ from motorpool.codecs.devices.jt808.attachments import (
 from motorpool.codecs.devices.jt808.frames import encode_frame
 from motorpool.codecs.devices.jt808.responses import ResponseEncoder, make_file_receipt
 from motorpool.codecs.devices.jt808.terminal_messages import TerminalMessage
-from motorpool.codecs.devices.jt808.upload_framer import FileChunk, normalized_name
+from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, normalized_name
 from motorpool.codecs.errors import FrameError
 from motorpool.codecs.reports import (
-    FileBegun,
-    FileEnded,
-    FilePiece,
-    FilesOffered,
-    Reply,
+    AlarmFilesAnnounced,
+    FileChunk,
+    FileUploadCompleted,
+    FileUploadStarted,
+    ImmediateReply,
     Report,
 )
 
@@ -84,20 +84,20 @@ class AttachmentUploads:
             return self._begun(message)
         return self._ended(message)
 
-    def take(self, piece: FileChunk) -> Report:
+    def take(self, piece: UploadChunk) -> Report:
         """A piece of a file; what belongs to none that was begun is rejected."""
         ranges = self._open.get(piece.name)
         if ranges is None:
             return rejected("a piece of a file that was not begun", piece.content)
         if not ranges.add(piece.offset, piece.offset + len(piece.content)):
             return rejected("a piece outside of its file, or one too many", piece.content)
-        return FilePiece(_shown(piece.name), piece.offset, piece.content)
+        return FileChunk(_shown(piece.name), piece.offset, piece.content)
 
     def _offered(self, message: TerminalMessage) -> list[Report]:
         offer = parse_attachment_list(message.body)
         label = offer.label
         return [
-            FilesOffered(
+            AlarmFilesAnnounced(
                 unique_ids=message.identity.unique_ids,
                 label=label.content.hex(),
                 key=label.key.hex(),
@@ -115,7 +115,7 @@ class AttachmentUploads:
             if known is None and len(self._open) >= MAX_FILES:
                 raise FrameError(f"more than {MAX_FILES} files at a time")
             self._open[name] = ReceivedRanges(told.size)
-        return [FileBegun(_shown(name), told.size, message.receipt)]
+        return [FileUploadStarted(_shown(name), told.size, message.receipt)]
 
     def _ended(self, message: TerminalMessage) -> list[Report]:
         told = parse_file_description(message.body)
@@ -126,11 +126,13 @@ class AttachmentUploads:
         if missing := ranges.missing():
             body = encode_file_end_response(told.name, told.kind, missing)
             return [
-                Reply(encode_frame(message.identity, FILE_END_RESPONSE, self._responses.next_serial(), body))
+                ImmediateReply(
+                    encode_frame(message.identity, FILE_END_RESPONSE, self._responses.next_serial(), body)
+                )
             ]
         del self._open[name]
         return [
-            FileEnded(
+            FileUploadCompleted(
                 name=_shown(name),
                 kind=told.attribute,
                 extension=told.ending,

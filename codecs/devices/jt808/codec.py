@@ -38,17 +38,17 @@ from motorpool.codecs.devices.jt808.terminal_messages import (
     read_message,
 )
 from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock, to_bcd
-from motorpool.codecs.devices.jt808.upload_framer import FileChunk, UploadFramer
+from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, UploadFramer
 from motorpool.codecs.devices.jt808.video_commands import VideoContext
 from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
 from motorpool.codecs.reports import (
-    FILES_OF_ALARM,
+    REQUEST_ALARM_FILES,
     DeviceCommand,
+    EncodedCommand,
     Heartbeat,
+    ImmediateReply,
     Login,
-    Outgoing,
     Receipt,
-    Reply,
     Report,
 )
 
@@ -81,7 +81,7 @@ class Jt808(DeviceCodec):
         reports: list[Report] = []
         for item in self._framer.receive(data):
             if not isinstance(item, bytes):
-                reports.append(self._uploads.take(item) if isinstance(item, FileChunk) else item)
+                reports.append(self._uploads.take(item) if isinstance(item, UploadChunk) else item)
                 continue
             try:
                 frame = decode_frame(item)
@@ -107,7 +107,7 @@ class Jt808(DeviceCodec):
                     self._read(frame, reports)
             except CodecError as error:
                 reports.append(rejected(str(error), frame.content))
-                reports.append(Reply(self._responses.refuse(self._receipt(frame), BAD)))
+                reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), BAD)))
         return reports
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
@@ -123,13 +123,13 @@ class Jt808(DeviceCodec):
         """
         return b"" if receipt is None else self._responses.refuse(receipt)
 
-    def encode(self, command: DeviceCommand) -> Outgoing:
+    def encode(self, command: DeviceCommand) -> EncodedCommand:
         """A command as one frame; what it takes is told in `jt808_commands` and `jt808_video`."""
         identity = self._identity or _identity_of(command)
         if command.type == "custom":
             content = custom_bytes(command)
             if content[:1] == content[-1:] == b"~":
-                return Outgoing(content)
+                return EncodedCommand(content)
             message_id, body = int.from_bytes(content[:2], "big"), content[2:]
         else:
             context = VideoContext(self._clock, self.utc_now)
@@ -138,9 +138,9 @@ class Jt808(DeviceCodec):
             raise UnsupportedCommand(f"a body of {len(body)} bytes does not fit one message")
         serial = self._responses.next_serial()
         # What the server orders by itself has no result that anybody waits for.
-        is_own = command.type == FILES_OF_ALARM
+        is_own = command.type == REQUEST_ALARM_FILES
         reference = None if is_own else self._sent_commands.add(message_id, serial)
-        return Outgoing(encode_frame(identity, message_id, serial, body), reference)
+        return EncodedCommand(encode_frame(identity, message_id, serial, body), reference)
 
     def tick(self, now: float) -> bytes:
         """Asks for missing packets after 5 s of silence; half messages go after 60 s of it."""
@@ -203,9 +203,11 @@ class Jt808(DeviceCodec):
             reports.extend(found)
         elif frame.message_id == TIME_REQUEST and self.utc_now is not None:
             now = to_bcd(self.utc_now().astimezone(UTC))
-            reports.append(Reply(encode_frame(identity, TIME_RESPONSE, self._responses.next_serial(), now)))
+            reports.append(
+                ImmediateReply(encode_frame(identity, TIME_RESPONSE, self._responses.next_serial(), now))
+            )
         else:
-            reports.append(Reply(self._responses.refuse(message.receipt, UNSUPPORTED)))
+            reports.append(ImmediateReply(self._responses.refuse(message.receipt, UNSUPPORTED)))
 
     def _receipt(self, frame: Frame) -> int:
         return make_receipt(self._identity_bits, frame.message_id, frame.serial)

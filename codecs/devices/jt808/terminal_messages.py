@@ -25,10 +25,10 @@ from motorpool.codecs.errors import FrameError, Truncated
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import (
     CommandResult,
-    Goodbye,
+    DeviceInformation,
     Heartbeat,
-    Information,
     Login,
+    Logout,
     MediaFile,
     PositionReport,
     RecordingList,
@@ -105,8 +105,8 @@ def _heartbeat(message: TerminalMessage) -> list[Report]:
     return [Heartbeat(message.receipt)]
 
 
-def _goodbye(message: TerminalMessage) -> list[Report]:
-    return [Goodbye(message.receipt)]
+def _logout(message: TerminalMessage) -> list[Report]:
+    return [Logout(message.receipt)]
 
 
 def _registration(message: TerminalMessage) -> list[Report]:
@@ -168,7 +168,7 @@ def _batch(message: TerminalMessage) -> list[Report]:
 
 
 def _media_event(message: TerminalMessage) -> list[Report]:
-    return [Information(bodies.media_event(message.body), receipt=message.receipt)]
+    return [DeviceInformation(bodies.media_event(message.body), receipt=message.receipt)]
 
 
 def _media_upload(message: TerminalMessage) -> list[Report]:
@@ -224,16 +224,16 @@ def _told(message: TerminalMessage, told: Attributes, serial: int | None, *comma
     """What a terminal says of itself; where it was asked, its words are the answer as well."""
     reference = message.sent_commands.take(serial, *command_ids)
     if reference is None:
-        return [Information(told, receipt=message.receipt)]
+        return [DeviceInformation(told, receipt=message.receipt)]
     text = ", ".join(f"{name}={value}" for name, value in told.items())
     return [
-        Information(told, reference),
+        DeviceInformation(told, reference),
         CommandResult(reference, ok=True, text=text, receipt=message.receipt),
     ]
 
 
 def _passengers(message: TerminalMessage) -> list[Report]:
-    return [Information(bodies.passengers(message.body, message.clock), receipt=message.receipt)]
+    return [DeviceInformation(bodies.passengers(message.body, message.clock), receipt=message.receipt)]
 
 
 def _recordings(message: TerminalMessage) -> list[Report]:
@@ -261,7 +261,7 @@ def _upload_done(message: TerminalMessage) -> list[Report]:
 _READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
     GENERAL_RESPONSE: _answered,
     HEARTBEAT: _heartbeat,
-    UNREGISTER: _goodbye,
+    UNREGISTER: _logout,
     REGISTER: _registration,
     AUTHENTICATE: _authentication,
     PARAMETERS: _parameters,

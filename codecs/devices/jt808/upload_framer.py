@@ -23,7 +23,7 @@ MAX_CHUNK_BYTES = 1 << 20
 _HEAD = Struct(">4s50sII")
 
 
-class FileChunk(msgspec.Struct, frozen=True, gc=False):
+class UploadChunk(msgspec.Struct, frozen=True, gc=False):
     """Some bytes of a file."""
 
     name: bytes
@@ -62,7 +62,7 @@ class UploadFramer:
         """Bytes held back: at most those of an unfinished frame, and a piece's head or `CHUNK_PART_BYTES`."""
         return self._framer.buffered + len(self._held) + len(self._got)
 
-    def receive(self, data: bytes) -> Sequence[bytes | FrameRejected | FileChunk]:
+    def receive(self, data: bytes) -> Sequence[bytes | FrameRejected | UploadChunk]:
         """All that is complete with these bytes: frames as `DelimiterFramer` gives them, and pieces."""
         if self._left or self._held or MARK in data:
             return self._receive_mixed(data)
@@ -71,8 +71,8 @@ class UploadFramer:
             self._held = self._framer.release(MARK)
         return found
 
-    def _receive_mixed(self, data: bytes) -> list[bytes | FrameRejected | FileChunk]:
-        found: list[bytes | FrameRejected | FileChunk] = []
+    def _receive_mixed(self, data: bytes) -> list[bytes | FrameRejected | UploadChunk]:
+        found: list[bytes | FrameRejected | UploadChunk] = []
         rest, self._held = self._held + data, b""
         at = 0
         while at < len(rest):
@@ -92,13 +92,13 @@ class UploadFramer:
                 at = self._take_frame(rest, at, found)
         return found
 
-    def _take_frame(self, rest: bytes, at: int, found: list[bytes | FrameRejected | FileChunk]) -> int:
+    def _take_frame(self, rest: bytes, at: int, found: list[bytes | FrameRejected | UploadChunk]) -> int:
         """Up to the next delimiter, behind which a piece may begin."""
         end = rest.find(b"~", at) + 1 or len(rest)
         found += self._framer.receive(rest[at:end])
         return end
 
-    def _open(self, rest: bytes, at: int, found: list[bytes | FrameRejected | FileChunk]) -> int:
+    def _open(self, rest: bytes, at: int, found: list[bytes | FrameRejected | UploadChunk]) -> int:
         _, name, offset, length = _HEAD.unpack_from(rest, at)
         if length > MAX_CHUNK_BYTES:
             found.append(rejected(f"a piece of {length} bytes", rest[at:]))
@@ -107,12 +107,12 @@ class UploadFramer:
         self._name, self._offset, self._left = normalized_name(name), offset, length
         return at + _HEAD.size
 
-    def _take_content(self, rest: bytes, at: int, found: list[bytes | FrameRejected | FileChunk]) -> int:
+    def _take_content(self, rest: bytes, at: int, found: list[bytes | FrameRejected | UploadChunk]) -> int:
         end = min(len(rest), at + self._left, at + CHUNK_PART_BYTES - len(self._got))
         self._got += rest[at:end]
         self._left -= end - at
         if not self._left or len(self._got) == CHUNK_PART_BYTES:
-            found.append(FileChunk(self._name, self._offset, bytes(self._got)))
+            found.append(UploadChunk(self._name, self._offset, bytes(self._got)))
             self._offset += len(self._got)
             self._got.clear()
         return end

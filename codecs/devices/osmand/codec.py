@@ -18,12 +18,12 @@ from motorpool.codecs.devices.osmand.query import read_query
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import (
     DeviceCommand,
+    EncodedCommand,
     Heartbeat,
+    ImmediateReply,
     Login,
-    Outgoing,
     PositionReport,
     Receipt,
-    Reply,
     Report,
 )
 
@@ -126,14 +126,14 @@ class OsmAnd(DeviceCodec):
         """Texts that wait go out together, a line each, in the next answer."""
         self._texts.append(command.encode())
 
-    def encode(self, command: DeviceCommand) -> Outgoing:
+    def encode(self, command: DeviceCommand) -> EncodedCommand:
         """The text of a `custom` command, for the body of an answer."""
         text = command.attributes.get("data")
         if command.type != "custom":
             raise UnsupportedCommand(f"osmand has no message for {command.type}")
         if not isinstance(text, str) or not text:
             raise UnsupportedCommand("data is required")
-        return Outgoing(text.encode())
+        return EncodedCommand(text.encode())
 
     @property
     def closing(self) -> bool:
@@ -161,7 +161,7 @@ class OsmAnd(DeviceCodec):
                     answer = self._http.send(
                         h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue")
                     )
-                    reports.append(Reply(answer or b""))
+                    reports.append(ImmediateReply(answer or b""))
             case h11.Data():
                 self._body.append(bytes(event.data))
                 self._body_bytes += len(event.data)
@@ -244,7 +244,7 @@ class OsmAnd(DeviceCodec):
 
     def _reply(self, reports: list[Report]) -> None:
         if answer := self._flush():
-            reports.append(Reply(answer))
+            reports.append(ImmediateReply(answer))
 
 
 def _server() -> h11.Connection:

@@ -27,17 +27,17 @@ from motorpool.codecs.devices.jt808.platform_messages import (
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
 from motorpool.codecs.devices.jt808.upload_framer import encode_chunk
 from motorpool.codecs.reports import (
-    FILES_OF_ALARM,
+    REQUEST_ALARM_FILES,
+    AlarmFilesAnnounced,
     DeviceCommand,
-    FileBegun,
-    FileEnded,
-    FilePiece,
-    FilesOffered,
+    FileChunk,
+    FileUploadCompleted,
+    FileUploadStarted,
     FrameRejected,
+    ImmediateReply,
     Login,
     MediaAddress,
     PositionReport,
-    Reply,
 )
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -53,7 +53,7 @@ def label_of(version, files=2, sequence=1):
 def asked_by(codec, terminal, label):
     """What the platform asks the terminal."""
     command = DeviceCommand(
-        FILES_OF_ALARM, {"label": label.hex()}, terminal.identity.number, MediaAddress("h", 1, 2, 3)
+        REQUEST_ALARM_FILES, {"label": label.hex()}, terminal.identity.number, MediaAddress("h", 1, 2, 3)
     )
     (asked,) = terminal.receive(codec.encode(command).data)
     assert isinstance(asked, AttachmentRequest)
@@ -105,7 +105,7 @@ def test_an_alarm_with_files_is_labelled_and_the_terminal_is_asked_under_that_la
 def test_a_whole_upload(version):
     upload = Upload(version)
     (offered,) = upload.send(encode_attachment_list(upload.terminal, upload.asked, {NAME: len(CONTENT)}))
-    assert isinstance(offered, FilesOffered)
+    assert isinstance(offered, AlarmFilesAnnounced)
     assert offered.label == upload.label.hex()
     assert offered.label.startswith(offered.key)
     assert (offered.is_ours, offered.files) == (True, 1)
@@ -134,7 +134,12 @@ def test_the_connection_for_files_is_nobody_until_it_says_anything_else(version)
     reports += (
         upload.begin(content=b"x") + upload.send(encode_chunk(NAME, 0, b"x")) + upload.end(content=b"x")
     )
-    assert [type(report) for report in reports] == [FilesOffered, FileBegun, FilePiece, FileEnded]
+    assert [type(report) for report in reports] == [
+        AlarmFilesAnnounced,
+        FileUploadStarted,
+        FileChunk,
+        FileUploadCompleted,
+    ]
     login, position = upload.send(upload.terminal.location(encode_location(1, 2, NOON)))
     assert isinstance(login, Login)
     assert isinstance(position, PositionReport)
@@ -151,10 +156,14 @@ def test_files_beside_all_else_leave_the_connection_whose_it_is(version):
         + terminal.location(encode_location(1, 2, NOON))
         + terminal.heartbeat()
     )
-    assert [type(report).__name__ for report in reports] == ["FilesOffered", "PositionReport", "Heartbeat"]
+    assert [type(report).__name__ for report in reports] == [
+        "AlarmFilesAnnounced",
+        "PositionReport",
+        "Heartbeat",
+    ]
     other = Terminal("13900000000", version)
     reports = upload.send(encode_attachment_list(other, upload.asked, {NAME: 1}) + terminal.heartbeat())
-    assert [type(report).__name__ for report in reports] == ["FilesOffered", "Heartbeat"]
+    assert [type(report).__name__ for report in reports] == ["AlarmFilesAnnounced", "Heartbeat"]
     assert "13900000000" in reports[0].unique_ids
     (answer,) = terminal.receive(upload.codec.acknowledge([reports[1].receipt]))
     assert answer.answered_id == 0x0002
@@ -166,13 +175,13 @@ def test_what_is_missing_is_asked_for_until_it_is_there(version):
     upload.begin()
     upload.send(encode_chunk(NAME, 10, CONTENT[10:20]) + encode_chunk(NAME, 500, CONTENT[500:]))
     (reply,) = upload.end()
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, ImmediateReply)
     (answer,) = upload.read(reply.data)
     assert answer.missing == ((0, 10), (20, 480))
     again = upload.send(b"".join(encode_file_chunks(NAME, CONTENT, answer)))
     assert b"".join(piece.content for piece in again) == CONTENT[:10] + CONTENT[20:500]
     (ended,) = upload.end()
-    assert isinstance(ended, FileEnded)
+    assert isinstance(ended, FileUploadCompleted)
 
 
 def test_pieces_of_what_was_not_begun_or_outside_of_it_are_rejected():
@@ -185,7 +194,7 @@ def test_pieces_of_what_was_not_begun_or_outside_of_it_are_rejected():
         + encode_chunk(NAME, 0xFFFF_FFFF, b"x")
     )
     assert [type(each) for each in found] == [FrameRejected] * 3
-    assert [type(each) for each in upload.send(encode_chunk(NAME, 3, b"x"))] == [FilePiece]
+    assert [type(each) for each in upload.send(encode_chunk(NAME, 3, b"x"))] == [FileChunk]
 
 
 def test_an_end_without_a_beginning_is_a_bad_message_and_the_stream_goes_on():
@@ -194,17 +203,17 @@ def test_an_end_without_a_beginning_is_a_bad_message_and_the_stream_goes_on():
     assert isinstance(rejected, FrameRejected)
     (answer,) = upload.read(reply.data)
     assert (answer.answered_id, answer.result) == (0x1212, 2)
-    assert [type(each) for each in upload.begin()] == [FileBegun]
+    assert [type(each) for each in upload.begin()] == [FileUploadStarted]
 
 
 def test_no_more_files_than_the_limit_are_open_at_a_time():
     upload = Upload(2013)
     for number in range(MAX_FILES):
-        assert isinstance(upload.begin(b"%d" % number)[0], FileBegun)
+        assert isinstance(upload.begin(b"%d" % number)[0], FileUploadStarted)
     assert isinstance(upload.begin(b"one more")[0], FrameRejected)
     upload.send(b"".join(encode_file_chunks(b"0", CONTENT)))
-    assert isinstance(upload.end(b"0")[0], FileEnded)
-    assert isinstance(upload.begin(b"one more")[0], FileBegun)
+    assert isinstance(upload.end(b"0")[0], FileUploadCompleted)
+    assert isinstance(upload.begin(b"one more")[0], FileUploadStarted)
 
 
 def test_an_empty_file_is_whole_at_once():

@@ -14,7 +14,7 @@ from motorpool.codecs.devices.jt808.attachments import (
     parse_file_description,
 )
 from motorpool.codecs.errors import Truncated, UnsupportedCommand
-from motorpool.codecs.reports import FILES_OF_ALARM, DeviceCommand, MediaAddress
+from motorpool.codecs.reports import REQUEST_ALARM_FILES, DeviceCommand, MediaAddress
 
 SU = b"TERM001" + bytes.fromhex("260305200000020300")
 YUE = b"TERM001".ljust(30, b"\0") + bytes.fromhex("2603052000000203") + b"\0\0"
@@ -27,7 +27,9 @@ FILES = (
 @pytest.mark.parametrize("label", [SU, YUE])
 def test_the_request_names_address_ports_label_and_number(label):
     command = DeviceCommand(
-        FILES_OF_ALARM, {"label": label.hex()}, media=MediaAddress("192.0.2.1", 5263, 5363, upload_port=5015)
+        REQUEST_ALARM_FILES,
+        {"label": label.hex()},
+        media=MediaAddress("192.0.2.1", 5263, 5363, upload_port=5015),
     )
     body = attachment_request(command)
     assert body[:10] == b"\x09192.0.2.1"
@@ -40,7 +42,7 @@ def test_the_request_names_address_ports_label_and_number(label):
 def test_without_an_address_of_ours_nothing_can_be_asked_for():
     for media in (None, MediaAddress("", 1, 2)):
         with pytest.raises(UnsupportedCommand):
-            attachment_request(DeviceCommand(FILES_OF_ALARM, {"label": SU.hex()}, media=media))
+            attachment_request(DeviceCommand(REQUEST_ALARM_FILES, {"label": SU.hex()}, media=media))
 
 
 @pytest.mark.parametrize(("terminal", "label"), [(b"TERM001", SU), (b"TERM001".ljust(30, b"\0"), YUE)])

@@ -9,7 +9,7 @@ from motorpool.codecs.devices.jt808.frames import add_framing, new_framer
 from motorpool.codecs.devices.jt808.upload_framer import (
     CHUNK_PART_BYTES,
     MARK,
-    FileChunk,
+    UploadChunk,
     UploadFramer,
     encode_chunk,
     normalized_name,
@@ -24,7 +24,7 @@ contents = st.one_of(
     st.builds(add_framing, st.binary(max_size=9)),
 )
 pieces = st.builds(
-    FileChunk,
+    UploadChunk,
     name=st.binary(min_size=1, max_size=50).map(normalized_name),
     offset=st.integers(0, (1 << 32) - 1),
     content=contents.filter(bool),
@@ -34,7 +34,7 @@ pieces = st.builds(
 def sent(each):
     return (
         encode_chunk(each.name, each.offset, each.content)
-        if isinstance(each, FileChunk)
+        if isinstance(each, UploadChunk)
         else add_framing(each)
     )
 
@@ -54,7 +54,7 @@ def test_a_piece_has_its_name_offset_and_bytes_as_they_are():
     stream = (
         bytes.fromhex("30316364") + b"a.jpg".ljust(50, b"\0") + bytes.fromhex("0000000400000003") + b"}~\0"
     )
-    assert list(UploadFramer().receive(stream)) == [FileChunk(b"a.jpg", 4, b"}~\0")]
+    assert list(UploadFramer().receive(stream)) == [UploadChunk(b"a.jpg", 4, b"}~\0")]
     assert encode_chunk(b"a.jpg", 4, b"}~\0") == stream
 
 
@@ -128,7 +128,7 @@ def test_what_tells_an_absurd_length_is_noise_up_to_the_next_frame():
     assert "4294967295 bytes" in found[0].error
     assert [each for each in found if not isinstance(each, FrameRejected)] == [
         add_framing(FRAME)[1:-1],
-        FileChunk(b"x", 0, b"y"),
+        UploadChunk(b"x", 0, b"y"),
     ]
 
 
