@@ -58,7 +58,7 @@ def _page(name: str) -> Path | None:
     if re.fullmatch(r"decisions/\d{4}", name):
         return next(iter((ROOT / "docs").glob(f"{name}-*.md")), None)
     path = ROOT / "docs" / name
-    return path if path.is_file() else None
+    return path if path.exists() else None
 
 
 def _wrong(page: Path | None, anchor: str | None) -> str | None:

@@ -36,7 +36,7 @@ def shell(script: str) -> "subprocess.CompletedProcess[str]":
 @needs_curl
 def test_the_five_calls_work_as_they_are_shown():
     with run_server() as server:
-        script = block_after("The five calls")
+        script = block_after("The API in five calls")
         assert script.count("curl -sf") == 5
         script = script.replace("http://localhost:8082", server.url)
         script = script.replace("me@example.com:secret", f"{EMAIL}:{server.password}")
