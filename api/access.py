@@ -4,7 +4,7 @@ from motorpool.actors.access import access
 from motorpool.actors.access.access import ACCESS, GetVisible, MaySee
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.http.errors import NoSuch
+from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.server_context import ServerContext
 from motorpool.api.timetable import tell_calendars_changed
 
@@ -25,7 +25,7 @@ async def may_see_device(call: Call, device_id: int) -> bool:
 async def require_device(call: Call, device_id: int) -> None:
     """404 for a device that is unknown or not to be seen (docs/decisions/0009)."""
     if not await may_see_device(call, device_id):
-        raise NoSuch("no such device")
+        raise ResourceNotFound("no such device")
 
 
 async def tell_changed(

@@ -13,14 +13,14 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
 from motorpool.api import metrics, websocket
 from motorpool.api.access import tell_changed
-from motorpool.api.auth.authentication import identify
+from motorpool.api.auth.authentication import authenticate
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
 from motorpool.api.engine.operations import Content, Operation, Operations
 from motorpool.api.http import console_files
-from motorpool.api.http.asgi import Application, QuickAnswer
+from motorpool.api.http.asgi import Application, DirectHandler
 from motorpool.api.http.compression import compress
-from motorpool.api.http.errors import Refusal, Unauthorized, Unavailable
+from motorpool.api.http.errors import HttpError, Unauthorized, Unavailable
 from motorpool.api.http.responses import as_json, as_text
 from motorpool.api.program.version import program_version
 from motorpool.api.resources import OPERATIONS
@@ -44,25 +44,25 @@ SECURITY_HEADERS = {
 
 def create_app(context: ServerContext) -> Application:
     """Make the application for one running server."""
-    app = Application("motorpool.api", quick_prefix="/api/stream/")
+    app = Application("motorpool.api", direct_prefix="/api/stream/")
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = context.settings.http.body_bytes
     app.config["BODY_TIMEOUT"] = context.settings.http.body_seconds
     # Long answers may take long; a client that stops reading is dropped by listening.py.
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
-    figures = metrics.Figures(context)
+    http_metrics = metrics.HttpMetrics(context)
     operations = [*OPERATIONS, _document_operation()]
     for operation in operations:
-        answer = _answering(context, operation, figures)
+        answer = _answering(context, operation, http_metrics)
         app.add_url_rule(
             operation.rule, endpoint=operation.name, view_func=_view(answer), methods=[operation.method]
         )
         if operation.bypasses_quart:
-            app.add_quick(operation.name, partial(_answer_quickly, context, answer))
+            app.add_direct_route(operation.name, partial(_answer_directly, context, answer))
     websocket.install(app, context)
-    console_files.install(app, context.settings.data / OVERRIDE)
-    metrics.install(app, context, figures)
+    console_files.add_console_routes(app, context.settings.data / OVERRIDE)
+    metrics.add_metrics_route(app, context, http_metrics)
 
     @app.errorhandler(Exception)
     async def refuse(error: Exception) -> Response:
@@ -88,8 +88,8 @@ async def _finish(context: ServerContext, asked: Request, response: Response) ->
         await compress(asked, response)
 
 
-async def _answer_quickly(
-    context: ServerContext, answer: QuickAnswer, asked: Request, path: dict[str, int | str]
+async def _answer_directly(
+    context: ServerContext, answer: DirectHandler, asked: Request, path: dict[str, int | str]
 ) -> Response:
     response = await answer(asked, path)
     await _finish(context, asked, response)
@@ -110,28 +110,30 @@ def _document_operation() -> Operation:
     return own
 
 
-def _view(answer: QuickAnswer) -> Callable[..., Awaitable[Response]]:
+def _view(answer: DirectHandler) -> Callable[..., Awaitable[Response]]:
     async def view(**path: int | str) -> Response:
         return await answer(request_ctx.request, path)
 
     return view
 
 
-def _answering(context: ServerContext, operation: Operation, figures: metrics.Figures) -> QuickAnswer:
+def _answering(
+    context: ServerContext, operation: Operation, http_metrics: metrics.HttpMetrics
+) -> DirectHandler:
     async def answer(asked: Request, path: dict[str, int | str]) -> Response:
         began = context.clock.monotonic()
         try:
             response = await serve(asked, path)
         except Exception as error:
             response = answer_error(error, asked)
-        figures.answered(operation.name, response.status_code, context.clock.monotonic() - began)
+        http_metrics.observe(operation.name, response.status_code, context.clock.monotonic() - began)
         return response
 
     async def serve(asked: Request, path: dict[str, int | str]) -> Response:
         call = Call(context, asked, path)
         try:
-            call.optional_caller = await identify(context, call.request)
-        except (Refusal, StorageUnavailable):
+            call.optional_caller = await authenticate(context, call.request)
+        except (HttpError, StorageUnavailable):
             # On a public operation a credential that is bad, or cannot be looked at now, is none.
             if not operation.public:
                 raise
@@ -168,7 +170,7 @@ async def _change(call: Call, operation: Operation) -> Response:
 def answer_error(error: Exception, asked: Request | Websocket) -> Response:
     """The one table from what went wrong to status and text."""
     match error:
-        case Refusal():
+        case HttpError():
             refusal = error
         case StorageUnavailable():
             refusal = Unavailable("the database cannot be reached now")

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.masking import hide_secrets
+from motorpool.api.masking import mask_secrets
 
 __all__ = ["camel", "decode", "encode", "format_time", "parse_time", "read_fields"]
 
@@ -70,7 +70,7 @@ def camel(name: str) -> str:
 
 def encode(value: object) -> bytes:
     """Encode records, lists of them, or mappings of names to either; secrets in attributes are masked."""
-    return msgspec.json.encode(_presentable(value))
+    return msgspec.json.encode(_to_wire(value))
 
 
 def decode(body: bytes, shape: type[T], *, depth: int = 32, strict: bool = True) -> T:
@@ -85,13 +85,13 @@ def parse(body: bytes, *, depth: int = 32) -> object:
     try:
         value = msgspec.json.decode(body)
         # A lone surrogate or a NUL can be neither stored nor sent back.
-        if b"\\u" in body and _unstorable(value):
+        if b"\\u" in body and _is_unstorable(value):
             raise BadRequest("the body holds characters that cannot be stored")
     except RecursionError:
         raise BadRequest(f"the JSON body is nested deeper than {depth} levels") from None
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadRequest(f"the body is not JSON: {_lower(str(error))}") from None
-    if _deeper(value, depth):
+    if _is_deeper_than(value, depth):
         raise BadRequest(f"the JSON body is nested deeper than {depth} levels")
     return value
 
@@ -100,7 +100,7 @@ def read_fields(value: object, shape: type[T], *, strict: bool = True) -> T:
     """Read plain values as a record: null is the default where the field knows no null; dates leniently."""
     record = _record(shape)
     if isinstance(value, dict) and record is not None:
-        value = _lenient(value, record)
+        value = _normalize(value, record)
     try:
         return msgspec.convert(value, shape, strict=strict)
     except msgspec.ValidationError as error:
@@ -111,7 +111,7 @@ def _record(shape: object) -> type[msgspec.Struct] | None:
     return shape if isinstance(shape, type) and issubclass(shape, msgspec.Struct) else None
 
 
-def _lenient(value: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str, Any]:
+def _normalize(value: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str, Any]:
     changed = dict(value)
     for name, (nullable, dated, inner) in _fields(shape).items():
         if name not in changed:
@@ -122,7 +122,7 @@ def _lenient(value: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str,
         elif dated and item is not None:
             changed[name] = _read_date(name, item)
         elif inner is not None and isinstance(item, list):
-            changed[name] = [_lenient(each, inner) if isinstance(each, dict) else each for each in item]
+            changed[name] = [_normalize(each, inner) if isinstance(each, dict) else each for each in item]
     return changed
 
 
@@ -155,20 +155,20 @@ def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[bool, bool, type[msg
     return found
 
 
-def _presentable(value: object) -> object:
+def _to_wire(value: object) -> object:
     if isinstance(value, list | tuple):
-        return [_presentable(item) for item in value]
+        return [_to_wire(item) for item in value]
     if isinstance(value, msgspec.Struct):
-        return _wire(type(value))(hide_secrets(value))
+        return _converter_for(type(value))(mask_secrets(value))
     if isinstance(value, dict):
-        return {name: _presentable(item) for name, item in value.items()}
+        return {name: _to_wire(item) for name, item in value.items()}
     if isinstance(value, datetime):
         return format_time(value)
     return value
 
 
 @cache
-def _wire(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], object]:
+def _converter_for(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], object]:
     """How records of this type are shown: dates as text, all else as msgspec encodes it.
 
     msgspec writes six digits of a second; a twin of the record with texts in place of dates costs less than
@@ -197,8 +197,7 @@ def _wire(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], object]:
         values = list(msgspec.structs.astuple(record))
         if nested:
             values = [
-                _presentable(item) if isinstance(item, msgspec.Struct | list | tuple) else item
-                for item in values
+                _to_wire(item) if isinstance(item, msgspec.Struct | list | tuple) else item for item in values
             ]
         for index in dates:
             instant = values[index]
@@ -209,7 +208,7 @@ def _wire(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], object]:
     return present
 
 
-def _deeper(value: object, depth: int) -> bool:
+def _is_deeper_than(value: object, depth: int) -> bool:
     level = [value]
     for _ in range(depth):
         level = [
@@ -223,12 +222,12 @@ def _deeper(value: object, depth: int) -> bool:
     return any(isinstance(item, dict | list) for item in level)
 
 
-def _unstorable(value: object) -> bool:
+def _is_unstorable(value: object) -> bool:
     if isinstance(value, str):
         return "\x00" in value or any("\ud800" <= letter <= "\udfff" for letter in value)
     if isinstance(value, dict):
-        return any(_unstorable(item) for pair in value.items() for item in pair)
-    return isinstance(value, list) and any(_unstorable(item) for item in value)
+        return any(_is_unstorable(item) for pair in value.items() for item in pair)
+    return isinstance(value, list) and any(_is_unstorable(item) for item in value)
 
 
 _PATH = re.compile(r" - at `(?:key in )?\$\.?(.*)`$")

@@ -15,8 +15,8 @@ import trio
 from motorpool.api.program.backup import back_up, restore
 from motorpool.api.program.configuration import SettingsError, describe, load
 from motorpool.api.program.log import open_log
-from motorpool.api.program.reboot import start_again
-from motorpool.api.program.serve import StartFailed, edit_user, last_line, serve
+from motorpool.api.program.reboot import restart_process
+from motorpool.api.program.serve import StartFailed, edit_user, error_line, serve
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 
@@ -109,8 +109,8 @@ def _serve(words: argparse.Namespace) -> int:
         if mistakes is not None:
             # Nobody foresaw it, so the log gets all of it; the last line is still one.
             logging.getLogger(__name__).critical("the server failed", exc_info=mistakes)
-        return _fail(last_line(mistakes or expected or group), 1)
-    return start_again() if again else 0
+        return _fail(error_line(mistakes or expected or group), 1)
+    return restart_process() if again else 0
 
 
 def _print_settings(words: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-__all__ = ["MASK", "SECRETS", "hide_secrets", "keep_secrets"]
+__all__ = ["MASK", "SECRETS", "mask_secrets", "restore_secrets"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -24,13 +24,13 @@ SECRETS: tuple[tuple[str, ...], ...] = (
 )
 """Where they are: keys from the outermost to the innermost object."""
 
-TOLD_TO = {"mail.smtp.password": "mail.smtp.host"}
+HOST_KEYS = {"mail.smtp.password": "mail.smtp.host"}
 """The key beside a secret that says which host is told it."""
 
 _OUTERMOST = frozenset(path[0] for path in SECRETS)
 
 
-def hide_secrets(record: R) -> R:
+def mask_secrets(record: R) -> R:
     """The record as anybody may see it; api/json.py shows none otherwise."""
     attributes = _attributes(record)
     if _OUTERMOST.isdisjoint(attributes):
@@ -40,7 +40,7 @@ def hide_secrets(record: R) -> R:
     return msgspec.structs.replace(record, attributes=attributes)
 
 
-def keep_secrets(sent: R, stored: R | None) -> R:
+def restore_secrets(sent: R, stored: R | None) -> R:
     """What is to be stored in place of `stored`, which is None for a new record."""
     attributes = _attributes(sent)
     known = {} if stored is None else _attributes(stored)
@@ -79,7 +79,7 @@ def _kept(
         return {**attributes, name: _kept(value, held if isinstance(held, dict) else {}, tuple(inner))}
     rest = {key: each for key, each in attributes.items() if key != name}
     if value == MASK:
-        host = TOLD_TO.get(name)
+        host = HOST_KEYS.get(name)
         moved = host is not None and attributes.get(host) != known.get(host)
         return {**rest, name: known[name]} if name in known and not moved else rest
     return {**rest, name: value} if value not in (None, "") else rest

@@ -1,4 +1,4 @@
-"""`/metrics`: Prometheus figures, for this machine only unless configured (docs/decisions/0015)."""
+"""`/metrics`: Prometheus http_metrics, for this machine only unless configured (docs/decisions/0015)."""
 
 from collections.abc import Callable, Iterator
 
@@ -15,14 +15,14 @@ from motorpool.api.http.responses import as_bytes
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime.metrics import SystemCollector
 
-__all__ = ["Figures", "install"]
+__all__ = ["HttpMetrics", "add_metrics_route"]
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "CF-Connecting-IP", "Via")
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Figures:
+class HttpMetrics:
     """The registry of one server, and what the HTTP side counts itself."""
 
     def __init__(self, context: ServerContext) -> None:
@@ -45,7 +45,7 @@ class Figures:
             registry=self.registry,
         )
 
-    def answered(self, operation: str, status: int, seconds: float) -> None:
+    def observe(self, operation: str, status: int, seconds: float) -> None:
         """Count one answer."""
         self.requests.labels(operation, f"{status // 100}xx").inc()
         self.seconds.labels(operation).observe(seconds)
@@ -64,14 +64,14 @@ class DatabaseCollector(Collector):
         )
 
 
-def install(app: QuartTrio, context: ServerContext, figures: Figures) -> None:
-    """Serve the figures."""
+def add_metrics_route(app: QuartTrio, context: ServerContext, http_metrics: HttpMetrics) -> None:
+    """Serve the http_metrics."""
 
     @app.get("/metrics")
     async def metrics() -> Response:
         if not permitted(request, context.settings.http.metrics_allow):
             raise Forbidden("metrics are for this machine only; [http] metrics_allow names others")
-        return as_bytes(generate_latest(figures.registry), TEXT, {"Cache-Control": "no-store"})
+        return as_bytes(generate_latest(http_metrics.registry), TEXT, {"Cache-Control": "no-store"})
 
 
 def permitted(asked: Request, allowed: tuple[str, ...]) -> bool:

@@ -8,9 +8,9 @@ import trio
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.one_time_codes import OneTimeCodes
-from motorpool.api.auth.openid import Provider
-from motorpool.api.auth.passwords import Attempts, Passwords
-from motorpool.api.auth.rate_limits import Rate
+from motorpool.api.auth.openid import OpenIdProvider
+from motorpool.api.auth.passwords import LoginThrottle, PasswordHasher
+from motorpool.api.auth.rate_limits import RateLimit
 from motorpool.api.calendar_texts import Texts
 from motorpool.api.program.settings import Settings
 from motorpool.api.row_cache import RowCache
@@ -33,8 +33,8 @@ class ServerContext:
     system: System
     database: Database
     settings: Settings
-    passwords: Passwords
-    attempts: Attempts
+    passwords: PasswordHasher
+    login_throttle: LoginThrottle
     token_key: bytes
     """Signs tokens; lives in the database."""
     server: ServerSettings
@@ -43,15 +43,15 @@ class ServerContext:
     """The ways out: mail, text messages, the geocoder, HTTP."""
     closing: trio.Event = field(default_factory=trio.Event)
     """Set when the server begins to stop: what never ends by itself ends now."""
-    reboot: trio.Event = field(default_factory=trio.Event)
+    restart_requested: trio.Event = field(default_factory=trio.Event)
     """Set by who wants the program to stop and start again."""
     started: datetime = field(init=False)
     accounts: Accounts = field(init=False)
     codes: OneTimeCodes = field(default_factory=OneTimeCodes)
     """One-time codes that were used."""
-    resets: Rate = field(init=False)
+    resets: RateLimit = field(init=False)
     """Password resets that each address asked for."""
-    openid: Provider | None = field(init=False)
+    openid: OpenIdProvider | None = field(init=False)
     """The OpenID Connect provider, where one is configured."""
     devices: RowCache[int, Device] = field(init=False)
     """Rows of devices by id."""
@@ -69,10 +69,10 @@ class ServerContext:
         monotonic = self.clock.monotonic
         self.accounts = Accounts(self.database, monotonic)
         chosen = self.settings.users
-        self.resets = Rate(chosen.resets_per_address, chosen.reset_minutes * 60, monotonic)
+        self.resets = RateLimit(chosen.resets_per_address, chosen.reset_minutes * 60, monotonic)
         self.openid = None
         if self.settings.openid.enabled:
-            self.openid = Provider(self.settings.openid, self.outgoing.http, monotonic)
+            self.openid = OpenIdProvider(self.settings.openid, self.outgoing.http, monotonic)
         self.devices = RowCache(rows, most=DEVICES, seconds=DEVICE_SECONDS, monotonic=monotonic)
 
     @property

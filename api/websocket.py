@@ -27,7 +27,7 @@ from motorpool.actors.messages.topics import (
     DeviceStatus,
 )
 from motorpool.api.access import visible_device_ids
-from motorpool.api.auth.authentication import by_token, identify
+from motorpool.api.auth.authentication import authenticate, authenticate_token
 from motorpool.api.auth.caller import Caller
 from motorpool.api.http.errors import Unauthorized
 from motorpool.api.json import encode
@@ -85,8 +85,8 @@ def install(app: QuartTrio, context: ServerContext) -> None:
 async def who(context: ServerContext, token: str | None) -> Caller | None:
     """The user of `?token=`, else of the request's own credential."""
     if token:
-        return await by_token(context, token)
-    return await identify(context, websocket_ctx.websocket)
+        return await authenticate_token(context, token)
+    return await authenticate(context, websocket_ctx.websocket)
 
 
 async def _read_all() -> None:

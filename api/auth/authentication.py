@@ -23,9 +23,9 @@ from motorpool.storage.records import Session, User
 __all__ = [
     "COOKIE",
     "InvalidToken",
+    "authenticate",
     "begin_session",
     "end_session",
-    "identify",
     "log_in",
     "read_token",
     "user_of_token",
@@ -33,34 +33,34 @@ __all__ = [
 
 COOKIE = "JSESSIONID"
 
-TOUCH_EVERY = timedelta(minutes=1)
+TOUCH_INTERVAL = timedelta(minutes=1)
 """A session's last use is written at most so often."""
 
 
-class CodeNeeded(Unauthorized):
+class OneTimeCodeRequired(Unauthorized):
     """The password is right, but a one-time code is missing."""
 
     def __init__(self) -> None:
         super().__init__("a one-time code is needed", WWW_Authenticate="TOTP")
 
 
-async def identify(context: ServerContext, request: Request | Websocket) -> Caller | None:
+async def authenticate(context: ServerContext, request: Request | Websocket) -> Caller | None:
     """Find who asks; None is anonymous. An Authorization header decides alone, else the cookie."""
     header = request.headers.get("Authorization")
     if header is not None:
         scheme, _, credential = header.strip().partition(" ")
         match scheme.lower():
             case "basic":
-                return await _by_password(context, request, credential.strip())
+                return await _authenticate_basic(context, request, credential.strip())
             case "bearer":
-                return await by_token(context, credential.strip())
+                return await authenticate_token(context, credential.strip())
             case _:
                 return None
     cookie = request.cookies.get(COOKIE)
-    return await _by_cookie(context, request, cookie) if cookie else None
+    return await _authenticate_cookie(context, request, cookie) if cookie else None
 
 
-def usable(user: User, now: datetime) -> bool:
+def may_log_in(user: User, now: datetime) -> bool:
     """Neither disabled nor expired."""
     return not user.disabled and (user.expiration_time is None or user.expiration_time > now)
 
@@ -72,21 +72,21 @@ async def log_in(context: ServerContext, address: str, email: str, password: str
     user = await _check_password(context, address, email, password)
     if user is None:
         raise Unauthorized("wrong e-mail or password")
-    if not usable(user, context.clock.now()):
+    if not may_log_in(user, context.clock.now()):
         raise Unauthorized("the account is disabled or has expired")
     if user.totp_key:
         if code is None:
-            raise CodeNeeded
-        context.attempts.begin(f"code of {user.id}", address)
+            raise OneTimeCodeRequired
+        context.login_throttle.begin_attempt(f"code of {user.id}", address)
         if not context.codes.accept(user.id, user.totp_key, code, context.clock.now()):
             raise Unauthorized("wrong one-time code, or one that was used already")
-        context.attempts.succeeded(f"code of {user.id}", address)
+        context.login_throttle.record_success(f"code of {user.id}", address)
     # Also where the password was remembered, so that nothing had to be tried.
-    context.attempts.reset_failures(email)
+    context.login_throttle.reset_failures(email)
     return user
 
 
-async def by_token(context: ServerContext, text: str) -> Caller | None:
+async def authenticate_token(context: ServerContext, text: str) -> Caller | None:
     """Find the user of a session or share token."""
     try:
         token = await read_token(context, text)
@@ -107,7 +107,7 @@ async def read_token(context: ServerContext, text: str) -> Token:
 async def user_of_token(context: ServerContext, token: Token) -> User | None:
     """Fetch the token's user if he may log in, and if his tokens have not ended since it was issued."""
     account = await context.accounts.by_id(token.user_id)
-    if account is None or not usable(account.user, context.clock.now()):
+    if account is None or not may_log_in(account.user, context.clock.now()):
         return None
     ended = account.tokens_since is not None and token.issued < account.tokens_since
     return None if ended else account.user
@@ -123,7 +123,7 @@ async def begin_session(
     secret = secrets.token_urlsafe(32)
     idle = timedelta(days=context.settings.http.session_days)
     session = Session(
-        id=_digest(secret),
+        id=_hash_secret(secret),
         user_id=user.id,
         created=now,
         last_used=now,
@@ -147,8 +147,8 @@ async def end_session(call: Call) -> None:
     """Forget the session of the request's cookie."""
     cookie = call.request.cookies.get(COOKIE)
     if cookie:
-        await sessions.delete(call.context.database, _digest(cookie))
-        call.context.accounts.forget_session(_digest(cookie))
+        await sessions.delete(call.context.database, _hash_secret(cookie))
+        call.context.accounts.forget_session(_hash_secret(cookie))
 
 
 def is_secure(context: ServerContext, request: Request | Websocket) -> bool:
@@ -175,9 +175,11 @@ def same_origin(context: ServerContext, request: Request | Websocket, remembered
     return urlsplit(origin).netloc in hosts - {""}
 
 
-async def _by_cookie(context: ServerContext, request: Request | Websocket, cookie: str) -> Caller | None:
+async def _authenticate_cookie(
+    context: ServerContext, request: Request | Websocket, cookie: str
+) -> Caller | None:
     now = context.clock.now()
-    session = await context.accounts.session(_digest(cookie))
+    session = await context.accounts.session(_hash_secret(cookie))
     if session is None:
         return None
     if session.expires <= now or (session.token_expires is not None and session.token_expires <= now):
@@ -186,9 +188,9 @@ async def _by_cookie(context: ServerContext, request: Request | Websocket, cooki
     if not same_origin(context, request, session.origin):
         return None
     account = await context.accounts.by_id(session.user_id)
-    if account is None or not usable(account.user, now):
+    if account is None or not may_log_in(account.user, now):
         return None
-    if now - session.last_used >= TOUCH_EVERY:
+    if now - session.last_used >= TOUCH_INTERVAL:
         idle = timedelta(days=context.settings.http.session_days)
         session = msgspec.structs.replace(session, last_used=now, expires=now + idle)
         await sessions.touch(context.database, session)
@@ -198,7 +200,7 @@ async def _by_cookie(context: ServerContext, request: Request | Websocket, cooki
     )
 
 
-async def _by_password(
+async def _authenticate_basic(
     context: ServerContext, request: Request | Websocket, credential: str
 ) -> Caller | None:
     try:
@@ -210,7 +212,7 @@ async def _by_password(
     address = client_address(request, context.settings.http.trusted_proxies)
     user = await _check_password(context, address, email, password)
     # There is no place for a one-time code in this scheme.
-    if user is None or user.totp_key or not usable(user, context.clock.now()):
+    if user is None or user.totp_key or not may_log_in(user, context.clock.now()):
         return None
     return Caller(user=user, server=context.server)
 
@@ -218,14 +220,14 @@ async def _by_password(
 async def _check_password(context: ServerContext, address: str, email: str, password: str) -> User | None:
     account = await context.accounts.by_email(email)
     stored = account.password_hash if account is not None else None
-    if account is not None and stored is not None and context.passwords.remembers(stored, password):
+    if account is not None and stored is not None and context.passwords.is_verified(stored, password):
         return account.user
-    context.attempts.begin(email, address)
+    context.login_throttle.begin_attempt(email, address)
     if not await context.passwords.verify(stored, password):
         return None
-    context.attempts.succeeded(email, address)
+    context.login_throttle.record_success(email, address)
     return account.user if account is not None else None
 
 
-def _digest(secret: str) -> str:
+def _hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""The OpenID Connect provider: where to send browsers, and who a returning one is (OpenID Connect Core 1.0).
+"""OpenID Connect client: the address for a login, and the identity behind a code (OpenID Connect Core 1.0).
 
 Authorization code flow with PKCE (RFC 7636), state and nonce.
 """
@@ -17,17 +17,17 @@ import msgspec
 
 from motorpool.actors.outgoing.errors import one_line
 from motorpool.actors.outgoing.http import OutgoingHttp
-from motorpool.api.auth.openid_documents import Documents, Metadata, ProviderDown, decode
+from motorpool.api.auth.openid_documents import Metadata, ProviderDocuments, ProviderUnavailable, decode
 from motorpool.api.program.settings import OpenIdSettings
 
-__all__ = ["Identity", "LoginRefused", "Provider", "ProviderDown"]
+__all__ = ["Identity", "LoginRefused", "OpenIdProvider", "ProviderUnavailable"]
 
 ASYMMETRIC = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
-"""Never `none`, and none that who knows the client secret could sign with."""
+"""Never `none`, nor an algorithm whose key is the client secret."""
 LEEWAY_SECONDS = 60.0
-"""How far the provider's clock may be off."""
+"""How far the provider's clock may differ from ours, in seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -35,41 +35,41 @@ Claims = Mapping[str, Any]
 
 
 class LoginRefused(Exception):
-    """This login is not good; the text is for the person in front of the browser."""
+    """The login is not accepted; the text is shown in the browser."""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Who somebody is by the word of the provider."""
+    """What the provider says about a user."""
 
     email: str
     verified: bool | None
-    """None where the provider does not say."""
+    """Whether the address is verified; None if the provider does not say."""
     name: str
     groups: frozenset[str]
 
 
-class TokenAnswer(msgspec.Struct, frozen=True):
-    """What the token endpoint gives for a code."""
+class TokenResponse(msgspec.Struct, frozen=True):
+    """The token endpoint's answer to a code."""
 
     id_token: str
     access_token: str = ""
 
 
-class Provider:
-    """The configured provider."""
+class OpenIdProvider:
+    """Client of the configured OpenID Connect provider."""
 
     def __init__(self, settings: OpenIdSettings, http: OutgoingHttp, monotonic: Callable[[], float]) -> None:
         assert settings.issuer is not None
         assert settings.client_id is not None
         self._settings = settings
         self._client_id = settings.client_id
-        self._documents = Documents(settings.issuer, http, monotonic)
+        self._documents = ProviderDocuments(settings.issuer, http, monotonic)
 
-    async def address(self, redirect: str, *, state: str, nonce: str, verifier: str) -> str:
-        """Where a browser goes to log in. Raises ProviderDown."""
+    async def authorization_url(self, redirect: str, *, state: str, nonce: str, verifier: str) -> str:
+        """Return the address that a browser is sent to for a login. Raises ProviderUnavailable."""
         metadata = await self._documents.metadata()
         scopes = dict.fromkeys(("openid", *self._settings.scopes))
-        # Asked of who knows it only: others refuse the login for it.
+        # Only if the provider lists it: others refuse a login with an unknown scope.
         if self._groups_matter and self._settings.groups_claim in metadata.scopes_supported:
             scopes[self._settings.groups_claim] = None
         challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
@@ -86,21 +86,21 @@ class Provider:
         joint = "&" if urlsplit(metadata.authorization_endpoint).query else "?"
         return f"{metadata.authorization_endpoint}{joint}{urlencode(query)}"
 
-    async def identify(
+    async def fetch_identity(
         self, code: str, redirect: str, *, nonce: str, verifier: str, now: datetime
     ) -> Identity:
-        """Exchange a code for the identity behind it, checked. Raises ProviderDown and LoginRefused."""
+        """Exchange a code for the verified identity. Raises ProviderUnavailable and LoginRefused."""
         metadata = await self._documents.metadata()
         answer = await self._exchange(metadata, code, redirect, verifier)
-        claims = await self._check(metadata, answer.id_token, nonce, now)
+        claims = await self._verify_id_token(metadata, answer.id_token, nonce, now)
         wanted = {"email", "email_verified"} | (
             {self._settings.groups_claim} if self._groups_matter else set()
         )
         if not wanted <= claims.keys() and metadata.userinfo_endpoint and answer.access_token:
-            more = await self._ask_userinfo(metadata.userinfo_endpoint, answer.access_token)
+            more = await self._fetch_userinfo(metadata.userinfo_endpoint, answer.access_token)
             if more.get("sub") != claims["sub"]:
                 raise LoginRefused("the provider told of two different users")
-            # An address and its verification are of one source.
+            # An address and its verification come from the same source.
             source = more if more.get("email") else claims
             address = {key: source.get(key) for key in ("email", "email_verified")}
             claims = {**more, **claims, **address}
@@ -110,7 +110,7 @@ class Provider:
     def _groups_matter(self) -> bool:
         return self._settings.admin_group is not None or self._settings.allow_group is not None
 
-    async def _exchange(self, metadata: Metadata, code: str, redirect: str, verifier: str) -> TokenAnswer:
+    async def _exchange(self, metadata: Metadata, code: str, redirect: str, verifier: str) -> TokenResponse:
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -122,22 +122,22 @@ class Provider:
         if secret is None:
             form["client_id"] = self._client_id
         elif "client_secret_basic" in metadata.token_endpoint_auth_methods_supported:
-            # RFC 6749, 2.3.1: each part is form-encoded first.
+            # RFC 6749, section 2.3.1: each part is form-encoded first.
             pair = f"{quote_plus(self._client_id)}:{quote_plus(secret)}"
             headers["Authorization"] = "Basic " + b64encode(pair.encode()).decode()
         else:
             form |= {"client_id": self._client_id, "client_secret": secret}
         answer = await self._documents.request("POST", metadata.token_endpoint, headers=headers, form=form)
         if answer.status >= 500:
-            raise ProviderDown("the OpenID provider cannot finish logins now")
+            raise ProviderUnavailable("the OpenID provider cannot finish logins now")
         if not answer.ok:
             shown = one_line(answer.content[:500].decode(errors="replace"))
             _log.warning("the OpenID provider refused a code: %s", shown)
             raise LoginRefused("the provider did not accept its own code, or not this server")
-        return decode(answer, TokenAnswer)
+        return decode(answer, TokenResponse)
 
-    async def _check(self, metadata: Metadata, token: str, nonce: str, now: datetime) -> Claims:
-        """The ID token's claims, after the checks of OpenID Connect Core 3.1.3.7."""
+    async def _verify_id_token(self, metadata: Metadata, token: str, nonce: str, now: datetime) -> Claims:
+        """Verify the ID token and return its claims (OpenID Connect Core 1.0, section 3.1.3.7)."""
         try:
             header = jwt.get_unverified_header(token)
             algorithm = str(header.get("alg"))
@@ -171,11 +171,11 @@ class Provider:
             raise LoginRefused("the provider's word is for another login")
         return claims
 
-    async def _ask_userinfo(self, address: str, access_token: str) -> Claims:
+    async def _fetch_userinfo(self, address: str, access_token: str) -> Claims:
         headers = {"Authorization": f"Bearer {access_token}"}
         answer = await self._documents.request("GET", address, headers=headers)
         if not answer.ok:
-            raise ProviderDown("the OpenID provider does not tell who has logged in")
+            raise ProviderUnavailable("the OpenID provider does not tell who has logged in")
         return decode(answer, dict[str, Any])
 
     def _read(self, claims: Claims) -> Identity:

@@ -15,10 +15,10 @@ import trio
 from motorpool.actors.outgoing.errors import OutgoingError, one_line
 from motorpool.actors.outgoing.http import HttpAnswer, OutgoingHttp
 
-__all__ = ["Documents", "Metadata", "ProviderDown", "decode"]
+__all__ = ["Metadata", "ProviderDocuments", "ProviderUnavailable", "decode"]
 
-KEPT_SECONDS = 3600.0
-AGAIN_SECONDS = 10.0
+CACHE_SECONDS = 3600.0
+RETRY_SECONDS = 10.0
 """What could not be read, or holds no key for a token, is asked for again after this at the earliest."""
 REQUEST_SECONDS = 10.0
 MOST_BYTES = 256 * 1024
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class ProviderDown(Exception):
+class ProviderUnavailable(Exception):
     """The provider cannot be reached, or does not make sense; the text is for people."""
 
 
@@ -51,7 +51,7 @@ class KeySet(msgspec.Struct, frozen=True):
     keys: tuple[dict[str, Any], ...]
 
 
-class Kept(Generic[T]):
+class CachedDocument(Generic[T]):
     """A document that is read once for all who need it."""
 
     def __init__(self, read: Callable[[], Awaitable[T]], monotonic: Callable[[], float]) -> None:
@@ -66,42 +66,42 @@ class Kept(Generic[T]):
         """Return it as it was within the hour; with `newer` as it was a moment ago.
 
         Raises:
-            ProviderDown: it could not be read; nor is that tried again for a while.
+            ProviderUnavailable: it could not be read; nor is that tried again for a while.
         """
         async with self._lock:
             now = self._monotonic()
-            fresh = now - self._read_at < (AGAIN_SECONDS if newer else KEPT_SECONDS)
+            fresh = now - self._read_at < (RETRY_SECONDS if newer else CACHE_SECONDS)
             if self._content is not None and fresh:
                 return self._content
-            if now - self._failed_at < AGAIN_SECONDS:
-                raise ProviderDown("the OpenID provider could not be reached a moment ago")
+            if now - self._failed_at < RETRY_SECONDS:
+                raise ProviderUnavailable("the OpenID provider could not be reached a moment ago")
             try:
                 self._content = await self._read()
-            except ProviderDown:
+            except ProviderUnavailable:
                 self._failed_at = now
                 raise
             self._read_at = now
             return self._content
 
 
-class Documents:
+class ProviderDocuments:
     """The documents of one issuer, and the way to its other addresses."""
 
     def __init__(self, issuer: str, http: OutgoingHttp, monotonic: Callable[[], float]) -> None:
         self._issuer = issuer
         self._http = http
-        self._metadata = Kept(self._read_metadata, monotonic)
-        self._keys = Kept(self._read_keys, monotonic)
+        self._metadata = CachedDocument(self._read_metadata, monotonic)
+        self._keys = CachedDocument(self._read_keys, monotonic)
 
     async def metadata(self) -> Metadata:
-        """What discovery tells. Raises ProviderDown."""
+        """What discovery tells. Raises ProviderUnavailable."""
         return await self._metadata.get()
 
     async def key(self, algorithm: str, kid: object) -> jwt.PyJWK:
         """Return the key that a token names; they are read anew where it is not among those known.
 
         Raises:
-            ProviderDown: they cannot be read.
+            ProviderUnavailable: they cannot be read.
             jwt.PyJWTError: there is no such key, or it is not for this algorithm.
         """
         for newer in (False, True):
@@ -119,7 +119,7 @@ class Documents:
     async def request(
         self, method: str, address: str, *, headers: Mapping[str, str], form: Mapping[str, str] | None = None
     ) -> HttpAnswer:
-        """Ask the provider something. Raises ProviderDown where no answer comes."""
+        """Ask the provider something. Raises ProviderUnavailable where no answer comes."""
         try:
             return await self._http.request(
                 method,
@@ -133,20 +133,20 @@ class Documents:
             )
         except (OutgoingError, ValueError) as error:
             _log.warning("the OpenID provider cannot be asked: %s", one_line(str(error)))
-            raise ProviderDown("the OpenID provider cannot be reached now") from None
+            raise ProviderUnavailable("the OpenID provider cannot be reached now") from None
 
     async def _read_metadata(self) -> Metadata:
         found = await self._fetch(self._issuer.rstrip("/") + "/.well-known/openid-configuration", Metadata)
         if found.issuer.rstrip("/") != self._issuer.rstrip("/"):
             _log.warning("the OpenID provider calls itself %s", one_line(found.issuer))
-            raise ProviderDown("the OpenID provider is not the one that is configured")
+            raise ProviderUnavailable("the OpenID provider is not the one that is configured")
         addresses = [found.authorization_endpoint, found.token_endpoint, found.jwks_uri]
         if found.userinfo_endpoint is not None:
             addresses.append(found.userinfo_endpoint)
         # Without TLS only where the operator himself asked for it.
         schemes = ("https://",) if self._issuer.startswith("https:") else ("https://", "http://")
         if not all(address.startswith(schemes) for address in addresses):
-            raise ProviderDown("the OpenID provider names addresses without TLS")
+            raise ProviderUnavailable("the OpenID provider names addresses without TLS")
         return found
 
     async def _read_keys(self) -> KeySet:
@@ -156,14 +156,14 @@ class Documents:
         answer = await self.request("GET", address, headers={})
         if not answer.ok:
             _log.warning("the OpenID provider answered %d at %s", answer.status, address)
-            raise ProviderDown("the OpenID provider does not answer as it should")
+            raise ProviderUnavailable("the OpenID provider does not answer as it should")
         return decode(answer, shape)
 
 
 def decode(answer: HttpAnswer, shape: type[T]) -> T:
-    """Read an answer of the provider. Raises ProviderDown where it makes no sense."""
+    """Read an answer of the provider. Raises ProviderUnavailable where it makes no sense."""
     try:
         return msgspec.convert(answer.json(), shape)
     except (OutgoingError, msgspec.ValidationError) as error:
         _log.warning("an answer of the OpenID provider makes no sense: %s", one_line(str(error)))
-        raise ProviderDown("the OpenID provider does not answer as it should") from None
+        raise ProviderUnavailable("the OpenID provider does not answer as it should") from None

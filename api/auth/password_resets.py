@@ -11,8 +11,8 @@ import msgspec
 
 from motorpool.actors.outgoing.mail import Mail
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.api.auth.authentication import usable
-from motorpool.api.auth.rate_limits import Rate
+from motorpool.api.auth.authentication import may_log_in
+from motorpool.api.auth.rate_limits import RateLimit
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import Actor, ChildSpec, Kind
@@ -22,22 +22,22 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
-__all__ = ["PASSWORD_RESETS", "PasswordResets", "ResetAsked", "password_resets_spec"]
+__all__ = ["PASSWORD_RESETS", "PasswordResetRequested", "PasswordResets", "password_resets_spec"]
 
 WAITING = 1000
 """Requests that may wait; more are forgotten, and people ask again."""
 
 
-class ResetAsked(msgspec.Struct, frozen=True):
+class PasswordResetRequested(msgspec.Struct, frozen=True):
     """Somebody says that he has forgotten his password."""
 
     email: str
 
 
-PASSWORD_RESETS: Kind[None, ResetAsked] = Kind("password_resets")
+PASSWORD_RESETS: Kind[None, PasswordResetRequested] = Kind("password_resets")
 
 
-class PasswordResets(Actor[ResetAsked]):
+class PasswordResets(Actor[PasswordResetRequested]):
     """Writes to who has an account and may log in, but not without end."""
 
     def __init__(self, database: Database, mail: Mail, token_key: bytes, settings: Settings) -> None:
@@ -45,50 +45,50 @@ class PasswordResets(Actor[ResetAsked]):
         self._mail = mail
         self._token_key = token_key
         self._settings = settings
-        self._life = timedelta(minutes=settings.users.reset_minutes)
+        self._lifetime = timedelta(minutes=settings.users.reset_minutes)
 
     async def start(self) -> None:
         """Begin to count."""
         limit = self._settings.users.resets_per_account
-        self._rate = Rate(limit, self._life.total_seconds(), self.context.clock.monotonic)
+        self._rate = RateLimit(limit, self._lifetime.total_seconds(), self.context.clock.monotonic)
         if self._mail.enabled and self._settings.public.url is None:
             self.context.log.warning(
                 "links in mails lead to %s; [public] url is unset", self._settings.public_url
             )
 
-    async def handle(self, message: ResetAsked) -> None:
+    async def handle(self, message: PasswordResetRequested) -> None:
         """Put a mail into the outbox, if there is anybody to write to."""
         if not self._mail.enabled or self._settings.openid.forced or "\x00" in message.email:
             return
         try:
             user = await users.by_email(self._database, message.email)
-            if user is not None and self._may_have(user):
+            if user is not None and self._may_receive(user):
                 await self._write(user)
         except StorageError as error:
             self.context.log.warning("a password reset is not written: %s", error)
 
-    def _may_have(self, user: User) -> bool:
+    def _may_receive(self, user: User) -> bool:
         if (
             user.temporary
-            or not usable(user, self.context.clock.now())
+            or not may_log_in(user, self.context.clock.now())
             or not self._mail.can_reach(user.email)
         ):
             return False
-        if self._rate.take(str(user.id)):
+        if self._rate.hit(str(user.id)):
             self.context.log.info("user %d has been sent enough links for a new password", user.id)
             return False
         return True
 
     async def _write(self, user: User) -> None:
         now = self.context.clock.now()
-        text, token = issue(self._token_key, user.id, RESET, now + self._life, now=now)
+        text, token = issue(self._token_key, user.id, RESET, now + self._lifetime, now=now)
         link = f"{self._settings.public_url}/reset-password?passwordReset={text}"
-        message = _letter(user, link, round(self._life.total_seconds() / 60))
+        message = _reset_mail(user, link, round(self._lifetime.total_seconds() / 60))
         await outbox.put(self._database, message, now=now, expires=token.expires)
         self.context.system.ref(OUTBOX).offer(OutboxFilled())
 
 
-def _letter(user: User, link: str, minutes: int) -> OutgoingMessage:
+def _reset_mail(user: User, link: str, minutes: int) -> OutgoingMessage:
     """What the mail says. The user's name is left out: who registered may have made it any message."""
     asked = "somebody, probably you, asked for a new password for your account at Motorpool."
     within = f"Set it here within {minutes} minutes; the link works once:"
@@ -109,7 +109,7 @@ def _letter(user: User, link: str, minutes: int) -> OutgoingMessage:
 
 def password_resets_spec(
     database: Database, mail: Mail, token_key: bytes, settings: Settings
-) -> ChildSpec[ResetAsked]:
+) -> ChildSpec[PasswordResetRequested]:
     """Its place in the tree."""
     return ChildSpec(
         kind=PASSWORD_RESETS,

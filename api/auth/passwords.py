@@ -1,4 +1,4 @@
-"""Passwords: hashing off the loop, remembering what was verified, counting what was not
+"""PasswordHasher: hashing off the loop, remembering what was verified, counting what was not
 (docs/decisions/0013).
 """
 
@@ -11,19 +11,19 @@ from collections.abc import Callable
 import argon2
 import trio
 
-from motorpool.api.http.errors import TooManyFailures
+from motorpool.api.http.errors import TooManyRequests
 from motorpool.api.program.settings import LoginSettings
 
-__all__ = ["Attempts", "Passwords"]
+__all__ = ["LoginThrottle", "PasswordHasher"]
 
-_REMEMBERED = 10_000
+_CACHE_SIZE = 10_000
 """Verified credentials kept; each is a 32-byte digest."""
 
-_COUNTED = 50_000
+_MAX_KEYS = 50_000
 """Accounts and addresses whose failures are counted; the oldest is forgotten first."""
 
 
-class Passwords:
+class PasswordHasher:
     """Argon2id in threads, few at once; a credential verified before costs one HMAC.
 
     What is remembered is a digest, under a key of this process, over the stored hash and the password: when
@@ -37,7 +37,7 @@ class Passwords:
         self._threads = trio.CapacityLimiter(settings.hashes_at_once)
         self._key = secrets.token_bytes(32)
         self._verified: OrderedDict[bytes, None] = OrderedDict()
-        self._nobody: str | None = None
+        self._dummy_hash: str | None = None
 
     @property
     def threads_busy(self) -> int:
@@ -48,7 +48,7 @@ class Passwords:
         """Hash a new password."""
         return await trio.to_thread.run_sync(self._hasher.hash, password, limiter=self._threads)
 
-    def remembers(self, stored: str, password: str) -> bool:
+    def is_verified(self, stored: str, password: str) -> bool:
         """Whether this very credential was verified before; constant cost."""
         digest = self._digest(stored, password)
         if digest not in self._verified:
@@ -59,16 +59,16 @@ class Passwords:
     async def verify(self, stored: str | None, password: str) -> bool:
         """Compare with a stored hash; None (no such user) takes as long and is always False."""
         if stored is None:
-            if self._nobody is None:
-                self._nobody = await self.hash(secrets.token_hex(16))
-            await self._matches(self._nobody, password)
+            if self._dummy_hash is None:
+                self._dummy_hash = await self.hash(secrets.token_hex(16))
+            await self._matches(self._dummy_hash, password)
             return False
-        if self.remembers(stored, password):
+        if self.is_verified(stored, password):
             return True
         if not await self._matches(stored, password):
             return False
         self._verified[self._digest(stored, password)] = None
-        if len(self._verified) > _REMEMBERED:
+        if len(self._verified) > _CACHE_SIZE:
             self._verified.popitem(last=False)
         return True
 
@@ -86,7 +86,7 @@ class Passwords:
         return hmac.digest(self._key, text, hashlib.sha256)
 
 
-class Attempts:
+class LoginThrottle:
     """Counts failed logins per account and per address; successes never count.
 
     An attempt counts as failed while it runs, so that a thousand parallel guesses are no way around.
@@ -100,8 +100,8 @@ class Attempts:
     def __len__(self) -> int:
         return len(self._failures)
 
-    def begin(self, account: str, address: str) -> None:
-        """Note an attempt; raises TooManyFailures when either has failed too often."""
+    def begin_attempt(self, account: str, address: str) -> None:
+        """Note an attempt; raises TooManyRequests when either has failed too often."""
         now = self._monotonic()
         limits = (
             (("account", account.strip().lower()), self._settings.failures_per_account),
@@ -111,23 +111,23 @@ class Attempts:
             failures = self._recent(key, now)
             if len(failures) >= limit:
                 wait = failures[0] + self._settings.window_seconds - now
-                raise TooManyFailures(f"too many failed logins; try again in {max(1, round(wait))} s", wait)
+                raise TooManyRequests(f"too many failed logins; try again in {max(1, round(wait))} s", wait)
         for key, _ in limits:
             self._failures.setdefault(key, deque()).append(now)
             self._failures.move_to_end(key)
-        while len(self._failures) > _COUNTED:
+        while len(self._failures) > _MAX_KEYS:
             self._failures.popitem(last=False)
 
-    def succeeded(self, account: str, address: str) -> None:
+    def record_success(self, account: str, address: str) -> None:
         """Take the attempt back; an account's success also clears what it failed before."""
         self._failures.pop(("account", account.strip().lower()), None)
-        self.withdraw(address)
+        self.withdraw_attempt(address)
 
     def reset_failures(self, account: str) -> None:
         """Forget the failures of an account whose owner has proved himself in another way."""
         self._failures.pop(("account", account.strip().lower()), None)
 
-    def withdraw(self, address: str) -> None:
+    def withdraw_attempt(self, address: str) -> None:
         """Take one attempt of an address back."""
         failures = self._failures.get(("address", address))
         if failures:

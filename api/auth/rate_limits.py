@@ -3,13 +3,13 @@
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-__all__ = ["Rate"]
+__all__ = ["RateLimit"]
 
 _KEYS = 50_000
 """Keys that are counted; the oldest is forgotten first."""
 
 
-class Rate:
+class RateLimit:
     """At most `limit` times within `seconds` for each key."""
 
     def __init__(self, limit: int, seconds: float, monotonic: Callable[[], float]) -> None:
@@ -21,7 +21,7 @@ class Rate:
     def __len__(self) -> int:
         return len(self._times)
 
-    def take(self, key: str) -> float:
+    def hit(self, key: str) -> float:
         """Count one more; 0, or the seconds to wait where it is one too many, which does not count."""
         now = self._monotonic()
         times = self._times.setdefault(key, deque())

@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from enum import Enum
 
 from motorpool.api.auth.caller import Caller
-from motorpool.api.http.errors import BadRequest, Forbidden, Refusal, Unauthorized
+from motorpool.api.http.errors import BadRequest, Forbidden, HttpError, Unauthorized
 
 __all__ = [
     "ADMINISTER",
     "ANNOUNCE",
     "CAPTURE_VIDEO",
     "CHANGE",
+    "CREATE_GUESTS",
     "DELETE_POSITIONS",
     "ISSUE_TOKENS",
     "LINK",
     "LIST_USERS",
-    "MAKE_GUESTS",
     "MANAGE_USERS",
-    "OPEN_ATTRIBUTES",
     "READ_AUDIT",
-    "RESTRICTIONS",
-    "ROLE",
-    "SEE_HISTORY",
-    "SEND_INLINE",
+    "READ_HISTORY",
+    "RESTRICTION_FIELDS",
+    "ROLE_FIELDS",
+    "SELF_EDITABLE_ATTRIBUTES",
+    "SEND_UNSAVED_COMMANDS",
     "SHARE_OBJECTS",
     "TEST_ATTRIBUTES",
     "Right",
@@ -75,16 +75,16 @@ _APPLIES: Mapping[Restriction, Callable[[Caller], bool]] = {
 class Right:
     """One line of the table."""
 
-    given_to: Role
-    taken_by: tuple[Restriction, ...] = ()
-    refusal: type[Refusal] = BadRequest
+    role: Role
+    restrictions: tuple[Restriction, ...] = ()
+    refusal: type[HttpError] = BadRequest
     """What everybody else gets (docs/decisions/0009)."""
 
     def require(self, caller: Caller) -> None:
         """Refuse who does not have it."""
-        if not _HOLDS[self.given_to](caller):
-            raise self.refusal(f"only {self.given_to.value} may do this")
-        for restriction in self.taken_by:
+        if not _HOLDS[self.role](caller):
+            raise self.refusal(f"only {self.role.value} may do this")
+        for restriction in self.restrictions:
             if _APPLIES[restriction](caller):
                 raise self.refusal(restriction.value)
 
@@ -112,11 +112,11 @@ CAPTURE_VIDEO = Right(USER, (READONLY,))
 DELETE_POSITIONS = Right(USER, (READONLY,))
 LINK = Right(USER, (READONLY,))
 
-SEND_INLINE = Right(USER, (LIMIT_COMMANDS,))
-SEE_HISTORY = Right(USER, (DISABLE_REPORTS,))
+SEND_UNSAVED_COMMANDS = Right(USER, (LIMIT_COMMANDS,))
+READ_HISTORY = Right(USER, (DISABLE_REPORTS,))
 ISSUE_TOKENS = Right(USER, (TEMPORARY,))
 SHARE_OBJECTS = Right(USER, (TEMPORARY,), Forbidden)
-MAKE_GUESTS = Right(USER, (READONLY,))
+CREATE_GUESTS = Right(USER, (READONLY,))
 """Sharing makes a user: it needs this as well."""
 
 LIST_USERS = Right(MANAGER)
@@ -128,9 +128,16 @@ TEST_ATTRIBUTES = Right(ADMINISTRATOR, refusal=Unauthorized)
 
 # The fields of a user (docs/users.md#creation, docs/users.md#changes); all others are his own and his
 # manager's to change.
-ROLE = ("administrator", "device_limit", "user_limit")
+ROLE_FIELDS = ("administrator", "device_limit", "user_limit")
 """What only administrators give."""
-RESTRICTIONS = ("readonly", "device_readonly", "disabled", "limit_commands", "disable_reports", "fixed_email")
+RESTRICTION_FIELDS = (
+    "readonly",
+    "device_readonly",
+    "disabled",
+    "limit_commands",
+    "disable_reports",
+    "fixed_email",
+)
 """Given and lifted by his manager and by administrators: nobody lifts his own."""
-OPEN_ATTRIBUTES = frozenset({"notificationTokens", "termsAccepted"})
+SELF_EDITABLE_ATTRIBUTES = frozenset({"notificationTokens", "termsAccepted"})
 """What even a readonly user may change of himself: push token and terms dialog of the client."""

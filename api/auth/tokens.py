@@ -25,7 +25,7 @@ LOGINS = (SESSION, SHARE)
 
 _ALGORITHM = "HS256"
 
-REMEMBERED = 10_000
+CACHE_SIZE = 10_000
 """Tokens whose signatures need no second look."""
 
 
@@ -84,22 +84,22 @@ def issue(
 
 
 def read(
-    key: bytes, text: str, purposes: Collection[str], *, now: datetime, expired_too: bool = False
+    key: bytes, text: str, purposes: Collection[str], *, now: datetime, allow_expired: bool = False
 ) -> Token:
     """Check signature, purpose and expiry; InvalidToken otherwise.
 
-    Revocation, and whether the user's tokens have ended, are the caller's questions. `expired_too` is for
+    Revocation, and whether the user's tokens have ended, are the caller's questions. `allow_expired` is for
     revoking: an expired token may be revoked.
     """
     token = _verified(key, text)
     if token.purpose not in purposes:
         raise InvalidToken("the token is for another purpose")
-    if not expired_too and token.expires <= now:
+    if not allow_expired and token.expires <= now:
         raise InvalidToken("the token has expired")
     return token
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHE_SIZE)
 def _verified(key: bytes, text: str) -> Token:
     """Check the signature; what was signed once stays signed, so that a Bearer costs this once."""
     try:

@@ -1,1 +1,1 @@
-"""What serves declared operations: routes, reading of input, OpenAPI, and the plain resource resources."""
+"""Declared operations: input, access, audit and OpenAPI, and resources served from one declaration."""

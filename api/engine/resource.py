@@ -18,9 +18,9 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operation, Operations
-from motorpool.api.http.errors import BadRequest, NoSuch
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, nothing
-from motorpool.api.masking import keep_secrets
+from motorpool.api.masking import restore_secrets
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
@@ -234,15 +234,15 @@ class _ResourceOperations(Generic[R]):
         if id_of(sent) not in {0, call.id}:
             raise BadRequest("id: is not the one of the path")
         if not await self._may_write(call, "PUT"):
-            raise NoSuch(f"no such {self._resource.words}")
+            raise ResourceNotFound(f"no such {self._resource.words}")
         async with call.context.database.transaction() as transaction:
             old = await self._resource.table.fetch(transaction, call.id)
             if old is None:
-                raise NoSuch(f"no such {self._resource.words}")
+                raise ResourceNotFound(f"no such {self._resource.words}")
             new = await self._policy.prepare(call, transaction, self._with_server_fields(sent, old), old)
             stored = await self._policy.update(call, transaction, new, old)
             if stored is None:
-                raise NoSuch(f"no such {self._resource.words}")
+                raise ResourceNotFound(f"no such {self._resource.words}")
             await record_action(call, transaction, "edit", self._resource.name, call.id)
         await self._policy.after_commit(call, call.id, stored, old)
         return await self._answer(call, stored)
@@ -259,7 +259,7 @@ class _ResourceOperations(Generic[R]):
         self._change.require(call.caller)
         if not await self._may_write(call, "DELETE"):
             if "DELETE" in self._policy.distinguishes_missing:
-                raise NoSuch(f"no such {self._resource.words}")
+                raise ResourceNotFound(f"no such {self._resource.words}")
             return nothing()
         async with call.context.database.transaction() as transaction:
             old = await self._resource.table.fetch(transaction, call.id)
@@ -285,14 +285,14 @@ class _ResourceOperations(Generic[R]):
     def _as_new(self, sent: R) -> R:
         """Reset the id and the fields that only the server writes."""
         defaults = {name: self._defaults[name] for name in self._resource.read_only}
-        return keep_secrets(msgspec.structs.replace(sent, id=0, **defaults), None)
+        return restore_secrets(msgspec.structs.replace(sent, id=0, **defaults), None)
 
     def _with_server_fields(self, sent: R, old: R) -> R:
         """Keep the fields that only the server writes, and the secrets that were not sent."""
         kept = {
             name: getattr(old, name, self._defaults.get(name)) for name in ("id", *self._resource.read_only)
         }
-        return keep_secrets(msgspec.structs.replace(sent, **kept), old)
+        return restore_secrets(msgspec.structs.replace(sent, **kept), old)
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
@@ -311,13 +311,13 @@ def _spaced(name: str) -> str:
 
 
 async def fetch_readable(call: Call, resource: Resource[R]) -> R:
-    """Return the record of the path; NoSuch or BadRequest if there is none that the caller may read."""
+    """Return the record of the path if the caller may read it; ResourceNotFound or BadRequest if not."""
     record = await resource.policy.find(call, resource.table, call.id)
     if record is not None:
         return record
     if "GET" in resource.policy.distinguishes_missing and await _exists(call, resource):
         raise BadRequest(f"no access to the {resource.words}")
-    raise NoSuch(f"no such {resource.words}")
+    raise ResourceNotFound(f"no such {resource.words}")
 
 
 async def _exists(call: Call, resource: Resource[Any]) -> bool:

@@ -11,9 +11,9 @@ from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException
 
-__all__ = ["Application", "QuickAnswer"]
+__all__ = ["Application", "DirectHandler"]
 
-QuickAnswer = Callable[[Request, dict[str, int | str]], Awaitable[Response]]
+DirectHandler = Callable[[Request, dict[str, int | str]], Awaitable[Response]]
 """Answers a request with these path parameters, errors included; needs none of Quart's contexts."""
 _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 
@@ -33,7 +33,7 @@ class Connection(TrioASGIHTTPConnection):
 
         A client that leaves meanwhile is noticed when the answer is sent.
         """
-        quick = self.app.find_quick(self.scope["method"], self.scope["path"])
+        quick = self.app.match_direct_route(self.scope["method"], self.scope["path"])
         if quick is None or not _BODY_HEADERS.isdisjoint(name for name, _ in self.scope["headers"]):
             await super().__call__(receive, send)
             return
@@ -62,23 +62,23 @@ class Application(QuartTrio):
     asgi_http_class: Any = Connection
     """`Any` because Quart and Quart-Trio disagree about the class."""
 
-    def __init__(self, name: str, *, quick_prefix: str = "/") -> None:
-        """`quick_prefix`: what the paths of all quick operations begin with."""
+    def __init__(self, name: str, *, direct_prefix: str = "/") -> None:
+        """`direct_prefix`: what the paths of all quick operations begin with."""
         super().__init__(name, static_folder=None)
-        self._quick_prefix = quick_prefix
-        self._quick: dict[str, QuickAnswer] = {}
+        self._direct_prefix = direct_prefix
+        self._direct_handlers: dict[str, DirectHandler] = {}
 
-    def add_quick(self, endpoint: str, answer: QuickAnswer) -> None:
+    def add_direct_route(self, endpoint: str, answer: DirectHandler) -> None:
         """Answer GET at this endpoint, whose rule is added as any other, by the quick way."""
-        self._quick[endpoint] = answer
+        self._direct_handlers[endpoint] = answer
 
-    def find_quick(self, method: str, path: str) -> tuple[QuickAnswer, dict[str, int | str]] | None:
+    def match_direct_route(self, method: str, path: str) -> tuple[DirectHandler, dict[str, int | str]] | None:
         """What answers this quickly, and the path's parameters."""
-        if not self._quick or method != "GET" or not path.startswith(self._quick_prefix):
+        if not self._direct_handlers or method != "GET" or not path.startswith(self._direct_prefix):
             return None
         try:
             endpoint, parameters = self.url_map.bind("").match(path, method)
         except HTTPException:  # a redirect among them
             return None
-        answer = self._quick.get(endpoint)
+        answer = self._direct_handlers.get(endpoint)
         return None if answer is None else (answer, dict(parameters))

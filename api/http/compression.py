@@ -14,7 +14,7 @@ from quart.wrappers.response import IterableBody
 
 __all__ = ["accepts_gzip", "compress"]
 
-LEAST_BYTES = 512
+MIN_BYTES = 512
 """Less than this fits into one packet anyway."""
 IN_THREAD_BYTES = 64 * 1024
 """More than this takes milliseconds, and the loop does not wait for it."""
@@ -46,16 +46,16 @@ async def compress(asked: Request, response: Response) -> None:
         return
     body = response.response
     if isinstance(body, IterableBody):
-        response.response = IterableBody(_zipped(aiter(body)))
-    elif (response.content_length or 0) < LEAST_BYTES:
+        response.response = IterableBody(_gzip_stream(aiter(body)))
+    elif (response.content_length or 0) < MIN_BYTES:
         return
     else:
         content = await response.get_data(as_text=False)
-        response.set_data(await _run(_zip, content))
+        response.set_data(await _run(_gzip, content))
     response.headers["Content-Encoding"] = "gzip"
 
 
-async def _zipped(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _gzip_stream(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Compress what comes piece by piece, and end with it."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP)
     async with aclosing(pieces):  # type: ignore[type-var]  # they are a generator, as all of ours
@@ -65,7 +65,7 @@ async def _zipped(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield packer.flush()
 
 
-def _zip(content: bytes) -> bytes:
+def _gzip(content: bytes) -> bytes:
     if len(content) > SMALL_BYTES:
         return zlib.compress(content, LEVEL, _GZIP)
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _SMALL_GZIP, _SMALL_MEMORY)

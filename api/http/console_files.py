@@ -18,10 +18,10 @@ from quart.globals import request_ctx
 from quart_trio import QuartTrio
 from werkzeug.routing import PathConverter
 
-from motorpool.api.http.errors import NoSuch
+from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.file_responses import send_file
 
-__all__ = ["install"]
+__all__ = ["add_console_routes"]
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -33,7 +33,7 @@ TYPES = {
 HIDDEN = {"__init__.py", "vendor.py", "package.json", "package-lock.json"}
 
 # hls.js plays from blobs and works in a worker of its own making.
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self'; worker-src 'self' blob:; media-src 'self' blob:; "
     "connect-src 'self'; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'self'"
@@ -56,7 +56,7 @@ class OutsideApi(PathConverter):
     regex = r"(?!api(?:/|$))[^/].*?"
 
 
-def install(app: QuartTrio, override: Path) -> None:
+def add_console_routes(app: QuartTrio, override: Path) -> None:
     """Serve index.html at `/`, the other files under `/console/`, and those of the override folder.
 
     A path that names no file, opened as a page, is a place inside the console: it gets the console.
@@ -66,11 +66,11 @@ def install(app: QuartTrio, override: Path) -> None:
 
     @app.get("/")
     async def console() -> Response:
-        return await _overriding("index.html") or _serve(known["index.html"])
+        return await _override("index.html") or _serve(known["index.html"])
 
     @app.get("/<outside_api:path>")
     async def file(path: str) -> Response:
-        found = await _overriding(path)
+        found = await _override(path)
         if found is not None:
             return found
         name = path.removeprefix("console/")
@@ -78,12 +78,12 @@ def install(app: QuartTrio, override: Path) -> None:
             return _serve(known[name])
         if "." not in path and "text/html" in request.headers.get("Accept", ""):
             return await console()
-        raise NoSuch("no such file")
+        raise ResourceNotFound("no such file")
 
-    async def _overriding(path: str) -> Response | None:
+    async def _override(path: str) -> Response | None:
         if any(segment in {"", ".", ".."} for segment in path.split("/")):
             return None
-        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
+        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": CONTENT_SECURITY_POLICY}
         return await send_file(request_ctx.request, override, path, headers)
 
 
@@ -117,7 +117,7 @@ def _serve(file: StaticFile) -> Response:
         "ETag": file.tag,
         # Asked again each time, answered 304 while unchanged: an update is seen at once.
         "Cache-Control": "no-cache",
-        "Content-Security-Policy": POLICY,
+        "Content-Security-Policy": CONTENT_SECURITY_POLICY,
         "Vary": "Accept-Encoding",
     }
     if file.tag in request.headers.get("If-None-Match", ""):

@@ -8,17 +8,17 @@ from typing import ClassVar
 
 __all__ = [
     "BadRequest",
+    "BodyTooLarge",
     "Forbidden",
-    "NoSuch",
-    "Refusal",
-    "TooLarge",
-    "TooManyFailures",
+    "HttpError",
+    "ResourceNotFound",
+    "TooManyRequests",
     "Unauthorized",
     "Unavailable",
 ]
 
 
-class Refusal(Exception):
+class HttpError(Exception):
     """What a request is answered with in place of a result; the text is one line for people."""
 
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
@@ -29,37 +29,37 @@ class Refusal(Exception):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-class BadRequest(Refusal):
+class BadRequest(HttpError):
     """Invalid input, or a write that the caller may not make."""
 
     status = HTTPStatus.BAD_REQUEST
 
 
-class Unauthorized(Refusal):
+class Unauthorized(HttpError):
     """No credentials, invalid ones, or the wrong role where the specification says 401."""
 
     status = HTTPStatus.UNAUTHORIZED
 
 
-class Forbidden(Refusal):
+class Forbidden(HttpError):
     """Share links and files that are switched off or not the caller's."""
 
     status = HTTPStatus.FORBIDDEN
 
 
-class NoSuch(Refusal):
+class ResourceNotFound(HttpError):
     """Unknown, or not to be seen by this caller."""
 
     status = HTTPStatus.NOT_FOUND
 
 
-class TooLarge(Refusal):
+class BodyTooLarge(HttpError):
     """A body past the limit."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
-class TooManyFailures(Refusal):
+class TooManyRequests(HttpError):
     """Too many failed logins; the header says when to come back."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
@@ -68,7 +68,7 @@ class TooManyFailures(Refusal):
         super().__init__(text, Retry_After=str(max(1, round(seconds))))
 
 
-class Unavailable(Refusal):
+class Unavailable(HttpError):
     """The database or an actor cannot answer now; asking again later may help."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE

@@ -47,7 +47,7 @@ def media_type(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class FileVersion:
     """A file as it was when it was asked for."""
 
     path: Path
@@ -72,7 +72,7 @@ async def send_file(asked: Request, root: Path, name: str, headers: Mapping[str,
         "Last-Modified": formatdate(found.modified, usegmt=True),
         "Accept-Ranges": "bytes",
     }
-    if _is_known(asked, found):
+    if _is_not_modified(asked, found):
         return Response(b"", 304, headers=known)
     start, end, status = 0, found.size, 200
     wanted = _range(asked, found)
@@ -93,7 +93,7 @@ async def send_file(asked: Request, root: Path, name: str, headers: Mapping[str,
     return response
 
 
-def _find(root: Path, name: str) -> Found | None:
+def _find(root: Path, name: str) -> FileVersion | None:
     path = root / name
     try:
         # A link may stand in the folder, but not lead out of it.
@@ -110,14 +110,14 @@ def _find(root: Path, name: str) -> Found | None:
         content = file.read(PIECE_BYTES + 1)
         short = len(content) <= PIECE_BYTES
         size = len(content) if short else state.st_size
-        return Found(path, size, state.st_mtime, _tag(state), content if short else None)
+        return FileVersion(path, size, state.st_mtime, _tag(state), content if short else None)
 
 
 def _tag(state: os.stat_result) -> str:
     return f'"{state.st_ino:x}-{state.st_mtime_ns:x}-{state.st_size:x}"'
 
 
-def _is_known(asked: Request, found: Found) -> bool:
+def _is_not_modified(asked: Request, found: FileVersion) -> bool:
     tags = asked.headers.get("If-None-Match")
     if tags is not None:
         return tags.strip() == "*" or found.tag in (tag.strip().removeprefix("W/") for tag in tags.split(","))
@@ -132,7 +132,7 @@ def _time(text: str | None) -> float | None:
         return None
 
 
-def _range(asked: Request, found: Found) -> tuple[int, int] | None:
+def _range(asked: Request, found: FileVersion) -> tuple[int, int] | None:
     """First byte and the one after the last; None is all. Empty where the file has none of it."""
     condition = asked.headers.get("If-Range")
     if condition is not None and condition != found.tag and _time(condition) != int(found.modified):
@@ -151,7 +151,7 @@ def _range(asked: Request, found: Found) -> tuple[int, int] | None:
     return start, end
 
 
-async def _pieces(found: Found, start: int, end: int) -> AsyncIterator[bytes]:
+async def _pieces(found: FileVersion, start: int, end: int) -> AsyncIterator[bytes]:
     file = await trio.to_thread.run_sync(open, found.path, "rb")
     try:
         if _tag(os.fstat(file.fileno())) != found.tag:

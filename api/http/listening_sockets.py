@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import trio
 
-__all__ = ["BoundStream", "Door", "bind"]
+__all__ = ["AbortableStream", "ConnectionListener", "bind"]
 
 _PIECE_BYTES = 64 * 1024
 """A stall is judged for each piece, so that a slow but steady client gets its whole answer."""
@@ -57,10 +57,10 @@ def _resolve(
     return list({entry[4]: entry for entry in found}.values())  # type: ignore[arg-type]  # typeshed widens AF_BLUETOOTH in
 
 
-class BoundStream(trio.abc.HalfCloseableStream):
+class AbortableStream(trio.abc.HalfCloseableStream):
     """A socket's stream whose sends end: by success, by a stall, or by `abort`."""
 
-    def __init__(self, stream: trio.SocketStream, door: "Door") -> None:
+    def __init__(self, stream: trio.SocketStream, door: "ConnectionListener") -> None:
         self._stream = stream
         self._door = door
         self.socket = stream.socket
@@ -112,17 +112,17 @@ class BoundStream(trio.abc.HalfCloseableStream):
         self._stream.socket.close()
 
 
-class Door(trio.abc.Listener[BoundStream]):
+class ConnectionListener(trio.abc.Listener[AbortableStream]):
     """A listening socket that lets in at most `places` connections at a time and knows them all."""
 
     def __init__(self, opened: socket.socket, *, places: trio.Semaphore, stall_seconds: float) -> None:
         self.stall_seconds = stall_seconds
         self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(opened))
         self._places = places
-        self._streams: set[BoundStream] = set()
+        self._streams: set[AbortableStream] = set()
         self._emptied = trio.lowlevel.ParkingLot()
 
-    async def accept(self) -> BoundStream:
+    async def accept(self) -> AbortableStream:
         """Wait for a place, then for a client."""
         await self._places.acquire()
         try:
@@ -130,11 +130,11 @@ class Door(trio.abc.Listener[BoundStream]):
         except BaseException:
             self._places.release()
             raise
-        stream = BoundStream(accepted, self)
+        stream = AbortableStream(accepted, self)
         self._streams.add(stream)
         return stream
 
-    def forget(self, stream: BoundStream) -> None:
+    def forget(self, stream: AbortableStream) -> None:
         """Give the place of a closed stream to the next."""
         if stream in self._streams:
             self._streams.discard(stream)
@@ -167,6 +167,6 @@ class Door(trio.abc.Listener[BoundStream]):
         await trio.lowlevel.checkpoint()
 
 
-def encrypt(door: Door, context: ssl.SSLContext) -> trio.SSLListener[BoundStream]:
+def encrypt(door: ConnectionListener, context: ssl.SSLContext) -> trio.SSLListener[AbortableStream]:
     """TLS on top of a door; the bytes below stay bounded."""
     return trio.SSLListener(door, context, https_compatible=True)

@@ -17,12 +17,12 @@ from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
-from motorpool.api.http.listening_sockets import BoundStream, Door, encrypt
-from motorpool.api.http.tcp_server import LeanServer
+from motorpool.api.http.listening_sockets import AbortableStream, ConnectionListener, encrypt
+from motorpool.api.http.tcp_server import HttpConnection
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import Actor, ChildSpec, Kind, System
 
-__all__ = ["HTTP", "HttpServer", "MadeApp", "http_spec", "tls_context"]
+__all__ = ["HTTP", "HttpServer", "ServedApp", "http_spec", "tls_context"]
 
 HTTP: Kind[None, None] = Kind("http")
 
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MadeApp:
+class ServedApp:
     """An application, and what tells its endless answers (sockets) to end."""
 
     app: QuartTrio
@@ -45,7 +45,7 @@ class HttpServer(Actor[None]):
 
     def __init__(
         self,
-        make_app: Callable[[System], MadeApp],
+        make_app: Callable[[System], ServedApp],
         sockets: Sequence[socket.socket],
         settings: HttpSettings,
     ) -> None:
@@ -74,7 +74,9 @@ class HttpServer(Actor[None]):
         """Serve, on duplicates of the bound sockets."""
         places = trio.Semaphore(self._settings.connections)
         stall = self._settings.stall_seconds
-        doors = [Door(bound.dup(), places=places, stall_seconds=stall) for bound in self._sockets]
+        doors = [
+            ConnectionListener(bound.dup(), places=places, stall_seconds=stall) for bound in self._sockets
+        ]
         config = hypercorn_config(self._settings)
         context = WorkerContext(None)
         tls = tls_context(self._settings)
@@ -82,7 +84,7 @@ class HttpServer(Actor[None]):
             door if tls is None else encrypt(door, tls) for door in doors
         ]
         app = wrap_app(self._made.app, config.wsgi_max_body_size, "asgi")
-        serve = partial(self._serve, partial(LeanServer, app, config, context))
+        serve = partial(self._serve, partial(HttpConnection, app, config, context))
         try:
             async with trio.open_nursery() as connections:
                 try:
@@ -112,7 +114,7 @@ class HttpServer(Actor[None]):
         self._stopping.set()
         await self._ended.wait()
 
-    async def _serve(self, make: Callable[..., LeanServer], stream: BoundStream) -> None:
+    async def _serve(self, make: Callable[..., HttpConnection], stream: AbortableStream) -> None:
         try:
             await make(ConnectionState({}), stream)
         except Exception:
@@ -168,7 +170,7 @@ def tls_context(settings: HttpSettings) -> ssl.SSLContext | None:
 
 
 def http_spec(
-    make_app: Callable[[System], MadeApp], sockets: Sequence[socket.socket], settings: HttpSettings
+    make_app: Callable[[System], ServedApp], sockets: Sequence[socket.socket], settings: HttpSettings
 ) -> ChildSpec[None]:
     """The server's place in the tree: the last in, the first out."""
     return ChildSpec(kind=HTTP, factory=lambda: HttpServer(make_app, sockets, settings))

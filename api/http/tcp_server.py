@@ -8,7 +8,7 @@ import trio
 from hypercorn.events import Event, RawData
 from hypercorn.trio.tcp_server import TCPServer
 
-__all__ = ["LeanServer"]
+__all__ = ["HttpConnection"]
 
 _WHOLE = b"HTTP/1.1 2"
 """How the heads of answers begin that have a body, or an end, behind them."""
@@ -17,7 +17,7 @@ _WHOLE = b"HTTP/1.1 2"
 class _Idle:
     """Ends a connection that asks for nothing: one task for all of its life, not one for each pause."""
 
-    def __init__(self, server: "LeanServer") -> None:
+    def __init__(self, server: "HttpConnection") -> None:
         self._server = server
         self._scope: trio.CancelScope | None = None
         self._is_over = False
@@ -53,7 +53,7 @@ class _Idle:
             await self._server.close_idle()
 
 
-class LeanServer(TCPServer):
+class HttpConnection(TCPServer):
     """One connection."""
 
     def __init__(self, *arguments: Any) -> None:  # noqa: ANN401 - as the class above has them

@@ -21,7 +21,7 @@ from motorpool.api.program.archive import (
     Manifest,
     WholeArchive,
 )
-from motorpool.api.program.serve import StartFailed, last_line
+from motorpool.api.program.serve import StartFailed, error_line
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.runtime import SystemClock
@@ -54,7 +54,7 @@ async def back_up(settings: Settings, file: Path) -> str:
         async with _database_to_read(settings) as url:
             return await trio.to_thread.run_sync(_write, settings, url, file)
     except (StorageError, OSError) as error:
-        raise StartFailed(last_line(error)) from error
+        raise StartFailed(error_line(error)) from error
 
 
 async def restore(settings: Settings, file: Path, *, force: bool) -> str:
@@ -75,7 +75,7 @@ async def restore(settings: Settings, file: Path, *, force: bool) -> str:
     except ArchiveDamaged as error:
         raise StartFailed(str(error)) from error
     except (StorageError, OSError) as error:
-        raise StartFailed(last_line(error)) from error
+        raise StartFailed(error_line(error)) from error
     told = f"restored from {file}: {_summary(archive.manifest)}"
     return told + (f"; what was there before is kept in {', '.join(kept)}" if kept else "")
 

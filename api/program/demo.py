@@ -13,7 +13,13 @@ import trio
 
 from motorpool.runtime import Actor, ChildSpec, Kind
 
-__all__ = ["Credentials", "FleetProgram", "fleet_program_spec", "keep_credentials", "simulate_command"]
+__all__ = [
+    "Credentials",
+    "FleetProgram",
+    "fleet_program_spec",
+    "load_or_create_credentials",
+    "simulate_command",
+]
 
 FLEET_PROGRAM: Kind[None, None] = Kind("simulated_fleet")
 
@@ -33,7 +39,7 @@ class Credentials(msgspec.Struct, frozen=True):
     password: str
 
 
-def keep_credentials(data: Path) -> Credentials:
+def load_or_create_credentials(data: Path) -> Credentials:
     """Read the login of an earlier start, or make one in a file that only its owner may read."""
     path = data / "login.json"
     try:

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-__all__ = ["RESTART_CODE", "is_supervised", "start_again"]
+__all__ = ["RESTART_CODE", "is_supervised", "restart_process"]
 
 RESTART_CODE = 75
 """Exit code that asks a service manager for a new start (deploy/motorpool.service knows it)."""
@@ -20,7 +20,7 @@ def is_supervised(environ: Mapping[str, str], pid: int, parent: int) -> bool:
     return parent == 1 and ("INVOCATION_ID" in environ or "NOTIFY_SOCKET" in environ)
 
 
-def start_again() -> int:
+def restart_process() -> int:
     """End with the code that restarts a service; else become a new run of the same command, as ever.
 
     In a container too: whether anybody starts that again is not known from inside.

@@ -22,12 +22,12 @@ from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.password_resets import password_resets_spec
-from motorpool.api.auth.passwords import Attempts, Passwords
+from motorpool.api.auth.passwords import LoginThrottle, PasswordHasher
 from motorpool.api.http.listening_sockets import bind
-from motorpool.api.http.server import MadeApp, http_spec, tls_context
-from motorpool.api.outgoing import make_outgoing
-from motorpool.api.program.demo import fleet_program_spec, keep_credentials, simulate_command
-from motorpool.api.program.reboot import start_again
+from motorpool.api.http.server import ServedApp, http_spec, tls_context
+from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
+from motorpool.api.program.outgoing_services import build_outgoing_services
+from motorpool.api.program.reboot import restart_process
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
@@ -39,7 +39,7 @@ from motorpool.storage.postgres import dumps
 from motorpool.storage.records import User
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["StartFailed", "edit_user", "last_line", "serve"]
+__all__ = ["StartFailed", "edit_user", "error_line", "serve"]
 
 STOP_SECONDS = 9.5
 """The contract gives the stop ten; what is not done by then is cut off, which the database survives."""
@@ -59,60 +59,60 @@ class StartFailed(Exception):
 
 async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:
     """Run the server until SIGTERM, SIGINT or a reboot; whether to start again. Raises StartFailed."""
-    life = ServerState()
+    state = ServerState()
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()
-        await nursery.start(_watch_signals, life, running)
-        nursery.start_soon(_watch_reboot, life)
+        await nursery.start(_stop_on_signal, state, running)
+        nursery.start_soon(_stop_on_restart_request, state)
         with running:
-            await _run(settings, life, demo=demo, record=record)
+            await _run_server(settings, state, demo=demo, record=record)
         nursery.cancel_scope.cancel()
-    return life.again
+    return state.restart
 
 
 class ServerState:
     """How far this run of the server is."""
 
     def __init__(self) -> None:
-        self.up = trio.Event()
+        self.started = trio.Event()
         self.stopping = trio.Event()
-        self.reboot = trio.Event()
+        self.restart_requested = trio.Event()
         """Somebody asked for a new start over HTTP."""
-        self.again = False
+        self.restart = False
         """After the stop the program starts again."""
 
 
-async def _run(settings: Settings, life: ServerState, *, demo: bool, record: Path | None) -> None:
+async def _run_server(settings: Settings, state: ServerState, *, demo: bool, record: Path | None) -> None:
     _log.info("motorpool %s starts", program_version())
     raise_file_limit()
     clock = SystemClock()
     sockets = _bind(settings)
     try:
         async with _database(settings, clock) as database:
-            passwords = Passwords(settings.login)
-            login = keep_credentials(settings.data) if demo else None
+            passwords = PasswordHasher(settings.login)
+            login = load_or_create_credentials(settings.data) if demo else None
             email = login.email if login else settings.admin.email
             password = login.password if login else settings.admin.password
             if email is not None and password is not None:
-                await _create_first(database, passwords, email, password)
+                await _create_first_administrator(database, passwords, email, password)
             token_key = await tokens.signing_key(database, TOKEN_KEY, partial(secrets.token_bytes, 32))
             row = await server.fetch(database)
 
-            outgoing = make_outgoing(settings, clock)
+            outgoing = build_outgoing_services(settings, clock)
 
-            def make_app(system: System) -> MadeApp:
+            def make_app(system: System) -> ServedApp:
                 context = ServerContext(
                     system=system,
                     database=database,
                     settings=settings,
                     passwords=passwords,
-                    attempts=Attempts(settings.login, clock.monotonic),
+                    login_throttle=LoginThrottle(settings.login, clock.monotonic),
                     token_key=token_key,
                     server=row,
-                    reboot=life.reboot,
+                    restart_requested=state.restart_requested,
                     outgoing=outgoing,
                 )
-                return MadeApp(app=create_app(context), closing=context.closing)
+                return ServedApp(app=create_app(context), closing=context.closing)
 
             services: list[ChildSpec[Any]] = [
                 password_resets_spec(database, outgoing.mail, token_key, settings),
@@ -136,25 +136,27 @@ async def _run(settings: Settings, life: ServerState, *, demo: bool, record: Pat
                 gc.collect()
                 gc.freeze()
                 gc.set_threshold(*GC_THRESHOLDS)
-                life.up.set()
-                _announce(settings, address, login.email if login else "", login.password if login else "")
-                await life.stopping.wait()
+                state.started.set()
+                _print_address(
+                    settings, address, login.email if login else "", login.password if login else ""
+                )
+                await state.stopping.wait()
                 _log.info("stopping")
     except (StorageError, OSError) as error:
-        raise StartFailed(last_line(error)) from error
+        raise StartFailed(error_line(error)) from error
     except BaseExceptionGroup as group:
         wrong, rest = group.split((StartFailed, StorageError, OSError))
         if wrong is None or rest is not None:
             raise
-        raise StartFailed(last_line(wrong)) from group
+        raise StartFailed(error_line(wrong)) from group
     finally:
         for bound in sockets:
             bound.close()
     _log.info("stopped")
 
 
-async def _watch_signals(
-    life: ServerState,
+async def _stop_on_signal(
+    state: ServerState,
     running: trio.CancelScope,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -162,29 +164,29 @@ async def _watch_signals(
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for _ in signals:
-            life.again = False
-            if not life.stopping.is_set():
-                _cut_off_after(STOP_SECONDS, life)
-            if life.stopping.is_set() or not life.up.is_set():
+            state.restart = False
+            if not state.stopping.is_set():
+                _force_exit_after(STOP_SECONDS, state)
+            if state.stopping.is_set() or not state.started.is_set():
                 running.cancel()
-            life.stopping.set()
+            state.stopping.set()
 
 
-async def _watch_reboot(life: ServerState) -> None:
-    await life.reboot.wait()
-    if not life.stopping.is_set():
+async def _stop_on_restart_request(state: ServerState) -> None:
+    await state.restart_requested.wait()
+    if not state.stopping.is_set():
         _log.info("asked to start again")
-        life.again = True
-        _cut_off_after(STOP_SECONDS, life)
-        life.stopping.set()
+        state.restart = True
+        _force_exit_after(STOP_SECONDS, state)
+        state.stopping.set()
 
 
-def _cut_off_after(seconds: float, life: ServerState) -> None:
+def _force_exit_after(seconds: float, state: ServerState) -> None:
     """A last resort in a thread of its own: whatever hangs, the process ends, or begins anew."""
 
     def cut_off() -> None:
         _log.critical("the stop took longer than %g s and was cut off", seconds)
-        os._exit(start_again() if life.again else 1)
+        os._exit(restart_process() if state.restart else 1)
 
     timer = threading.Timer(seconds, cut_off)
     timer.daemon = True
@@ -217,7 +219,9 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
     )
 
 
-async def _create_first(database: Database, passwords: Passwords, email: str, password: str) -> None:
+async def _create_first_administrator(
+    database: Database, passwords: PasswordHasher, email: str, password: str
+) -> None:
     """Create the administrator of the settings if there is no user yet."""
     if await users.any_exist(database):
         return
@@ -241,13 +245,13 @@ async def edit_user(settings: Settings, email: str, password: str | None, admini
             beside = replace(settings, database=dumps.running_url(settings.data))
             return await _edit_user(beside, email, password, administrator)
     except StorageError as error:
-        raise StartFailed(last_line(error)) from error
+        raise StartFailed(error_line(error)) from error
 
 
 async def _edit_user(settings: Settings, email: str, password: str | None, administrator: bool | None) -> str:
     clock = SystemClock()
     async with _database(settings, clock) as database:
-        hashed = await Passwords(settings.login).hash(password) if password else None
+        hashed = await PasswordHasher(settings.login).hash(password) if password else None
         async with database.transaction() as transaction:
             found = await users.by_email(transaction, email)
             if found is None:
@@ -272,7 +276,7 @@ def raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def last_line(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """The one sentence that matters in an error, a group of them, or a chain of causes."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -294,7 +298,7 @@ def _bind(settings: Settings) -> tuple[socket.socket, ...]:
         tls_context(settings.http)
         return bind(*settings.address)
     except OSError as error:
-        raise StartFailed(last_line(error)) from None
+        raise StartFailed(error_line(error)) from None
 
 
 def _address(sockets: Sequence[socket.socket]) -> tuple[str, int]:
@@ -302,7 +306,7 @@ def _address(sockets: Sequence[socket.socket]) -> tuple[str, int]:
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port  # noqa: S104 - what a client may dial
 
 
-def _announce(settings: Settings, address: tuple[str, int], email: str, password: str) -> None:
+def _print_address(settings: Settings, address: tuple[str, int], email: str, password: str) -> None:
     host, port = address
     scheme = "https" if settings.http.tls_certificate else "http"
     shown = settings.public.url or f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"

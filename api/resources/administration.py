@@ -70,5 +70,5 @@ async def reboot_server(call: Call) -> Response:
     ADMINISTER.require(call.caller)
     await record_action(call, call.context.database, "reboot", "server", call.context.server.id)
     # The stop lets requests under way end: this answer goes out first.
-    call.context.reboot.set()
+    call.context.restart_requested.set()
     return as_text("the server starts again")

@@ -22,7 +22,7 @@ from motorpool.api.auth.rights import CAPTURE_VIDEO
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
-from motorpool.api.http.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_json
 from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
 
@@ -93,7 +93,7 @@ async def create_capture(call: Call) -> Response:
     context = call.context
     device = await context.devices.get(wanted.device_id)
     if device is None:
-        raise NoSuch("no such device")
+        raise ResourceNotFound("no such device")
     chosen = context.settings.captures
     try:
         record = await start_capture(
@@ -140,7 +140,7 @@ async def end_capture(call: Call) -> Response:
 async def _find(call: Call) -> CaptureRecord:
     record = await call.context.system.ref(CAPTURES).ask(GetCapture(call.path["id"]))
     if record is None or not await may_see_device(call, record.device_id):
-        raise NoSuch("no such capture")
+        raise ResourceNotFound("no such capture")
     return record
 
 

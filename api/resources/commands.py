@@ -14,7 +14,7 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
 )
 from motorpool.api.access import may_see_device
-from motorpool.api.auth.rights import SEND_INLINE
+from motorpool.api.auth.rights import SEND_UNSAVED_COMMANDS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see
@@ -133,7 +133,7 @@ async def _command(call: Call, body: CommandBody) -> Command:
         if saved is None or not await may_see(call, commands.TABLE, body.id):
             raise BadRequest("no access to the saved command")
         return saved
-    SEND_INLINE.require(call.caller)
+    SEND_UNSAVED_COMMANDS.require(call.caller)
     if not body.type:
         raise BadRequest("type: needed")
     return Command(

@@ -5,7 +5,7 @@ from quart import Response
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
-from motorpool.api.http.errors import NoSuch
+from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.responses import as_json
 from motorpool.storage import events
 from motorpool.storage.records import Event
@@ -20,5 +20,5 @@ async def get_event(call: Call) -> Response:
     """Fetch an event."""
     found = await events.TABLE.fetch(call.context.database, call.id)
     if found is None or not await may_see_device(call, found.device_id):
-        raise NoSuch("no such event")
+        raise ResourceNotFound("no such event")
     return as_json(found)

@@ -13,7 +13,7 @@ from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import BadRequest, TooLarge, Unavailable
+from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
 from motorpool.api.http.responses import as_text
 
 __all__ = ["OPERATIONS", "OVERRIDE"]
@@ -86,7 +86,7 @@ async def _receive(call: Call, part: Path) -> None:
             async for piece in call.request.body:
                 size += len(piece)
                 if size > settings.body_bytes:
-                    raise TooLarge("the body is too large", Connection="close")
+                    raise BodyTooLarge("the body is too large", Connection="close")
                 await file.write(piece)
             await file.flush()
             await trio.to_thread.run_sync(os.fsync, file.fileno())

@@ -9,7 +9,7 @@ from quart import Response
 from motorpool.actors.outgoing import OutgoingError
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import Refusal, Unavailable
+from motorpool.api.http.errors import HttpError, Unavailable
 from motorpool.api.http.responses import as_text
 
 __all__ = ["OPERATIONS"]
@@ -17,7 +17,7 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("server")
 
 
-class NoGeocoder(Refusal):
+class NoGeocoder(HttpError):
     """There is none here (specification, `/server/geocode`)."""
 
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR

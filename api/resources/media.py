@@ -10,7 +10,7 @@ from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.file_responses import media_type, send_file
 from motorpool.api.http.responses import as_text
 from motorpool.storage import devices
@@ -50,10 +50,10 @@ async def get_media(call: Call) -> Response:
     unique_id, name = call.path["uniqueId"], call.path["file"]
     # What begins with a dot is being written.
     if "\0" in unique_id + name or name.startswith("."):
-        raise NoSuch("no such file")
+        raise ResourceNotFound("no such file")
     found = await devices.ids_by_unique_ids(call.context.database, (unique_id,))
     if not found or not await may_see_device(call, found[0]):
-        raise NoSuch("no such file")
+        raise ResourceNotFound("no such file")
     headers = dict(HEADERS)
     kind = media_type(name)
     if not kind.startswith(("image/", "video/", "audio/")) or kind == "image/svg+xml":
@@ -61,7 +61,7 @@ async def get_media(call: Call) -> Response:
     home = call.context.settings.data / "media" / folder_name(unique_id)
     response = await send_file(call.request, home, name, headers)
     if response is None:
-        raise NoSuch("no such file")
+        raise ResourceNotFound("no such file")
     return response
 
 
@@ -88,7 +88,7 @@ async def save_device_image(call: Call) -> Response:
         raise BadRequest(f"the picture is not {kind}")
     device = await devices.TABLE.fetch(call.context.database, call.id)
     if device is None:
-        raise NoSuch("no such device")
+        raise ResourceNotFound("no such device")
     await record_action(call, call.context.database, "upload", "device", call.id)
     try:
         name = await save_image(call.context.settings.data / "media", device.unique_id, extension, content)

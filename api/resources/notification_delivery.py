@@ -16,7 +16,7 @@ from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
 from motorpool.actors.outgoing import Mail, OutgoingError, Sms
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.outgoing.sms import LONGEST_TEXT
-from motorpool.api.auth.authentication import usable
+from motorpool.api.auth.authentication import may_log_in
 from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -181,7 +181,7 @@ async def _recipients(call: Call, user_ids: tuple[int, ...]) -> list[User]:
             raise BadRequest("userId: there is no such user among those you may tell")
     else:
         found = await users.TABLE.list(database, query)
-    chosen = [user for user in found if usable(user, call.now) and not user.temporary]
+    chosen = [user for user in found if may_log_in(user, call.now) and not user.temporary]
     if not chosen:
         raise BadRequest("there is nobody to tell")
     return chosen

@@ -10,12 +10,12 @@ import trio
 from quart import Response
 
 from motorpool.api.auth.authentication import begin_session, is_secure
-from motorpool.api.auth.openid import LoginRefused, Provider, ProviderDown
+from motorpool.api.auth.openid import LoginRefused, OpenIdProvider, ProviderUnavailable
 from motorpool.api.auth.tokens import OPENID, InvalidToken, Token, issue, read
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import BadRequest, Refusal, Unauthorized, Unavailable
+from motorpool.api.http.errors import BadRequest, HttpError, Unauthorized, Unavailable
 from motorpool.api.resources.openid_users import admit
 from motorpool.storage import tokens
 
@@ -56,8 +56,10 @@ async def begin_openid(call: Call) -> Response:
         extra={"nonce": nonce, "verifier": verifier},
     )
     try:
-        address = await provider.address(_redirect(call), state=token.id, nonce=nonce, verifier=verifier)
-    except ProviderDown as error:
+        address = await provider.authorization_url(
+            _redirect(call), state=token.id, nonce=nonce, verifier=verifier
+        )
+    except ProviderUnavailable as error:
         raise Unavailable(str(error)) from None
     response = _go(address)
     response.set_cookie(
@@ -93,39 +95,39 @@ async def end_openid(call: Call) -> Response:
         # Nothing comes of it, so it need not be proved; not every provider sends the state along.
         return _home(call, "cancelled")
     account = f"openid {secrets.token_hex(8)}"
-    call.context.attempts.begin(account, call.address)
+    call.context.login_throttle.begin_attempt(account, call.address)
     try:
         response = await _end(call, provider, query)
     except LoginRefused as refused:
         await record_action(call, call.context.database, "denied", attributes={"openid": True})
         raise NotLoggedIn(f"{refused}; start again at {call.context.settings.public_url}/") from None
-    except ProviderDown as error:
-        call.context.attempts.succeeded(account, call.address)
+    except ProviderUnavailable as error:
+        call.context.login_throttle.record_success(account, call.address)
         raise Unavailable(str(error)) from None
-    call.context.attempts.succeeded(account, call.address)
+    call.context.login_throttle.record_success(account, call.address)
     response.delete_cookie(COOKIE, path=_cookie_path(call))
     return response
 
 
-class NotLoggedIn(Refusal):
+class NotLoggedIn(HttpError):
     """A 401 for people: without the header for which browsers would ask for a password."""
 
     status = Unauthorized.status
 
 
-def _provider(call: Call) -> Provider:
+def _provider(call: Call) -> OpenIdProvider:
     if call.context.openid is None:
         raise BadRequest("no OpenID provider is configured")
     return call.context.openid
 
 
-async def _end(call: Call, provider: Provider, query: CallbackQuery) -> Response:
+async def _end(call: Call, provider: OpenIdProvider, query: CallbackQuery) -> Response:
     token = _begun(call, query.state or "")
     if not await tokens.revoke(call.context.database, token.id, token.expires):
         raise LoginRefused("this login was finished already")
     if query.error is not None or query.code is None:
         raise LoginRefused("the provider could not log you in")
-    identity = await provider.identify(
+    identity = await provider.fetch_identity(
         query.code,
         _redirect(call),
         nonce=token.extra["nonce"],

@@ -5,7 +5,7 @@
 import msgspec
 
 from motorpool.api.access import tell_changed
-from motorpool.api.auth.authentication import usable
+from motorpool.api.auth.authentication import may_log_in
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -76,7 +76,7 @@ async def _update(
     if user.email != identity.email and not (user.email.isascii() and identity.email.isascii()):
         # Letters of other alphabets become others when their case changes.
         raise LoginRefused("you have no account here")
-    if user.temporary or not usable(user, call.now):
+    if user.temporary or not may_log_in(user, call.now):
         raise LoginRefused("your account is disabled or has expired")
     if user.administrator and not administrator and identity.verified is not True:
         raise LoginRefused("an administrator logs in by an e-mail address that the provider has verified")

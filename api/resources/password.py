@@ -9,13 +9,13 @@ import msgspec
 from quart import Response
 
 from motorpool.api.access import tell_changed
-from motorpool.api.auth.authentication import usable
-from motorpool.api.auth.password_resets import PASSWORD_RESETS, ResetAsked
+from motorpool.api.auth.authentication import may_log_in
+from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested
 from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import BadRequest, NoSuch, TooManyFailures
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.http.responses import as_text
 from motorpool.api.resources.users import LONGEST_PASSWORD
 from motorpool.storage import tokens, users
@@ -51,10 +51,10 @@ class UpdateForm(msgspec.Struct, rename="camel"):
 async def reset_password(call: Call) -> Response:
     """Mail a link that sets a new password; the answer is the same whether or not anybody gets one."""
     form = await call.form(ResetForm)
-    wait = call.context.resets.take(call.address)
+    wait = call.context.resets.hit(call.address)
     if wait:
-        raise TooManyFailures(f"too many password resets; try again in {max(1, round(wait))} s", wait)
-    if not call.context.system.ref(PASSWORD_RESETS).offer(ResetAsked(form.email)):
+        raise TooManyRequests(f"too many password resets; try again in {max(1, round(wait))} s", wait)
+    if not call.context.system.ref(PASSWORD_RESETS).offer(PasswordResetRequested(form.email)):
         _log.warning("too many password resets wait; one is forgotten")
     return as_text("if there is such an account, a mail is on its way")
 
@@ -92,7 +92,7 @@ async def update_password(call: Call) -> Response:
     # Who has forgotten his password has mostly tried too often already.
     for name in (account.user.email, account.user.login):
         if name:
-            call.context.attempts.reset_failures(name)
+            call.context.login_throttle.reset_failures(name)
     return as_text("the password is set")
 
 
@@ -100,9 +100,9 @@ async def _check(call: Call, queries: Queries, token: Token) -> Account:
     """The account that the token is still good for."""
     account = (await users.accounts(queries, [token.user_id])).get(token.user_id)
     if account is None:
-        raise NoSuch("there is no such user any more")
+        raise ResourceNotFound("there is no such user any more")
     if account.tokens_since is not None and token.issued < account.tokens_since:
         raise BadRequest(SPENT)
-    if not usable(account.user, call.now):
+    if not may_log_in(account.user, call.now):
         raise BadRequest("the account is disabled or has expired")
     return account

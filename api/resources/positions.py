@@ -10,12 +10,12 @@ from quart import Response
 
 from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions, PositionsForgotten
 from motorpool.api.access import may_see_device, require_device, visible_device_ids
-from motorpool.api.auth.rights import DELETE_POSITIONS, SEE_HISTORY
+from motorpool.api.auth.rights import DELETE_POSITIONS, READ_HISTORY
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant, Span
-from motorpool.api.http.errors import BadRequest, NoSuch
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, nothing
 from motorpool.storage import positions
 from motorpool.storage.records import Position
@@ -54,7 +54,7 @@ async def list_positions(call: Call) -> Response:
         return await as_json_array(_latest(call))
     if query.start is None or query.end is None:
         raise BadRequest("deviceId: needs from and to")
-    SEE_HISTORY.require(call.caller)
+    READ_HISTORY.require(call.caller)
     await require_device(call, query.device_id)
     most = call.context.settings.positions.most
     if most:
@@ -89,7 +89,7 @@ async def delete_position(call: Call) -> Response:
     DELETE_POSITIONS.require(call.caller)
     found = await positions.by_ids(call.context.database, [call.id])
     if not found or not await may_see_device(call, found[0].device_id):
-        raise NoSuch("no such position")
+        raise ResourceNotFound("no such position")
     async with call.context.database.transaction() as transaction:
         await positions.delete(transaction, call.id)
         await record_action(call, transaction, "remove", "position", call.id)
@@ -107,10 +107,10 @@ async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:
 
 
 async def _by_ids(call: Call, ids: tuple[int, ...]) -> list[Position]:
-    SEE_HISTORY.require(call.caller)
+    READ_HISTORY.require(call.caller)
     found = await positions.by_ids(call.context.database, list(ids))
     seen = {device_id: await may_see_device(call, device_id) for device_id in {p.device_id for p in found}}
     visible = {position.id: position for position in found if seen[position.device_id]}
     if any(number not in visible for number in ids):
-        raise NoSuch("no such position")
+        raise ResourceNotFound("no such position")
     return [visible[number] for number in ids]

@@ -16,9 +16,9 @@ from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import BodyRules, Content, Operations
-from motorpool.api.http.errors import BadRequest, Refusal
+from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
-from motorpool.api.masking import keep_secrets
+from motorpool.api.masking import restore_secrets
 from motorpool.api.program.version import INTERFACE
 from motorpool.api.timetable import tell_calendars_changed
 from motorpool.storage import scheduled_commands, server, users
@@ -32,7 +32,7 @@ OPERATIONS = Operations("server")
 HEALTH_SECONDS = 5.0
 
 
-class Health(Refusal):
+class Health(HttpError):
     """Something that must work does not."""
 
 
@@ -69,7 +69,7 @@ async def update_server(call: Call) -> Response:
     if sent.id not in {0, known.id}:
         raise BadRequest("id: is not the server's")
     async with call.context.database.transaction() as transaction:
-        stored = await server.save(transaction, keep_secrets(sent, known))
+        stored = await server.save(transaction, restore_secrets(sent, known))
         moved = stored.attributes.get(TIME_ZONE) != known.attributes.get(TIME_ZONE)
         if moved:
             # Calendars that name no zone of their own have other windows now (docs/decisions/0028).

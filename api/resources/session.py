@@ -12,8 +12,8 @@ from motorpool.api.auth.authentication import (
     begin_session,
     end_session,
     log_in,
+    may_log_in,
     read_token,
-    usable,
     user_of_token,
 )
 from motorpool.api.auth.rights import ISSUE_TOKENS
@@ -22,7 +22,7 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
-from motorpool.api.http.errors import BadRequest, NoSuch, TooManyFailures, Unauthorized
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests, Unauthorized
 from motorpool.api.http.responses import as_json, as_text, nothing
 from motorpool.api.resources.users import User, show
 from motorpool.storage import sessions, tokens, users
@@ -67,15 +67,15 @@ async def get_session(call: Call) -> Response:
     text = call.query(TokenQuery).token
     if text is None:
         if call.optional_caller is None:
-            raise NoSuch("nobody is logged in")
+            raise ResourceNotFound("nobody is logged in")
         return as_json(show(call.optional_caller.user))
     try:
         token = await read_token(call.context, text)
     except InvalidToken as error:
-        raise NoSuch(str(error)) from None
+        raise ResourceNotFound(str(error)) from None
     user = await user_of_token(call.context, token)
     if user is None:
-        raise NoSuch("the token's user may not log in")
+        raise ResourceNotFound("the token's user may not log in")
     response = as_json(show(user))
     await begin_session(call, response, user, token_expires=token.expires)
     await record_action(call, call.context.database, "login", user=user)
@@ -88,7 +88,7 @@ async def create_session(call: Call) -> Response:
     form = await call.form(LoginForm)
     try:
         user = await log_in(call.context, call.address, form.email, form.password, form.code)
-    except (Unauthorized, TooManyFailures):
+    except (Unauthorized, TooManyRequests):
         await record_action(call, call.context.database, "denied")
         raise
     response = as_json(show(user))
@@ -138,7 +138,7 @@ async def revoke_token(call: Call) -> Response:
     """
     form = await call.form(RevokeForm)
     try:
-        token = read(call.context.token_key, form.token, LOGINS, now=call.now, expired_too=True)
+        token = read(call.context.token_key, form.token, LOGINS, now=call.now, allow_expired=True)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
     own = call.caller.id in {token.user_id, token.issuer_id}
@@ -161,8 +161,8 @@ async def impersonate(call: Call) -> Response:
     if not permitted and not call.caller.administrator:
         raise Unauthorized("only an administrator or a manager of the user may do this")
     if user is None:
-        raise NoSuch("no such user")
-    if not usable(user, call.now):
+        raise ResourceNotFound("no such user")
+    if not may_log_in(user, call.now):
         raise BadRequest("the user is disabled or has expired")
     response = as_json(show(user))
     await begin_session(call, response, user, token_expires=call.caller.token_expires)

@@ -10,7 +10,7 @@ import msgspec
 from quart import Response
 
 from motorpool.api.access import may_see_device, tell_changed
-from motorpool.api.auth.rights import MAKE_GUESTS, SHARE_OBJECTS
+from motorpool.api.auth.rights import CREATE_GUESTS, SHARE_OBJECTS
 from motorpool.api.auth.tokens import SHARE, issue
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -85,7 +85,7 @@ def _check_may_share(call: Call) -> None:
     if call.context.server.attributes.get("disableShare") is True:
         raise Forbidden("sharing is switched off on this server")
     SHARE_OBJECTS.require(call.caller)
-    MAKE_GUESTS.require(call.caller)
+    CREATE_GUESTS.require(call.caller)
 
 
 async def _share(call: Call, pair: Pair, object_id: int, name: str, email: str, wanted: datetime) -> str:

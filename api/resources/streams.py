@@ -21,7 +21,7 @@ from motorpool.actors.video.stream import (
 from motorpool.api.access import require_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import BadRequest, NoSuch, Unavailable
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_bytes
 from motorpool.codecs.errors import CodecError
 
@@ -97,7 +97,7 @@ async def get_live_part(call: Call) -> Response:
     question = ReadPart(call.path["index"], call.path["part"])
     content = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
     if content is None:
-        raise NoSuch("the part is not there")
+        raise ResourceNotFound("the part is not there")
     return as_bytes(content, SEGMENT, FOR_EVER)
 
 
@@ -112,7 +112,7 @@ async def get_live_segment(call: Call) -> Response:
     stream = await _stream_key(call)
     content = await call.context.system.ref(STREAM, stream).ask(ReadSegment(call.path["index"]))
     if content is None:
-        raise NoSuch("the segment is no longer there")
+        raise ResourceNotFound("the segment is no longer there")
     return as_bytes(content, SEGMENT, FOR_EVER)
 
 
@@ -140,7 +140,7 @@ async def get_snapshot(call: Call) -> Response:
     except CodecError as error:
         raise Unavailable("the last key frame of this camera does not decode") from error
     if picture is None:
-        raise NoSuch("there is no picture: this camera does not stream")
+        raise ResourceNotFound("there is no picture: this camera does not stream")
     taken_at = format_datetime(picture.taken_at, usegmt=True)
     return as_bytes(picture.jpeg, JPEG, {"Cache-Control": "no-cache", "Last-Modified": taken_at})
 
@@ -171,13 +171,13 @@ async def get_playback_segment(call: Call) -> Response:
     index = call.path["index"]
     run = await call.context.system.ref(PLAYBACK, playback).ask(FindSegment(index))
     if run is None:
-        raise NoSuch("the segment is no longer there")
+        raise ResourceNotFound("the segment is no longer there")
     try:
         content = await trio.to_thread.run_sync(
             segment_path(call.context.settings.data, run, index).read_bytes
         )
     except OSError as error:  # dropped meanwhile
-        raise NoSuch("the segment is no longer there") from error
+        raise ResourceNotFound("the segment is no longer there") from error
     return as_bytes(content, SEGMENT, FOR_EVER)
 
 
@@ -185,5 +185,5 @@ async def _stream_key(call: Call) -> tuple[int, int]:
     device_id, channel = call.path["deviceId"], call.path["channel"]
     await require_device(call, device_id)
     if channel not in CHANNELS:
-        raise NoSuch("cameras have the numbers 1 to 31")
+        raise ResourceNotFound("cameras have the numbers 1 to 31")
     return device_id, channel

@@ -10,7 +10,13 @@ from quart import Response
 
 from motorpool.api.access import tell_changed
 from motorpool.api.auth.caller import Caller
-from motorpool.api.auth.rights import LIST_USERS, MANAGE_USERS, OPEN_ATTRIBUTES, RESTRICTIONS, ROLE
+from motorpool.api.auth.rights import (
+    LIST_USERS,
+    MANAGE_USERS,
+    RESTRICTION_FIELDS,
+    ROLE_FIELDS,
+    SELF_EDITABLE_ATTRIBUTES,
+)
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
@@ -167,7 +173,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if server.attributes.get("totpForce") is True and not new.totp_key:
         raise BadRequest("totpKey: needed on this server")
     _refuse_role(new)
-    if any(getattr(new, flag) for flag in RESTRICTIONS):
+    if any(getattr(new, flag) for flag in RESTRICTION_FIELDS):
         raise BadRequest("only a manager may restrict a user")
     return registered(call, new)
 
@@ -182,7 +188,7 @@ def registered(call: Call, new: U) -> U:
         new,
         device_limit=chosen.device_limit,
         expiration_time=expires,
-        **{flag: getattr(server, flag) for flag in RESTRICTIONS if hasattr(server, flag)},
+        **{flag: getattr(server, flag) for flag in RESTRICTION_FIELDS if hasattr(server, flag)},
     )
 
 
@@ -200,11 +206,11 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
     own = caller.id == old.id
     if caller.readonly and not (own and _only_open_attributes_differ(new, old)):
         raise BadRequest("the user is read-only")
-    for name in ROLE:
+    for name in ROLE_FIELDS:
         if getattr(new, name) != getattr(old, name):
             raise BadRequest(f"{camel(name)}: only an administrator may change it")
     if own:
-        for name in RESTRICTIONS:
+        for name in RESTRICTION_FIELDS:
             if getattr(new, name) != getattr(old, name):
                 raise BadRequest(f"{camel(name)}: nobody changes it for himself")
     if (old.fixed_email or call.context.server.fixed_email) and new.email.lower() != old.email.lower():
@@ -228,11 +234,11 @@ def _only_open_attributes_differ(new: User, old: UserRow) -> bool:
         for key in {*new.attributes, *old.attributes}
         if new.attributes.get(key) != old.attributes.get(key)
     }
-    return same and totp_same and changed <= OPEN_ATTRIBUTES
+    return same and totp_same and changed <= SELF_EDITABLE_ATTRIBUTES
 
 
 def _refuse_role(new: User) -> None:
-    for name in ROLE:
+    for name in ROLE_FIELDS:
         if getattr(new, name):
             raise BadRequest(f"{camel(name)}: only an administrator may set it")
 

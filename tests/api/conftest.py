@@ -15,10 +15,10 @@ from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.password_resets import password_resets_spec
-from motorpool.api.auth.passwords import Attempts, Passwords
+from motorpool.api.auth.passwords import LoginThrottle, PasswordHasher
 from motorpool.api.http.listening_sockets import bind
-from motorpool.api.http.server import MadeApp, http_spec
-from motorpool.api.outgoing import make_outgoing
+from motorpool.api.http.server import ServedApp, http_spec
+from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.serve import fleet_settings
 from motorpool.api.program.settings import LoginSettings, Settings
 from motorpool.api.server_context import ServerContext
@@ -86,7 +86,7 @@ class Client:
 class Served:
     """The server under test."""
 
-    house: ServerContext
+    context: ServerContext
     app: Any
     clock: TestClock
     port: int = 0
@@ -131,9 +131,9 @@ class Served:
     async def report(self, *positions: Position) -> list[Position]:
         """Store positions the way devices do; the stored ones, with ids."""
         stored: list[Position] = []
-        async with self.house.system.topic(POSITIONS).subscribe() as subscription:
+        async with self.context.system.topic(POSITIONS).subscribe() as subscription:
             for position in positions:
-                await self.house.system.ref(POSITION_WRITER).tell(Append(position))
+                await self.context.system.ref(POSITION_WRITER).tell(Append(position))
             while len(stored) < len(positions):
                 for batch in await subscription.receive_batch():
                     stored.extend(batch)
@@ -147,28 +147,28 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
     clock = TestClock(NOON)
     key = await tokens.signing_key(database, "session tokens", lambda: bytes(32))
     row = await server.fetch(database)
-    houses: list[ServerContext] = []
+    contexts: list[ServerContext] = []
     apps: list[Any] = []
 
-    def make_app(system: System) -> MadeApp:
-        if houses:
+    def make_app(system: System) -> ServedApp:
+        if contexts:
             # The socket and the test client are served by one application.
-            return MadeApp(app=apps[0], closing=houses[0].closing)
-        house = ServerContext(
+            return ServedApp(app=apps[0], closing=contexts[0].closing)
+        context = ServerContext(
             system=system,
             database=database,
             settings=chosen,
-            passwords=Passwords(chosen.login),
-            attempts=Attempts(chosen.login, clock.monotonic),
+            passwords=PasswordHasher(chosen.login),
+            login_throttle=LoginThrottle(chosen.login, clock.monotonic),
             token_key=key,
             server=row,
             outgoing=outgoing,
         )
-        houses.append(house)
-        apps.append(create_app(house))
-        return MadeApp(app=apps[0], closing=house.closing)
+        contexts.append(context)
+        apps.append(create_app(context))
+        return ServedApp(app=apps[0], closing=context.closing)
 
-    outgoing = make_outgoing(chosen, clock)
+    outgoing = build_outgoing_services(chosen, clock)
     sockets = bind("127.0.0.1", 0) if listen else ()
     resets = password_resets_spec(database, outgoing.mail, key, chosen)
     services = (resets, *((http_spec(make_app, sockets, chosen.http),) if listen else ()))
@@ -181,7 +181,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
         )
         async with open_system(tree, clock=clock) as system:
             app = make_app(system).app
-            served = Served(houses[0], app, clock, sockets[0].getsockname()[1] if sockets else 0)
+            served = Served(contexts[0], app, clock, sockets[0].getsockname()[1] if sockets else 0)
             first = served.client()
             made = await first.post(
                 "/users", json={"name": "Admin", "email": "admin@example.org", "password": "admin"}

@@ -8,13 +8,13 @@ async def test_an_administrator_too_sees_no_more_than_his_links_unasked(served):
     mine = await served.device(served.admin, "1")
     ann = await served.user("ann", deviceLimit=-1)
     await served.device(ann, "2")
-    admin = await users.TABLE.fetch(served.house.database, served.admin_id)
-    caller = Caller(user=admin, server=served.house.server)
-    assert await visible_device_ids(served.house, caller) == {mine}
+    admin = await users.TABLE.fetch(served.context.database, served.admin_id)
+    caller = Caller(user=admin, server=served.context.server)
+    assert await visible_device_ids(served.context, caller) == {mine}
 
 
 async def test_every_change_of_devices_links_and_users_is_told_after_it(served):
-    async with served.house.system.topic(ACCESS_CHANGES).subscribe() as changes:
+    async with served.context.system.topic(ACCESS_CHANGES).subscribe() as changes:
         number = await served.device(served.admin, "1")
         assert await changes.receive_batch() == [AccessChanged(device_ids=(number,))]
         ann = await served.user("ann")

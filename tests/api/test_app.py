@@ -69,8 +69,8 @@ async def test_while_the_database_is_away_calls_are_503_with_retry_after_and_hea
     async def away(*_: object) -> None:
         raise StorageUnavailable("the server is restarting")
 
-    monkeypatch.setattr(type(served.house.database), "fetch", away)
-    monkeypatch.setattr(type(served.house.database), "check", away)
+    monkeypatch.setattr(type(served.context.database), "fetch", away)
+    monkeypatch.setattr(type(served.context.database), "check", away)
     answer = await served.admin.get("/devices")
     assert answer.status == 503
     assert int(answer.headers["Retry-After"]) >= 1
@@ -81,12 +81,12 @@ async def test_while_the_database_is_away_calls_are_503_with_retry_after_and_hea
 
 async def test_a_mistake_of_ours_is_500_and_tells_nothing(served, monkeypatch, caplog):
     async def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("secret of the house")
+        raise RuntimeError("secret of the server")
 
-    monkeypatch.setattr(type(served.house.database), "check", broken)
+    monkeypatch.setattr(type(served.context.database), "check", broken)
     answer = await served.client().get("/health")
     assert (answer.status, answer.text) == (500, "internal error")
-    assert "secret of the house" in caplog.text
+    assert "secret of the server" in caplog.text
 
 
 async def test_an_actor_that_does_not_answer_is_503(served, monkeypatch):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.masking import MASK, hide_secrets, keep_secrets
+from motorpool.api.masking import MASK, mask_secrets, restore_secrets
 from motorpool.storage.records import ComputedAttribute, User
 
 MAIL = {"mail.smtp.host": "mail.example.org", "mail.smtp.password": "hush"}
@@ -10,11 +10,13 @@ HOOK = {"ticketWebhook": {"url": "https://example.org", "secret": "whsec"}}
 
 
 def hidden(attributes):
-    return hide_secrets(User(attributes=attributes)).attributes
+    return mask_secrets(User(attributes=attributes)).attributes
 
 
 def kept(sent, stored):
-    return keep_secrets(User(attributes=sent), None if stored is None else User(attributes=stored)).attributes
+    return restore_secrets(
+        User(attributes=sent), None if stored is None else User(attributes=stored)
+    ).attributes
 
 
 def test_secrets_are_masked_and_all_else_stays():
@@ -26,7 +28,7 @@ def test_secrets_are_masked_and_all_else_stays():
     assert hidden(HOOK) == {"ticketWebhook": {"url": "https://example.org", "secret": MASK}}
     for odd in ({"ticketWebhook": 5}, {"ticketWebhook": {}}, {"mail.smtp.host": "x"}, {}):
         assert hidden(odd) == odd
-    assert hide_secrets(ComputedAttribute(expression="1")) == ComputedAttribute(expression="1")
+    assert mask_secrets(ComputedAttribute(expression="1")) == ComputedAttribute(expression="1")
 
 
 @pytest.mark.parametrize(

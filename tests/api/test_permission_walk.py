@@ -135,7 +135,7 @@ PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
 KEPT = (*(pair.table for pair in links.PAIRS.values()), *(kind.table.name for kind in KINDS.values()))
 KEPT += ("users", "server", "positions", "deleted_devices", "queued_commands", "scheduled_command_runs")
 REMEMBERED = {"users", "devices", "groups", "user_device", "user_group", "user_user"}
-"""Tables that the house has in memory."""
+"""Tables whose rows the server caches."""
 KEEP = """
     create schema kept;
     create table kept.changed (name text);
@@ -202,7 +202,7 @@ class World:
                 await self.link("groupId", "M", f"{kind.key}Id", "M")
         await self.link("deviceId", "M", "linkedDeviceId", "A")
         await self.link("deviceId", "M", "linkedDeviceId", "O")
-        await tell_changed(self.served.house)
+        await tell_changed(self.served.context)
         for letter in "MAO":
             await self._travel(letter)
         await self._share()
@@ -300,7 +300,7 @@ class World:
         """Undo what a request did; the names of the tables that it changed."""
         changed = await self.database.fetch_value("select kept.restore()")
         if REMEMBERED & set(changed.split()):
-            await tell_changed(self.served.house)
+            await tell_changed(self.served.context)
         return str(changed)
 
 

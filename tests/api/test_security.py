@@ -139,7 +139,7 @@ async def test_a_token_is_good_for_its_purpose_and_no_other(starting):
         session = (await ann.post("/session/token")).text
         share = (await ann.post("/share/device", form={"deviceId": str(van), "expiration": until})).text
         reset, _ = issue(
-            served.house.token_key,
+            served.context.token_key,
             ann.id,
             RESET,
             served.clock.now() + timedelta(hours=1),
@@ -223,7 +223,7 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
         ann = served.client(basic("ann@example.org", f"{SECRET}-password"))
         body = {**made.json(), "phone": "1"}
         assert (await sent(ann, "PUT", f"/users/{body['id']}", json=body)).status == 200
-        kept = await served.house.database.fetch_value(
+        kept = await served.context.database.fetch_value(
             "select attributes->>'mail.smtp.password' from users where id = $1", body["id"]
         )
         assert kept == f"{SECRET}-smtp"
@@ -302,7 +302,7 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
                 while "devices" not in json.loads(answers[-1]):
                     answers.append(await live.get_message())
         assert answers[-1].count("********") == 2
-        hidden = (SECRET, TOTP, token, "$argon2", served.house.token_key.hex())
+        hidden = (SECRET, TOTP, token, "$argon2", served.context.token_key.hex())
         for text in (*answers, caplog.text):
             for secret in hidden:
                 assert secret not in text.replace(f"?token={token}x", ""), text[:200]

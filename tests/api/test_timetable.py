@@ -13,11 +13,11 @@ from motorpool.runtime.testing import Probe, open_tree
 async def test_the_timetable_is_notified_of_every_change():
     timetable = Probe({SchedulesChanged: None, CalendarsChanged: None})
     async with open_tree(ChildSpec(kind=TIMETABLE, factory=lambda: timetable)) as system:
-        house = SimpleNamespace(system=system)
-        await tell_schedule_changed(house, 7)
-        await tell_schedule_changed(house, 8)
-        await tell_calendars_changed(house, 3)
-        await tell_calendars_changed(house)
+        context = SimpleNamespace(system=system)
+        await tell_schedule_changed(context, 7)
+        await tell_schedule_changed(context, 8)
+        await tell_calendars_changed(context, 3)
+        await tell_calendars_changed(context)
         assert timetable.messages == [
             SchedulesChanged((7,)),
             SchedulesChanged((8,)),
@@ -29,7 +29,7 @@ async def test_the_timetable_is_notified_of_every_change():
 async def test_news_that_nobody_takes_costs_who_tells_it_nothing():
     crashing = Probe({})
     async with open_tree(ChildSpec(kind=TIMETABLE, factory=lambda: crashing)) as system:
-        house = SimpleNamespace(system=system)
-        await tell_schedule_changed(house, 7)
-        await tell_calendars_changed(house, 3)
+        context = SimpleNamespace(system=system)
+        await tell_schedule_changed(context, 7)
+        await tell_calendars_changed(context, 3)
     assert crashing.messages[0] == SchedulesChanged((7,))

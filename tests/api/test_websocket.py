@@ -117,7 +117,7 @@ async def test_events_reach_the_users_they_are_for_in_order_and_nobody_else(serv
     ann, ben = await served.user("ann"), await served.user("ben")
     mine, other = await served.device(served.admin, "1"), await served.device(served.admin, "2")
     await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": mine})
-    topic = served.house.system.topic(WEB_EVENTS)
+    topic = served.context.system.topic(WEB_EVENTS)
     async with connect(served, served.cookie(ann)) as hers, connect(served, served.cookie(ben)) as his:
         assert await receive(hers) == await receive(his) == {"positions": []}
         topic.publish(web_event(ann.id, device_id=other, message="not hers to see"))
@@ -149,7 +149,7 @@ async def test_a_client_so_slow_that_events_would_be_lost_is_told_to_come_again(
         assert status == 101
         # More at once than wait for one client.
         for number in range(EVENTS_KEPT + 1):
-            served.house.system.topic(WEB_EVENTS).publish(web_event(ann.id, message=str(number)))
+            served.context.system.topic(WEB_EVENTS).publish(web_event(ann.id, message=str(number)))
         assert (await read_all(stream)).endswith(b"\x88\x02\x03\xf5")
 
 

@@ -7,7 +7,7 @@ from motorpool.storage import tokens
 async def statements(served, monkeypatch):
     """Every statement that identifying a caller takes."""
     seen = []
-    database = type(served.house.database)
+    database = type(served.context.database)
     for name in ("fetch", "fetch_row", "fetch_value"):
         known = getattr(database, name)
 
@@ -21,11 +21,11 @@ async def statements(served, monkeypatch):
 
 async def test_the_second_request_of_a_user_asks_no_table_who_he_is(served, monkeypatch):
     text = (await served.admin.post("/session/token")).text
-    by_token = served.client({"Authorization": f"Bearer {text}"})
-    for client in (by_token, served.admin):
+    authenticate_token = served.client({"Authorization": f"Bearer {text}"})
+    for client in (authenticate_token, served.admin):
         assert (await client.get("/server/timezones")).status == 200
     seen = await statements(served, monkeypatch)
-    for client in (by_token, served.admin):
+    for client in (authenticate_token, served.admin):
         assert (await client.get("/server/timezones")).status == 200
     assert seen == []
 
@@ -70,6 +70,8 @@ async def test_a_session_that_was_closed_opens_nothing(served):
 
 async def test_a_token_revoked_by_nobody_we_know_is_refused_too(served):
     now = served.clock.now()
-    text, token = issue(served.house.token_key, served.admin_id, "session", now + timedelta(days=1), now=now)
-    await tokens.revoke(served.house.database, token.id, token.expires)
+    text, token = issue(
+        served.context.token_key, served.admin_id, "session", now + timedelta(days=1), now=now
+    )
+    await tokens.revoke(served.context.database, token.id, token.expires)
     assert (await served.client({"Authorization": f"Bearer {text}"}).get("/devices")).status == 401

@@ -8,7 +8,7 @@ import pytest
 from motorpool.actors.outgoing import Mail, OutgoingHttp, SmtpAccount
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.auth.password_resets import PASSWORD_RESETS, ResetAsked, password_resets_spec
+from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested, password_resets_spec
 from motorpool.api.auth.tokens import RESET, read
 from motorpool.api.program.settings import OpenIdSettings, Settings
 from motorpool.runtime import ChildSpec
@@ -39,7 +39,7 @@ async def put(database, name, **fields):
 async def test_the_mail_waits_in_the_outbox_no_longer_than_its_link_is_good(database):
     ann = await put(database, "ann")
     async with running(database) as (system, outbox):
-        await system.ref(PASSWORD_RESETS).tell(ResetAsked("ann@example.org"))
+        await system.ref(PASSWORD_RESETS).tell(PasswordResetRequested("ann@example.org"))
         assert await outbox.receive() == OutboxFilled()
     (row,) = await database.fetch("select * from outbox")
     assert row["expires"] - NOW == timedelta(hours=1)
@@ -64,7 +64,7 @@ async def test_who_may_not_log_in_by_a_password_is_mailed_none(database, fields,
     await put(database, "ann")
     async with running(database, **settings) as (system, _):
         for name in ("nobody", "ben", "nul\0"):
-            await system.ref(PASSWORD_RESETS).tell(ResetAsked(f"{name}@example.org"))
+            await system.ref(PASSWORD_RESETS).tell(PasswordResetRequested(f"{name}@example.org"))
         # Its stop comes after what was told before.
         await system.ref(PASSWORD_RESETS).stop()
     assert await database.fetch_value("select count(*) from outbox") == 0
@@ -74,7 +74,7 @@ async def test_an_outbox_that_takes_nothing_costs_one_mail_and_not_the_actor(dat
     await put(database, "ann")
     await database.execute("alter table outbox rename to away")
     async with running(database) as (system, _):
-        await system.ref(PASSWORD_RESETS).tell(ResetAsked("ann@example.org"))
+        await system.ref(PASSWORD_RESETS).tell(PasswordResetRequested("ann@example.org"))
         await system.ref(PASSWORD_RESETS).stop()
     assert "a password reset is not written" in caplog.text
     assert "Traceback" not in caplog.text

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.auth.rate_limits import Rate
+from motorpool.api.auth.rate_limits import RateLimit
 
 
 class Time:
@@ -13,42 +13,42 @@ class Time:
 
 def test_each_key_may_so_often_within_the_window_and_is_told_how_long_to_wait():
     time = Time()
-    rate = Rate(2, 60, time)
-    assert rate.take("a") == 0
+    rate = RateLimit(2, 60, time)
+    assert rate.hit("a") == 0
     time.now += 10
-    assert rate.take("a") == 0
+    assert rate.hit("a") == 0
     time.now += 5
-    assert rate.take("a") == 45
-    assert rate.take("b") == 0
+    assert rate.hit("a") == 45
+    assert rate.hit("b") == 0
     time.now += 45
-    assert rate.take("a") == 0
-    assert rate.take("a") == 10
+    assert rate.hit("a") == 0
+    assert rate.hit("a") == 10
 
 
 def test_what_is_refused_does_not_count():
     time = Time()
-    rate = Rate(1, 60, time)
-    assert rate.take("a") == 0
+    rate = RateLimit(1, 60, time)
+    assert rate.hit("a") == 0
     for _ in range(10):
-        assert rate.take("a") == 60
+        assert rate.hit("a") == 60
     time.now += 60
-    assert rate.take("a") == 0
+    assert rate.hit("a") == 0
 
 
 def test_keys_without_end_do_not_fill_the_memory():
-    rate = Rate(1, 60, Time())
+    rate = RateLimit(1, 60, Time())
     for number in range(50_100):
-        rate.take(str(number))
+        rate.hit(str(number))
     assert len(rate) == 50_000
 
 
 @given(st.integers(1, 4), st.lists(st.floats(0, 30), max_size=60))
 def test_no_window_ever_holds_more_than_the_limit(limit, steps):
     time = Time()
-    rate = Rate(limit, 60, time)
+    rate = RateLimit(limit, 60, time)
     taken = []
     for step in steps:
         time.now += step
-        if rate.take("a") == 0:
+        if rate.hit("a") == 0:
             taken.append(time.now)
     assert all(sum(later - 60 < earlier <= later for earlier in taken) <= limit for later in taken)

@@ -7,8 +7,8 @@ from motorpool.api.auth.rights import (
     CHANGE,
     LINK,
     READ_AUDIT,
-    SEE_HISTORY,
-    SEND_INLINE,
+    READ_HISTORY,
+    SEND_UNSAVED_COMMANDS,
     SHARE_OBJECTS,
 )
 from motorpool.api.http.errors import BadRequest, Forbidden, Unauthorized
@@ -31,8 +31,8 @@ ALL = {"readonly": True, "device_readonly": True, "limit_commands": True, "disab
         (CHANGE["device"], {"device_readonly": True}, "the user may not change devices"),
         (CHANGE["device"], ALL, "the user is read-only"),
         (CHANGE["command"], {"limit_commands": True}, "the user may only send saved commands"),
-        (SEND_INLINE, {"limit_commands": True}, "the user may only send saved commands"),
-        (SEE_HISTORY, {"disable_reports": True}, "the user has no access to reports and position history"),
+        (SEND_UNSAVED_COMMANDS, {"limit_commands": True}, "the user may only send saved commands"),
+        (READ_HISTORY, {"disable_reports": True}, "the user has no access to reports and position history"),
         (LINK, {"readonly": True}, "the user is read-only"),
         (ADMINISTER, {"user_limit": -1}, "only an administrator may do this"),
         (ANNOUNCE, {}, "only an administrator or a manager may do this"),
@@ -53,7 +53,9 @@ def test_some_refusals_are_others_than_400(right, fields, refusal):
         right.require(caller(**fields))
 
 
-@pytest.mark.parametrize("right", [*CHANGE.values(), LINK, SEND_INLINE, SEE_HISTORY, ADMINISTER, READ_AUDIT])
+@pytest.mark.parametrize(
+    "right", [*CHANGE.values(), LINK, SEND_UNSAVED_COMMANDS, READ_HISTORY, ADMINISTER, READ_AUDIT]
+)
 def test_nothing_restricts_an_administrator(right):
     right.require(caller(administrator=True, **ALL))
 
@@ -61,5 +63,5 @@ def test_nothing_restricts_an_administrator(right):
 def test_a_restriction_takes_only_what_it_names():
     CHANGE["device"].require(caller(limit_commands=True, disable_reports=True))
     CHANGE["geofence"].require(caller(device_readonly=True))
-    SEND_INLINE.require(caller(readonly=True))
+    SEND_UNSAVED_COMMANDS.require(caller(readonly=True))
     ANNOUNCE.require(caller(user_limit=1))

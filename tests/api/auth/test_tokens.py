@@ -51,7 +51,7 @@ def test_an_expired_token_is_refused_unless_it_is_to_be_revoked():
     text, token = issue(KEY, 42, SESSION, NOW, now=NOW - DAY)
     with pytest.raises(InvalidToken, match="expired"):
         read(KEY, text, LOGINS, now=NOW)
-    assert read(KEY, text, LOGINS, now=NOW, expired_too=True) == token
+    assert read(KEY, text, LOGINS, now=NOW, allow_expired=True) == token
 
 
 def test_a_token_of_another_key_or_without_signature_is_refused():

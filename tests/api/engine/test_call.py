@@ -21,7 +21,7 @@ class Query(msgspec.Struct, rename="camel"):
 
 async def read(query: str) -> Query:
     async with app.test_request_context("/?" + query) as context:
-        return Call(None, context.request, {}).query(Query)  # type: ignore[arg-type]  # the house is not asked
+        return Call(None, context.request, {}).query(Query)  # type: ignore[arg-type]  # the context is not used
 
 
 @pytest.mark.parametrize(

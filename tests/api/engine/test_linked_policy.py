@@ -10,9 +10,9 @@ from motorpool.storage import commands, devices, links, users
 
 
 async def as_user(served, user_id: int) -> Call:
-    user = await users.TABLE.fetch(served.house.database, user_id)
-    call = Call(served.house, None, {})  # type: ignore[arg-type]  # no request is looked at
-    call.optional_caller = Caller(user=user, server=served.house.server)
+    user = await users.TABLE.fetch(served.context.database, user_id)
+    call = Call(served.context, None, {})  # type: ignore[arg-type]  # no request is looked at
+    call.optional_caller = Caller(user=user, server=served.context.server)
     return call
 
 
@@ -34,7 +34,7 @@ async def test_a_list_by_device_or_group_needs_access_to_it_and_keeps_to_ones_ow
     with pytest.raises(BadRequest, match="groupId"):
         await policy.list_query(call, ListParameters(group_id=1))
     await links.add(database, links.USER_DEVICE, ann.id, number)
-    await tell_changed(served.house, device_ids=(number,))
+    await tell_changed(served.context, device_ids=(number,))
     query = await policy.list_query(call, ListParameters(device_id=number))
     assert await commands.TABLE.ids(database, query) == [saved[1]]
     admin = await as_user(served, served.admin_id)

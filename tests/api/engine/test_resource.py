@@ -10,7 +10,7 @@ from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource, ResourcePolicy, add_resource_operations
-from motorpool.api.http.errors import BadRequest, NoSuch
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.storage import commands, links, users
 from motorpool.storage.records import Command
 
@@ -75,20 +75,25 @@ async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, d
     async def refusal(method, user_id, number):
         """The class of the refusal; None for an answer."""
         async with app.test_request_context("/", method="PUT", json={"type": "custom"}):
-            call = Call(served.house, request._get_current_object(), {"id": number})
+            call = Call(served.context, request._get_current_object(), {"id": number})
             row = await users.TABLE.fetch(database, user_id)
-            call.optional_caller = Caller(user=row, server=served.house.server)
+            call.optional_caller = Caller(user=row, server=served.context.server)
             try:
                 await serve[method, True](call)
-            except (BadRequest, NoSuch) as refused:
+            except (BadRequest, ResourceNotFound) as refused:
                 return type(refused)
         return None
 
     candid = policy is Candid
     for method, unseen, unknown, admins in (
-        ("GET", BadRequest if candid else NoSuch, NoSuch, NoSuch),
-        ("PUT", BadRequest, NoSuch if candid else BadRequest, NoSuch),
-        ("DELETE", BadRequest, NoSuch if candid else BadRequest, NoSuch if candid else None),
+        ("GET", BadRequest if candid else ResourceNotFound, ResourceNotFound, ResourceNotFound),
+        ("PUT", BadRequest, ResourceNotFound if candid else BadRequest, ResourceNotFound),
+        (
+            "DELETE",
+            BadRequest,
+            ResourceNotFound if candid else BadRequest,
+            ResourceNotFound if candid else None,
+        ),
     ):
         assert await refusal(method, ann.id, hidden) is unseen, method
         assert await refusal(method, ann.id, hidden + 1) is unknown, method

@@ -4,13 +4,13 @@ import re
 import pytest
 from quart_trio import QuartTrio
 
-from motorpool.api.http.console_files import install
+from motorpool.api.http.console_files import add_console_routes
 
 
 @pytest.fixture
 def client(tmp_path):
     app = QuartTrio(__name__, static_folder=None)
-    install(app, tmp_path / "override")
+    add_console_routes(app, tmp_path / "override")
     return app.test_client()
 
 
@@ -22,7 +22,7 @@ async def test_the_page_loads_only_what_the_server_has_itself(client):
     for address in re.findall(r'(?:src|href)="([^"]+)"', text):
         assert address.startswith("/console/")
         answer = await client.get(address)
-        # hls.js is there after `make install`; the page works without it.
+        # hls.js is there after `make add_console_routes`; the page works without it.
         assert answer.status_code == 200 or (answer.status_code, address) == (
             500,
             "/console/vendor/hls.min.js",

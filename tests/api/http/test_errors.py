@@ -2,10 +2,10 @@ import pytest
 
 from motorpool.api.http.errors import (
     BadRequest,
+    BodyTooLarge,
     Forbidden,
-    NoSuch,
-    TooLarge,
-    TooManyFailures,
+    ResourceNotFound,
+    TooManyRequests,
     Unauthorized,
     Unavailable,
 )
@@ -17,9 +17,9 @@ from motorpool.api.http.errors import (
         (BadRequest("x"), 400),
         (Unauthorized("x"), 401),
         (Forbidden("x"), 403),
-        (NoSuch("x"), 404),
-        (TooLarge("x"), 413),
-        (TooManyFailures("x", 9), 429),
+        (ResourceNotFound("x"), 404),
+        (BodyTooLarge("x"), 413),
+        (TooManyRequests("x", 9), 429),
         (Unavailable("x"), 503),
     ],
 )
@@ -28,6 +28,6 @@ def test_each_refusal_has_its_status(refusal, status):
 
 
 def test_who_is_to_come_back_is_told_when():
-    assert TooManyFailures("x", 0.2).headers == {"Retry-After": "1"}
+    assert TooManyRequests("x", 0.2).headers == {"Retry-After": "1"}
     assert Unavailable("x", 5.4).headers == {"Retry-After": "5"}
     assert Unauthorized("x", WWW_Authenticate="TOTP").headers == {"WWW-Authenticate": "TOTP"}

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from quart_trio import QuartTrio
 
-from motorpool.api.http.errors import NoSuch
+from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.file_responses import PIECE_BYTES, media_type, send_file
 
 CONTENT = bytes(range(256)) * 4
@@ -40,10 +40,10 @@ def client(root):
     async def file(name):
         found = await send_file(request_ctx.request, root, name, {"X-Own": "1"})
         if found is None:
-            raise NoSuch("none")
+            raise ResourceNotFound("none")
         return found
 
-    @app.errorhandler(NoSuch)
+    @app.errorhandler(ResourceNotFound)
     async def missing(error):
         return "", 404
 

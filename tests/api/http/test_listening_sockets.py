@@ -4,13 +4,15 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.api.http.listening_sockets import Door, bind
+from motorpool.api.http.listening_sockets import ConnectionListener, bind
 
 
-def open_door(*, places: int = 4, stall_seconds: float = 5.0) -> tuple[Door, int]:
+def open_door(*, places: int = 4, stall_seconds: float = 5.0) -> tuple[ConnectionListener, int]:
     (bound,) = bind("127.0.0.1", 0)
     bound.listen(8)
-    return Door(bound, places=trio.Semaphore(places), stall_seconds=stall_seconds), bound.getsockname()[1]
+    return ConnectionListener(
+        bound, places=trio.Semaphore(places), stall_seconds=stall_seconds
+    ), bound.getsockname()[1]
 
 
 def test_a_port_in_use_is_named_in_one_line():

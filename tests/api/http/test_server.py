@@ -12,8 +12,8 @@ from quart import Request, Response, has_request_context
 
 from motorpool.api.http import server as http_server
 from motorpool.api.http.asgi import Application
-from motorpool.api.http.listening_sockets import BoundStream, bind
-from motorpool.api.http.server import HTTP, HttpServer, MadeApp, http_spec
+from motorpool.api.http.listening_sockets import AbortableStream, bind
+from motorpool.api.http.server import HTTP, HttpServer, ServedApp, http_spec
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import SupervisorSpec, System, open_system
 
@@ -21,7 +21,7 @@ SETTINGS = HttpSettings(stall_seconds=3600)
 BIG = bytes(20_000_000)
 
 
-def make_app(system: System) -> MadeApp:
+def make_app(system: System) -> ServedApp:
     app = Application(__name__)
     app.config["RESPONSE_TIMEOUT"] = None
 
@@ -55,8 +55,8 @@ def make_app(system: System) -> MadeApp:
         return Response(f"{path['number']} quickly for {asked.headers['Host']}")
 
     app.add_url_rule("/quick/<int:number>", endpoint="number", view_func=number)
-    app.add_quick("number", quick_number)
-    return MadeApp(app=app, closing=trio.Event())
+    app.add_direct_route("number", quick_number)
+    return ServedApp(app=app, closing=trio.Event())
 
 
 @asynccontextmanager
@@ -217,14 +217,14 @@ async def test_a_request_under_way_is_answered_before_the_end() -> None:
 async def test_a_client_that_takes_nothing_is_dropped_after_the_stall_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    abort = BoundStream.abort
+    abort = AbortableStream.abort
     dropped = trio.Event()
 
-    def drop(self: BoundStream) -> None:
+    def drop(self: AbortableStream) -> None:
         dropped.set()
         abort(self)
 
-    monkeypatch.setattr(BoundStream, "abort", drop)
+    monkeypatch.setattr(AbortableStream, "abort", drop)
     async with running(replace(SETTINGS, stall_seconds=0.1)) as (system, port):
         stream = await ask(port, "/big")
         with trio.fail_after(10):

@@ -7,16 +7,16 @@ import pytest
 import trio
 
 from motorpool.api.program import demo
-from motorpool.api.program.demo import FleetProgram, keep_credentials, simulate_command
+from motorpool.api.program.demo import FleetProgram, load_or_create_credentials, simulate_command
 from motorpool.runtime.testing import run_actor
 
 
 def test_the_login_is_made_once_and_only_its_owner_may_read_it(tmp_path):
-    first = keep_credentials(tmp_path / "demo")
+    first = load_or_create_credentials(tmp_path / "demo")
     path = tmp_path / "demo" / "login.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert keep_credentials(tmp_path / "demo") == first
-    assert keep_credentials(tmp_path / "other").password != first.password
+    assert load_or_create_credentials(tmp_path / "demo") == first
+    assert load_or_create_credentials(tmp_path / "other").password != first.password
     assert len(first.password) >= 10
 
 

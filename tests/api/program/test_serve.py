@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from motorpool.actors.settings import CaptureSettings, PositionSettings, ScheduleSettings
-from motorpool.api.program.serve import StartFailed, fleet_settings, last_line
+from motorpool.api.program.serve import StartFailed, error_line, fleet_settings
 from motorpool.api.program.settings import Settings
 
 PATIENCE_SECONDS = 60
@@ -176,12 +176,14 @@ def test_the_last_line_is_the_cause_that_people_understand():
     outer = RuntimeError("the start failed")
     outer.__cause__ = ExceptionGroup("several", [cause])
     assert (
-        last_line(ExceptionGroup("tree", [outer]))
+        error_line(ExceptionGroup("tree", [outer]))
         == "cannot listen for jt808 on 0.0.0.0:5015: Address already in use"
     )
-    assert last_line(StartFailed("one\ntwo")) == "one"
-    assert last_line(OSError(2, "No such file or directory", "x.toml")) == "x.toml: No such file or directory"
-    assert last_line(RuntimeError()) == "RuntimeError"
+    assert error_line(StartFailed("one\ntwo")) == "one"
+    assert (
+        error_line(OSError(2, "No such file or directory", "x.toml")) == "x.toml: No such file or directory"
+    )
+    assert error_line(RuntimeError()) == "RuntimeError"
 
 
 def test_the_actors_are_given_how_long_each_kind_of_history_is_kept():

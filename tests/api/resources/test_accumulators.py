@@ -47,7 +47,7 @@ async def test_the_latest_position_is_stored_again_with_the_new_values(served, v
 
 
 async def test_it_is_published_once_it_is_stored(served, van):
-    async with served.house.system.topic(POSITIONS).subscribe() as subscription:
+    async with served.context.system.topic(POSITIONS).subscribe() as subscription:
         assert (await put(served.admin, van, totalDistance=9)).status == 204
         (batch,) = await subscription.receive_batch()
     assert [position.attributes["totalDistance"] for position in batch] == [9.0]

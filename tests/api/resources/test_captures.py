@@ -28,7 +28,7 @@ async def start(caller, device, **query):
 
 async def stream(served, capture, units=SOUND, reason="the device ended it"):
     """What the device streams into the capture, to its end."""
-    running = served.house.system.ref(CAPTURE, capture["id"])
+    running = served.context.system.ref(CAPTURE, capture["id"])
     segmenter = Segmenter(live=False)
     cuts = [segmenter.push(unit, 0.0) for unit in units]
     await running.tell(FragmentsReady(tuple(cut for cut in cuts if cut is not None)))
@@ -176,7 +176,7 @@ async def test_the_address_follows_the_name_of_the_device_and_goes_with_the_file
     capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
     assert capture["url"].startswith("/api/media/van%202/")
     assert (await served.admin.get(capture["url"].removeprefix("/api"))).status == 200
-    await served.house.system.ref(CAPTURES).tell(CaptureFilesRemoved((capture["fileName"],), "past 1 days"))
+    await served.context.system.ref(CAPTURES).tell(CaptureFilesRemoved((capture["fileName"],), "past 1 days"))
     capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
     assert (capture["status"], capture["url"], capture["reason"]) == ("COMPLETE", None, "past 1 days")
 

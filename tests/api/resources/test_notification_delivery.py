@@ -61,7 +61,7 @@ async def test_a_test_goes_to_the_caller_by_every_way(starting, mail_server, web
     mails, gateway = await mail_server(), web_server()
     async with starting(mail=mail(mails), sms=sms(gateway)) as served:
         ann = await served.user("ann", phone="+49 123")
-        async with served.house.system.topic(WEB_EVENTS).subscribe() as events:
+        async with served.context.system.topic(WEB_EVENTS).subscribe() as events:
             assert (await ann.post("/notifications/test")).status == 204
             (event,) = await events.receive_batch()
     assert event.user_ids == (ann.id,)
@@ -137,7 +137,7 @@ async def test_an_announcement_goes_to_all_who_can_log_in(starting, mail_server,
         for gone, field in ((expired, {"expirationTime": "2026-01-01T00:00:00Z"}), (off, {"disabled": True})):
             row = (await served.admin.get(f"/users/{gone.id}")).json()
             assert (await served.admin.put(f"/users/{gone.id}", json={**row, **field})).status == 200
-        async with served.house.system.topic(WEB_EVENTS).subscribe() as events:
+        async with served.context.system.topic(WEB_EVENTS).subscribe() as events:
             assert (await served.admin.post("/notifications/send/web", json=HELLO)).status == 204
             (event,) = await events.receive_batch()
         assert set(event.user_ids) == {served.admin_id, ann.id, ben.id}
@@ -185,7 +185,7 @@ async def test_a_manager_tells_his_own_users_and_nobody_else(served):
     mine = (await boss.post("/users", json={"name": "m", "email": "m@example.org", "password": "m"})).json()[
         "id"
     ]
-    async with served.house.system.topic(WEB_EVENTS).subscribe() as events:
+    async with served.context.system.topic(WEB_EVENTS).subscribe() as events:
         assert (await boss.post("/notifications/send/web", json=HELLO)).status == 204
         assert (
             await boss.post(f"/notifications/send/web?userId={mine}&userId={mine}", json=HELLO)

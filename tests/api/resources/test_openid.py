@@ -97,7 +97,7 @@ async def test_not_configured_is_400_and_the_server_says_what_is(starting, openi
             assert (await served.client().get(path)).status == 400
         told = (await served.client().get("/server")).json()
         assert (told["openIdEnabled"], told["openIdForce"]) == (False, False)
-        served.house.settings = type(served.house.settings)()
+        served.context.settings = type(served.context.settings)()
 
 
 async def test_a_server_with_a_provider_says_so(served):
@@ -109,7 +109,9 @@ async def test_where_the_provider_is_forced_no_password_works_but_sessions_and_t
     async with starting(openid=openid.settings(allow_registration=True)) as served:
         token = (await served.admin.post("/session/token", form={})).text
         forced = openid.settings(allow_registration=True, force=True)
-        served.house.settings = type(served.house.settings)(login=served.house.settings.login, openid=forced)
+        served.context.settings = type(served.context.settings)(
+            login=served.context.settings.login, openid=forced
+        )
         told = (await served.client().get("/server")).json()
         assert (told["openIdEnabled"], told["openIdForce"]) == (True, True)
         form = {"email": "admin@example.org", "password": "admin"}
@@ -309,12 +311,12 @@ async def test_the_provider_may_change_its_keys(served, openid):
     Forger(openid)
     # Its discovery document, with the new algorithm, is read again within the hour.
     served.clock.move_wall(0)
-    served.house.openid._documents._metadata._read_at = float("-inf")
+    served.context.openid._documents._metadata._read_at = float("-inf")
     asked = openid.asked.count(KEYS)
     # Just asked: not again for every unknown key.
     assert (await openid.log_in(served.client(), ANN)).status == 401
     assert openid.asked.count(KEYS) == asked
-    served.house.openid._documents._keys._read_at -= 10
+    served.context.openid._documents._keys._read_at -= 10
     assert (await openid.log_in(served.client(), ANN)).status == 303
     assert openid.asked.count(KEYS) == asked + 1
 
@@ -334,7 +336,7 @@ async def test_a_provider_that_is_away_or_makes_no_sense_is_503_in_one_line(serv
     # Not asked again at once, whoever wants to log in.
     assert (await served.client().get(AUTH)).status == 503
     assert openid.asked.count(DISCOVERY) == 1
-    served.house.openid._documents._metadata._failed_at -= 10
+    served.context.openid._documents._metadata._failed_at -= 10
     assert (await served.client().get(AUTH)).status == 303
     for path, answer in ((TOKEN, 500), (TOKEN, {"error": "none"}), ("/userinfo", 401), ("/userinfo", [1])):
         openid.changes = {path: lambda _, answer=answer: answer}
@@ -404,7 +406,7 @@ async def test_groups_are_asked_for_where_they_matter_and_the_provider_knows_the
 async def test_too_many_refused_callbacks_of_one_address_are_429_and_good_ones_do_not_count(served, openid):
     for number in range(3):
         assert (await openid.log_in(served.client(), f"u{number}@example.org")).status == 303
-    served.house.attempts._settings = LoginSettings(failures_per_address=5)
+    served.context.login_throttle._settings = LoginSettings(failures_per_address=5)
     for _ in range(5):
         assert (await callback(served.client(), code="c", state="s")).status == 401
     refused = await callback(served.client(), code="c", state="s")

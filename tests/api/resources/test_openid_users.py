@@ -8,7 +8,7 @@ ANN = "ann@example.org"
 
 
 async def role(served, email):
-    user = await users.by_email(served.house.database, email)
+    user = await users.by_email(served.context.database, email)
     return None if user is None else user.administrator
 
 

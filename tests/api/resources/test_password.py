@@ -69,12 +69,12 @@ async def test_the_answer_says_nothing_of_who_is_known_and_asks_nothing_of_the_d
     ann, ben = await served.user("ann"), await served.user("ben")
     user = (await served.admin.get(f"/users/{ben.id}")).json()
     await served.admin.put(f"/users/{ben.id}", json={**user, "disabled": True})
-    database, served.house.database = served.house.database, None
+    database, served.context.database = served.context.database, None
     answers = [
         await ask(served, email)
         for email in ("nobody@example.org", "ben@example.org", "nul\0@example.org", "x", "ann@example.org")
     ]
-    served.house.database = database
+    served.context.database = database
     assert {(answer.status, answer.body, str(answer.headers)) for answer in answers} == {
         (200, answers[0].body, str(answers[0].headers))
     }
@@ -194,7 +194,7 @@ async def test_who_tried_too_often_before_is_not_kept_waiting_after(served, lett
 async def test_other_tokens_and_what_is_none_set_no_password(served):
     ann = await served.user("ann")
     session = (await ann.post("/session/token", form={})).text
-    key, now = served.house.token_key, served.clock.now()
+    key, now = served.context.token_key, served.clock.now()
     share, _ = issue(key, ann.id, "share", now + timedelta(hours=1), now=now)
     foreign, _ = issue(b"x" * 32, ann.id, "reset", now + timedelta(hours=1), now=now)
     for token in (session, share, foreign, "x", "é"):

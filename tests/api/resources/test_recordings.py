@@ -23,7 +23,7 @@ async def test_a_recording_has_the_fields_of_the_specification(served, van):
         Recording(3, NOON, NOON.replace(minute=5), 1 << 40, 0, 1, 2, 4_000_000_000),
         Recording(31, NOON, NOON.replace(second=1, microsecond=500_000), 0, 2, 2, 1, 0),
     ]
-    await recordings.save(served.house.database, van, listed)
+    await recordings.save(served.context.database, van, listed)
     assert (await served.admin.get(f"/recordings/{van}")).json() == [
         {
             "channel": 3,
@@ -46,7 +46,7 @@ async def test_a_recording_has_the_fields_of_the_specification(served, van):
             "size": 0,
         },
     ]
-    await recordings.save(served.house.database, van, [])
+    await recordings.save(served.context.database, van, [])
     assert (await served.admin.get(f"/recordings/{van}")).json() == []
 
 

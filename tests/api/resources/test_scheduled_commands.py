@@ -752,7 +752,7 @@ async def idle(served, **fields):
 
 async def runs_at_half_past(served, number):
     """What it does then; waits for it."""
-    timetable = served.house.system.ref(TIMETABLE)
+    timetable = served.context.system.ref(TIMETABLE)
     served.clock.set_wall(HALF_PAST)
     # The wall was put forward alone: a timer does not notice, but who is woken looks at it.
     await timetable.ask(SchedulesChanged((0,)))
@@ -815,5 +815,5 @@ async def test_where_nobody_knows_what_was_committed_every_calendar_is_read_agai
     stored = await plain_tables.CALENDARS.fetch(database, on)
     data = base64.b64encode(OPENS_HALF_PAST).decode()
     await plain_tables.CALENDARS.update(database, msgspec.structs.replace(stored, data=data))
-    await tell_changed(served.house)
+    await tell_changed(served.context)
     await runs_at_half_past(served, number)

@@ -54,7 +54,7 @@ async def test_health_is_ok_in_plain_text_without_login(served):
 
 
 async def test_health_is_500_while_the_server_stops(served):
-    served.house.closing.set()
+    served.context.closing.set()
     assert (await served.client().get("/health")).status == 500
 
 

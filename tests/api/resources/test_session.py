@@ -153,7 +153,7 @@ async def test_only_failures_count_and_too_many_are_429_with_the_time_to_wait(st
         hash_memory_kib=8192, hash_rounds=1, failures_per_account=3, failures_per_address=100
     )
     async with starting() as served:
-        served.house.attempts._settings = login
+        served.context.login_throttle._settings = login
         client = served.client()
         good = {"email": "admin@example.org", "password": "admin"}
         for _ in range(6):
@@ -320,8 +320,8 @@ async def test_what_was_revoked_or_ended_stays_so_after_a_restart(starting, data
         me = (await ann.get("/session")).json()
         await ann.put(f"/users/{ann.id}", json={**me, "password": "new"})
         # A second server on the same tables knows nothing but what they say.
-        house = served.house
-        house.accounts = type(house.accounts)(database, house.clock.monotonic)
+        context = served.context
+        context.accounts = type(context.accounts)(database, context.clock.monotonic)
         for token, status in ((revoked, 401), (ended, 401), (good, 200)):
             assert (await served.client(bearer(token)).get("/devices")).status == status
 
@@ -329,11 +329,11 @@ async def test_what_was_revoked_or_ended_stays_so_after_a_restart(starting, data
 async def test_sessions_that_began_with_a_token_end_when_it_is_revoked(served):
     token = (await served.admin.post("/session/token", form={})).text
     other = (await served.admin.post("/session/token", form={"expiration": "2026-05-03T00:00:00Z"})).text
-    by_token, by_other = served.client(), served.client()
-    await by_token.get(f"/session?token={token}")
+    authenticate_token, by_other = served.client(), served.client()
+    await authenticate_token.get(f"/session?token={token}")
     await by_other.get(f"/session?token={other}")
     assert (await served.admin.post("/session/token/revoke", form={"token": token})).status == 204
-    assert (await by_token.get("/devices")).status == 401
+    assert (await authenticate_token.get("/devices")).status == 401
     assert (await by_other.get("/devices")).status == 200
     assert (await served.admin.get("/devices")).status == 200
 
@@ -391,7 +391,7 @@ async def test_a_password_set_from_the_shell_ends_sessions_and_tokens(starting, 
         assert done.stdout == b"user ann@example.org changed\n"
         # A running server looks again within half a minute.
         assert SECONDS <= 30
-        served.house.accounts.forget(())
+        served.context.accounts.forget(())
         assert (await ann.get("/devices")).status == 401
         assert (await served.client(bearer(token)).get("/devices")).status == 401
         await served.log_in("ann@example.org", "new")

@@ -57,7 +57,7 @@ async def test_the_token_is_a_jwt_with_the_expiration_and_a_purpose_of_its_own(s
     device = await served.device(served.admin, "111")
     claims = jwt.decode(
         (await share(served.admin, device)).text,
-        served.house.token_key,
+        served.context.token_key,
         ["HS256"],
         audience="share",
         options={"verify_exp": False},
@@ -235,10 +235,10 @@ async def test_expired_guests_are_deleted(served):
     device = await served.device(served.admin, "111")
     await share(served.admin, device)
     now = served.clock.now()
-    assert await users.delete_expired_temporary(served.house.database, now) == []
+    assert await users.delete_expired_temporary(served.context.database, now) == []
     (user,) = await guests(served)
     late = now + timedelta(days=1)
-    assert await users.delete_expired_temporary(served.house.database, late) == [user["id"]]
+    assert await users.delete_expired_temporary(served.context.database, late) == [user["id"]]
 
 
 async def test_a_share_is_audited(served, database):
@@ -267,6 +267,6 @@ async def test_tokens_for_something_else_open_nothing(served, purpose):
     from motorpool.api.auth.tokens import issue
 
     now = served.clock.now()
-    text, _ = issue(served.house.token_key, served.admin_id, purpose, now + timedelta(days=1), now=now)
+    text, _ = issue(served.context.token_key, served.admin_id, purpose, now + timedelta(days=1), now=now)
     assert (await bearer(served, text).get("/devices")).status == 401
     assert (await served.client().get(f"/session?token={text}")).status == 404

@@ -73,8 +73,8 @@ async def test_a_playback_that_is_not_there_or_not_ones_own_is_404(served):
 async def test_a_snapshot_is_the_last_key_frame_and_says_when_it_came(served):
     number = await served.device(served.admin, "1")
     unit = coded_picture()
-    stream = served.house.system.ref(STREAM, (number, 2))
-    connection = served.house.system.ref(CONNECTION, 1)
+    stream = served.context.system.ref(STREAM, (number, 2))
+    connection = served.context.system.ref(CONNECTION, 1)
     await stream.tell(Held())
     assert await stream.ask(Publish(connection))
     await stream.tell(UnitsPublished(connection, [unit]))
@@ -93,8 +93,8 @@ async def test_a_snapshot_whose_key_frame_does_not_decode_is_503_in_one_line(ser
     number = await served.device(served.admin, "1")
     whole = coded_picture()
     start = whole.payload.rindex(b"\0\0\1\x65") + 4
-    stream = served.house.system.ref(STREAM, (number, 1))
-    connection = served.house.system.ref(CONNECTION, 1)
+    stream = served.context.system.ref(STREAM, (number, 1))
+    connection = served.context.system.ref(CONNECTION, 1)
     await stream.tell(Held())
     assert await stream.ask(Publish(connection))
     spoilt = msgspec.structs.replace(whole, payload=whole.payload[:start] + bytes(9))
@@ -120,8 +120,8 @@ async def test_where_nothing_streams_there_is_no_snapshot_and_others_see_none_at
 
 async def shown(served, number, seconds):
     """A stream of channel 1 with two key frames a second, and its connection."""
-    stream = served.house.system.ref(STREAM, (number, 1))
-    connection = served.house.system.ref(CONNECTION, 1)
+    stream = served.context.system.ref(STREAM, (number, 1))
+    connection = served.context.system.ref(CONNECTION, 1)
     await stream.tell(Held())
     assert await stream.ask(Publish(connection))
     picture = coded_picture()

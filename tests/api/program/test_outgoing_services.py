@@ -6,8 +6,8 @@ from ipaddress import ip_address
 import pytest
 
 from motorpool.actors.outgoing.geocoders import PROVIDERS
-from motorpool.api.outgoing import make_outgoing
 from motorpool.api.program.configuration import SettingsError, describe, load
+from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import SystemClock
 from motorpool.storage.outbox import OutgoingMessage
@@ -20,7 +20,7 @@ def settings(**environ):
 
 
 def test_what_is_not_configured_is_not_there():
-    outgoing = make_outgoing(Settings(), SystemClock())
+    outgoing = build_outgoing_services(Settings(), SystemClock())
     assert not outgoing.mail.enabled
     assert not outgoing.sms.enabled
     assert outgoing.geocoder is None
@@ -28,7 +28,7 @@ def test_what_is_not_configured_is_not_there():
 
 def test_every_kind_of_geocoder_can_be_chosen():
     for name in PROVIDERS:
-        assert make_outgoing(settings(geocoder_type=name), SystemClock()).geocoder is not None
+        assert build_outgoing_services(settings(geocoder_type=name), SystemClock()).geocoder is not None
 
 
 async def test_the_settings_reach_the_mail_server(mail_server):
@@ -43,7 +43,7 @@ async def test_the_settings_reach_the_mail_server(mail_server):
         mail_name="Our fleet",
     )
     message = OutgoingMessage(channel="mail", to="ann@example.org", subject="Hi", text="Hello")
-    await make_outgoing(chosen, SystemClock()).mail.send(message, message_id="1", date=NOON)
+    await build_outgoing_services(chosen, SystemClock()).mail.send(message, message_id="1", date=NOON)
     assert (await server.next())[1]["From"] == "Our fleet <fleet@example.net>"
     assert server.logins == ["fleet"]
 
@@ -58,7 +58,7 @@ async def test_the_settings_reach_the_gateway(web_server):
         sms_template="text={message}",
     )
     message = OutgoingMessage(channel="sms", to="112", text="Hello")
-    await make_outgoing(chosen, SystemClock()).sms.send(message, message_id="1")
+    await build_outgoing_services(chosen, SystemClock()).sms.send(message, message_id="1")
     (asked,) = server.asked
     assert (asked.method, asked.path, asked.body) == ("PUT", "/112", b"text=Hello")
     assert (asked.headers["X-A"], asked.headers["X-B"]) == ("1", "2")
@@ -74,7 +74,7 @@ async def test_the_settings_reach_the_geocoder(web_server):
         geocoder_language="de",
         geocoder_format="%r, %p",
     )
-    geocoder = make_outgoing(chosen, SystemClock()).geocoder
+    geocoder = build_outgoing_services(chosen, SystemClock()).geocoder
     assert geocoder is not None
     assert await geocoder.address(1, 2) == "Marktplatz, 76646"
     assert "key=secret" in server.asked[0].path
@@ -83,7 +83,7 @@ async def test_the_settings_reach_the_geocoder(web_server):
 
 def test_allowed_networks_reach_the_guard():
 
-    guard = make_outgoing(settings(webhook_allow="10.0.0.0/8"), SystemClock()).http.guard
+    guard = build_outgoing_services(settings(webhook_allow="10.0.0.0/8"), SystemClock()).http.guard
     assert guard.permits(ip_address("10.1.2.3"))
     assert not guard.permits(ip_address("192.168.0.1"))
 

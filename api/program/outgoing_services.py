@@ -5,10 +5,10 @@ from motorpool.actors.outgoing.smtp import Security
 from motorpool.api.program.settings import GeocoderSettings, MailSettings, Settings, SmsSettings
 from motorpool.runtime import Clock
 
-__all__ = ["make_outgoing"]
+__all__ = ["build_outgoing_services"]
 
 
-def make_outgoing(settings: Settings, clock: Clock) -> OutgoingServices:
+def build_outgoing_services(settings: Settings, clock: Clock) -> OutgoingServices:
     """The one OutgoingServices of a server."""
     return OutgoingServices(
         allow=settings.webhook.allow,
