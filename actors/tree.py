@@ -49,14 +49,14 @@ from motorpool.storage.database import Database
 __all__ = ["MEDIA_PORTS", "fleet_tree", "schedule_spec"]
 
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
-"""JT/T 1078, one port for each kind: the packets do not tell (docs/protocols/jt1078.md)."""
+"""JT/T 1078, one port for each kind: the packets do not tell (docs/protocols/jt1078.md#media-connections)."""
 MEDIA_READ_BYTES = 64 * 1024
 LIVE_PAUSE_SECONDS = 0.4
 """Between two reads of a camera: a segment has five of them, a part of a segment two."""
 PLAYBACK_PAUSE_SECONDS = 0.02
 """A recording comes as fast as a terminal can send it."""
 MEDIA_LOGIN_SECONDS = 10.0
-"""For the first valid packet of a media connection, at most (docs/protocols/jt1078.md)."""
+"""For the first valid packet of a media connection, at most (docs/protocols/jt1078.md#media-connections)."""
 
 
 def fleet_tree(

@@ -1,5 +1,5 @@
 """A simulated phone with an OsmAnd client: rides a bicycle, and tells where by HTTP
-(docs/protocols/osmand.md).
+(docs/protocols/osmand.md#json-form).
 """
 
 import logging

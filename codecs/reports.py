@@ -50,7 +50,7 @@ class PositionReport(msgspec.Struct, frozen=True, gc=False):
     """One position as the device tells it; the device actor makes a Position of it."""
 
     attributes: dict[str, Any]
-    """Canonical keys of docs/protocols/common.md."""
+    """Canonical keys of docs/protocols/common.md#attribute-keys."""
     device_time: datetime | None = None
     """The device's clock; None where it sent none: server time then."""
     fix_time: datetime | None = None

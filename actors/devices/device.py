@@ -57,7 +57,9 @@ from motorpool.storage.records import Event, Position
 __all__ = ["DeviceActor", "device_spec"]
 
 NO_FIX = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
-"""Fix time of a message without a location from a device that never had one (docs/protocols/common.md)."""
+"""Fix time of a message without a location from a device that never had one
+(docs/protocols/common.md#messages-without-a-location).
+"""
 NOWHERE = PositionReport({}, located=False)
 """Its place, with no fix."""
 STATUS_LOOKS = 10

@@ -1,7 +1,7 @@
 """One media connection: JT/T 1078 packets up to the stream, or the playback, of the channel they name.
 
 It belongs to the device of its first valid packet and to no other ever after; a connection without a request
-behind it is told to stop and closed (docs/protocols/jt1078.md).
+behind it is told to stop and closed (docs/protocols/jt1078.md#media-connections).
 """
 
 import contextlib
@@ -39,7 +39,7 @@ from motorpool.storage.errors import StorageError
 __all__ = ["MediaConnection"]
 
 IDLE_SECONDS = 30.0
-"""Without a packet: lost power sends no FIN (docs/protocols/jt1078.md)."""
+"""Without a packet: lost power sends no FIN (docs/protocols/jt1078.md#who-closes)."""
 PLAYBACK_IDLE_SECONDS = 3_700.0
 """The playback itself knows what silence means; this is longer than any pause it allows."""
 MAX_CHANNELS = 32

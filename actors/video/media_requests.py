@@ -1,7 +1,8 @@
 """Which media connections are expected: asked of a device a moment ago, not yet arrived.
 
 A media packet names a SIM and a channel and nothing else, and its SIM need not be the number the device
-signs in with (docs/protocols/jt1078.md): the open requests tell which device a connection belongs to.
+signs in with (docs/protocols/jt1078.md#media-connections): the open requests tell which device a
+connection belongs to.
 """
 
 from collections import OrderedDict

@@ -1,8 +1,7 @@
 """One playback from its command to its end: what came of it, and when it is over.
 
-Nobody says that a recording has been played to its end (docs/protocols/jt1078.md): the terminal closes,
-falls silent,
-or is told to stop.
+Nobody says that a recording has been played to its end (docs/protocols/jt1078.md#end-of-a-playback): the
+terminal closes, falls silent, or is told to stop.
 """
 
 from typing import Any
@@ -99,7 +98,7 @@ class PlaybackRun:
         return [cut for cut in cuts if cut is not None]
 
     def _look_for_loop(self, unit: AccessUnit, *, is_ordered: bool) -> None:
-        """Some terminals play a recording over and over until they are stopped (docs/protocols/jt1078.md)."""
+        """Some terminals repeat a recording until stopped (docs/protocols/jt1078.md#end-of-a-playback)."""
         stamp = unit.timestamp
         first, last = self._stamps or (stamp, stamp)
         if unit.keyframe and last - first >= LOOP_MS and abs(stamp - first) <= SAME_MS and not is_ordered:

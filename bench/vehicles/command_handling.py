@@ -1,4 +1,4 @@
-"""What a simulated vehicle does when the platform tells it to (docs/protocols/jt808.md)."""
+"""What a simulated vehicle does when the platform tells it to (docs/protocols/jt808.md#commands)."""
 
 import logging
 from collections.abc import Awaitable, Callable

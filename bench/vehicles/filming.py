@@ -1,5 +1,5 @@
 """Media connections of a simulated vehicle: live pictures, and recordings played back
-(docs/protocols/jt808.md).
+(docs/protocols/jt1078.md#packet).
 """
 
 import logging

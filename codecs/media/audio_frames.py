@@ -1,4 +1,4 @@
-"""Units of sound: how long each one lasts, and AAC made whole (docs/protocols/jt1078.md)."""
+"""Units of sound: how long each one lasts, and AAC made whole (docs/protocols/jt1078.md#audio)."""
 
 import msgspec
 

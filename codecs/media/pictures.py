@@ -1,4 +1,4 @@
-"""Units of one camera into pictures that can be cut and muxed (docs/protocols/jt1078.md)."""
+"""Units of one camera into pictures that can be cut and muxed (docs/protocols/jt1078.md#pictures)."""
 
 import msgspec
 

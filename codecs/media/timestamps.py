@@ -1,4 +1,4 @@
-"""Our own steady time for what devices stamp as they like (docs/protocols/jt1078.md).
+"""Our own steady time for what devices stamp as they like (docs/protocols/jt1078.md#timestamps).
 
 Presentation times count 90 kHz ticks, never go back, and are not wrapped at 33 bits: the muxer does that.
 """

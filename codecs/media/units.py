@@ -17,7 +17,7 @@ class Coding(enum.Enum):
     G726 = "g726"
     ADPCM = "adpcm"
     """IMA (DVI4), 4 bit, high nibble first, each unit led by predictor and index
-    (docs/protocols/jt1078.md).
+    (docs/protocols/jt1078.md#audio).
     """
     OTHER = "other"
     """Named by the peer but not carried: dropped and counted."""

@@ -1,7 +1,8 @@
 """The unit under way of one channel, and how far its device is to be believed when it counts its packets.
 
-Some count each kind, some the connection, some nothing (docs/protocols/jt1078.md): a count is believed
-once it has been seen to go on, and then tells what was lost, what comes again and what comes late.
+Some count each kind, some the connection, some nothing (docs/protocols/jt1078.md#sequence-numbers): a
+count is believed once it has been seen to go on, and then tells what was lost, what comes again and what
+comes late.
 """
 
 from collections import deque

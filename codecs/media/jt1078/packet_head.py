@@ -1,6 +1,6 @@
 """The head of a JT/T 1078 media packet: its two widths, what its numbers mean, what devices put wrong.
 
-Section numbers are those of `docs/protocols/jt808.md`.
+See docs/protocols/jt1078.md#packet and docs/protocols/jt1078.md#width-of-the-sim.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ HEADS = {
     width: Struct(
         f">IxBH{width}sBBQHHH"
     )  # magic, mark and payload type, sequence, SIM, channel, type and cut
-    for width in (6, 10)  # mark, timestamp, ms since key frame, ms since picture, length (section 6)
+    for width in (6, 10)  # mark, timestamp, ms since key frame, ms since picture, length
 }
 """The video head by bytes of SIM. Sound lacks the two intervals, transparent data the timestamp too."""
 
@@ -45,7 +45,7 @@ _H264_SETS = (b"\x67", b"\x47", b"\x27")  # SPS with each nal_ref_idc
 
 
 def sniff_video(payload: bytes, fallback: Coding) -> Coding:
-    """H.264 or H.265 by the first NAL unit; `fallback` where that tells nothing (quirk (exp) of 6.1)."""
+    """H.264 or H.265 by the first NAL unit; `fallback` where that tells nothing."""
     start = payload.find(b"\0\0\1", 0, 8) + 3
     if start >= 3:
         if payload[start : start + 2] in _H265_SETS:
@@ -72,7 +72,7 @@ def split_hisilicon(payload: bytes) -> list[bytes]:
 
 
 def sim_width(data: bytes, position: int, is_known: Callable[[str], bool] | None) -> int | None:
-    """Bytes of SIM in the packets at `position` (section 6): 6, 10, 0 for no packet, None for too few bytes.
+    """Bytes of SIM in the packets at `position`: 6, 10, 0 for no packet, None for too few bytes.
 
     A known device decides; else the reading whose packet is followed by another one.
     """

@@ -1,4 +1,6 @@
-"""JT/T 1078 media packets in, access units out (docs/protocols/jt1078.md), over TCP or UDP."""
+"""JT/T 1078 media packets in, access units out, over TCP or UDP
+(docs/protocols/jt1078.md#joining-packets).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

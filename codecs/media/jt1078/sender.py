@@ -13,7 +13,7 @@ from motorpool.codecs.media.jt1078.packet_head import (
 from motorpool.codecs.media.units import AccessUnit
 
 BODY_BYTES = 950
-"""Longest body of a packet (docs/protocols/jt1078.md)."""
+"""Longest body of a packet (docs/protocols/jt1078.md#packet)."""
 
 
 class Jt1078Sender:

@@ -1,6 +1,6 @@
 """A real stream, damaged in every way we could think of: what a player is told and given stays in order.
 
-The damages are those of docs/protocols/jt1078.md; time is virtual.
+The damages are those of docs/protocols/jt1078.md#joining-packets; time is virtual.
 """
 
 import io
