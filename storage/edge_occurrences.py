@@ -15,9 +15,17 @@ from motorpool.storage import commands
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import ScheduledCommandRun
 
-__all__ = ["LATE", "LONGEST_QUEUE", "EdgeOccurrence", "Phase", "StartedStep", "begin", "fire"]
+__all__ = [
+    "MAX_QUEUE_MINUTES",
+    "MISSED_AFTER",
+    "EdgeOccurrence",
+    "Phase",
+    "StartedStep",
+    "create_runs",
+    "start_steps",
+]
 
-LATE = timedelta(minutes=5)
+MISSED_AFTER = timedelta(minutes=5)
 """A step that is later than this is missed (specification, Limits)."""
 
 Phase = Literal["start", "end", "manual"]
@@ -159,11 +167,11 @@ _BEGIN = """
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
         judged.type, judged.text_channel, judged.attributes, judged.queue_minutes
 """
-LONGEST_QUEUE = 30 * 24 * 60
+MAX_QUEUE_MINUTES = 30 * 24 * 60
 """Minutes that anything waits at most for its device."""
 
 
-async def fire(
+async def create_runs(
     q: Queries, firings: Sequence[EdgeOccurrence], now: datetime
 ) -> list[tuple[ScheduledCommandRun, int]]:
     """Make the run records of these turns, each with the number of its step; a schedule has one turn only.
@@ -180,7 +188,7 @@ async def fire(
         [each.steps for each in firings],
     )
     first = [row for row in rows if row[6] == 0]
-    running = {row[1] for row in first if row[5] >= now - LATE}
+    running = {row[1] for row in first if row[5] >= now - MISSED_AFTER}
     if running:
         await q.later(_HAS_RUN, list(running), now)
     opposite = [
@@ -196,12 +204,12 @@ async def fire(
     ]
 
 
-async def begin(q: Queries, run_ids: Sequence[int], now: datetime) -> list[StartedStep]:
+async def start_steps(q: Queries, run_ids: Sequence[int], now: datetime) -> list[StartedStep]:
     """Let these steps have their turn, in one statement; those that are not pending are left out.
 
     What is to be sent is `sending` with the commit, and must be handed to the device once, after it.
     """
-    rows = await q.fetch(_BEGIN, list(run_ids), now, now - LATE)
+    rows = await q.fetch(_BEGIN, list(run_ids), now, now - MISSED_AFTER)
     return [_begun(row) for row in rows]
 
 
@@ -213,4 +221,4 @@ def _begun(row: Row) -> StartedStep:
 
 
 def _minutes(written: Any) -> int:  # noqa: ANN401 - a number of whatever kind
-    return int(min(max(written or 0, 0), LONGEST_QUEUE))
+    return int(min(max(written or 0, 0), MAX_QUEUE_MINUTES))

@@ -11,20 +11,20 @@ from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import QueuedCommand, ScheduledCommandRun
 
 __all__ = [
+    "DelayedStep",
     "Outcome",
-    "Planned",
     "cancel",
-    "drop_before",
-    "fail_unknown",
+    "cancel_for_device",
+    "delayed",
+    "delete_before",
+    "fail_interrupted",
     "fetch",
-    "forget_device",
-    "listed",
+    "history",
     "overdue",
-    "plan",
-    "queue",
-    "settle",
-    "take_back",
-    "waiting",
+    "queue_step",
+    "revert_unsent",
+    "schedule_following",
+    "store_outcomes",
 ]
 
 DROPPED_AT_ONCE = 5000
@@ -39,7 +39,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     detail: str | None = None
 
 
-class Planned(msgspec.Struct, frozen=True, gc=False):
+class DelayedStep(msgspec.Struct, frozen=True, gc=False):
     """A step that waits for its time, and for nothing else."""
 
     schedule_id: int
@@ -126,7 +126,7 @@ _FAIL_UNKNOWN = """
 """
 
 
-async def settle(q: Queries, outcomes: Sequence[Outcome], now: datetime) -> None:
+async def store_outcomes(q: Queries, outcomes: Sequence[Outcome], now: datetime) -> None:
     """Write down what came of steps that were being sent or delivered; `pending` is to be sent later.
 
     One that is queued was written down with its place there; it is held all the same, for `plan` after this.
@@ -141,7 +141,7 @@ async def settle(q: Queries, outcomes: Sequence[Outcome], now: datetime) -> None
     )
 
 
-async def plan(q: Queries, run_ids: Sequence[int]) -> list[Planned]:
+async def schedule_following(q: Queries, run_ids: Sequence[int]) -> list[DelayedStep]:
     """Set the times of the steps that follow these; return the next ones.
 
     The wait begins when the step before was sent, queued or skipped; after a missed one it was never put off.
@@ -149,7 +149,7 @@ async def plan(q: Queries, run_ids: Sequence[int]) -> list[Planned]:
     return _planned(row for row in await q.fetch(_PLAN, list(run_ids)) if row[3])
 
 
-async def queue(
+async def queue_step(
     database: Database, run_id: int, command: QueuedCommand, *, now: datetime, minutes: int
 ) -> QueuedCommand | None:
     """Let a step that is being sent wait for its offline device; None where it has been cancelled meanwhile.
@@ -180,7 +180,7 @@ async def cancel(q: Queries, schedule_id: int, now: datetime) -> None:
     await commands.leave_queue(q, [row[0] for row in gone])
 
 
-async def forget_device(q: Queries, device_id: int, now: datetime) -> None:
+async def cancel_for_device(q: Queries, device_id: int, now: datetime) -> None:
     """End what waits in the queue of a device that is about to be deleted, in the same transaction."""
     # From here on nothing more comes into its queue.
     await q.execute("select from devices where id = $1 for update", device_id)
@@ -188,7 +188,7 @@ async def forget_device(q: Queries, device_id: int, now: datetime) -> None:
     await commands.leave_queue(q, [row[0] for row in gone])
 
 
-async def fail_unknown(
+async def fail_interrupted(
     q: Queries, now: datetime, reason: str, *, delivering_before: datetime, sending: bool
 ) -> dict[int, bool]:
     """Fail the steps of which nobody knows whether they were sent; those being sent only after a start.
@@ -200,7 +200,7 @@ async def fail_unknown(
     return {row[0]: row[1] == "sending" for row in rows}
 
 
-async def take_back(q: Queries, keep: Sequence[int], now: datetime) -> None:
+async def revert_unsent(q: Queries, keep: Sequence[int], now: datetime) -> None:
     """Make pending again what was begun and is known not to have been handed to any device.
 
     That is what is `sending` and not in `keep`; what was cancelled meanwhile is skipped.
@@ -215,7 +215,7 @@ async def take_back(q: Queries, keep: Sequence[int], now: datetime) -> None:
     )
 
 
-async def waiting(q: Queries, schedule_id: int | None = None) -> list[Planned]:
+async def delayed(q: Queries, schedule_id: int | None = None) -> list[DelayedStep]:
     """Return the steps that wait for their time and no other step, all or those of a scheduled command."""
     of_one = " and ($1::bigint is null or r.scheduled_command_id = $1)"
     return _planned(await q.fetch(_WAITING + of_one, schedule_id))
@@ -236,7 +236,7 @@ async def fetch(q: Queries, run_ids: Iterable[int]) -> list[ScheduledCommandRun]
     return [ScheduledCommandRun(*row.values()) for row in rows]
 
 
-async def listed(
+async def history(
     q: Queries,
     schedule_id: int,
     *,
@@ -260,7 +260,7 @@ async def listed(
     return [ScheduledCommandRun(*row.values()) for row in rows]
 
 
-async def drop_before(q: Queries, instant: datetime) -> int:
+async def delete_before(q: Queries, instant: datetime) -> int:
     """Delete records that ended before, some thousands at most; return how many."""
     tag = await q.execute(
         "delete from scheduled_command_runs where id in (select id from scheduled_command_runs"
@@ -271,5 +271,5 @@ async def drop_before(q: Queries, instant: datetime) -> int:
     return int(tag.rpartition(" ")[2])
 
 
-def _planned(rows: Iterable[Row]) -> list[Planned]:
-    return [Planned(row[0], row[1], row[2]) for row in rows]
+def _planned(rows: Iterable[Row]) -> list[DelayedStep]:
+    return [DelayedStep(row[0], row[1], row[2]) for row in rows]

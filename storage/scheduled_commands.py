@@ -12,18 +12,18 @@ from motorpool.storage.tables import Table
 
 __all__ = [
     "TABLE",
-    "Linked",
-    "Watched",
-    "adopt",
-    "behind",
+    "ScheduleLinks",
+    "WatchedSchedule",
+    "active",
+    "active_of_calendars",
+    "count_using_calendar",
     "links_of",
-    "own",
+    "missing_edge",
+    "restart_ahead_of_clock",
     "restart_calendar",
-    "turn_back",
-    "using_calendar",
-    "watch",
-    "watched",
-    "watched_by",
+    "set_missing_owner",
+    "set_owner",
+    "watch_from",
 ]
 
 TABLE = Table(
@@ -33,7 +33,7 @@ TABLE = Table(
 )
 
 
-class Linked(msgspec.Struct, frozen=True):
+class ScheduleLinks(msgspec.Struct, frozen=True):
     """What a scheduled command sends to, and when it last did."""
 
     device_ids: list[int] = []
@@ -41,7 +41,7 @@ class Linked(msgspec.Struct, frozen=True):
     last_run: datetime | None = None
 
 
-class Watched(msgspec.Struct, frozen=True, gc=False):
+class WatchedSchedule(msgspec.Struct, frozen=True, gc=False):
     """An active scheduled command, and until when the edges of its calendar are done with."""
 
     id: int
@@ -71,7 +71,7 @@ _BEHIND = """
 """
 
 
-async def own(q: Queries, schedule_id: int, user_id: int, now: datetime) -> None:
+async def set_owner(q: Queries, schedule_id: int, user_id: int, now: datetime) -> None:
     """Give a new scheduled command its owner, and begin to watch its calendar."""
     await q.execute(
         "update scheduled_commands set owner_id = $2, watched_from = $3 where id = $1",
@@ -81,14 +81,14 @@ async def own(q: Queries, schedule_id: int, user_id: int, now: datetime) -> None
     )
 
 
-async def adopt(q: Queries, schedule_id: int, user_id: int) -> None:
+async def set_missing_owner(q: Queries, schedule_id: int, user_id: int) -> None:
     """Make the user its owner where the owner is gone."""
     await q.execute(
         "update scheduled_commands set owner_id = $2 where id = $1 and owner_id is null", schedule_id, user_id
     )
 
 
-async def watch(q: Queries, schedule_id: int, now: datetime) -> None:
+async def watch_from(q: Queries, schedule_id: int, now: datetime) -> None:
     """Watch its calendar from scratch: edges up to `now` are none of its business."""
     await q.execute("update scheduled_commands set watched_from = $2 where id = $1", schedule_id, now)
 
@@ -102,7 +102,7 @@ async def restart_calendar(q: Queries, calendar_id: int | None, now: datetime) -
     )
 
 
-async def turn_back(q: Queries, now: datetime, patience: timedelta) -> int:
+async def restart_ahead_of_clock(q: Queries, now: datetime, patience: timedelta) -> int:
     """Watch from scratch what waits for a time far ahead, as the clock was wrong; return how many."""
     tag = await q.execute(
         _TURN_BACK,
@@ -112,30 +112,30 @@ async def turn_back(q: Queries, now: datetime, patience: timedelta) -> int:
     return int(tag.rpartition(" ")[2])
 
 
-async def watched(q: Queries, ids: Sequence[int] | None = None) -> list[Watched]:
+async def active(q: Queries, ids: Sequence[int] | None = None) -> list[WatchedSchedule]:
     """Return the active ones, all or those of the ids."""
     if ids is None:
         return _made(await q.fetch(_WATCHED))
     return _made(await q.fetch(f"{_WATCHED} and id = any($1::bigint[])", list(ids)))
 
 
-async def watched_by(q: Queries, calendar_ids: Iterable[int]) -> list[Watched]:
+async def active_of_calendars(q: Queries, calendar_ids: Iterable[int]) -> list[WatchedSchedule]:
     """Return the active ones of these calendars."""
     return _made(await q.fetch(f"{_WATCHED} and calendar_id = any($1::bigint[])", list(calendar_ids)))
 
 
-async def behind(q: Queries, told: Sequence[tuple[int, datetime]]) -> list[Watched]:
+async def missing_edge(q: Queries, told: Sequence[tuple[int, datetime]]) -> list[WatchedSchedule]:
     """Return those that have not heard of the edge that was told last of their calendar."""
     return _made(await q.fetch(_BEHIND, [each[0] for each in told], [each[1] for each in told]))
 
 
-async def links_of(q: Queries, ids: Iterable[int]) -> dict[int, Linked]:
+async def links_of(q: Queries, ids: Iterable[int]) -> dict[int, ScheduleLinks]:
     """Return what each is linked to."""
     rows = await q.fetch(_LINKED, list(ids))
-    return {row[0]: Linked(last_run=row[1], device_ids=row[2], group_ids=row[3]) for row in rows}
+    return {row[0]: ScheduleLinks(last_run=row[1], device_ids=row[2], group_ids=row[3]) for row in rows}
 
 
-async def using_calendar(q: Queries, calendar_id: int) -> int:
+async def count_using_calendar(q: Queries, calendar_id: int) -> int:
     """Return how many scheduled commands have this calendar, active or not."""
     count: int = await q.fetch_value(
         "select count(*) from scheduled_commands where calendar_id = $1", calendar_id
@@ -143,5 +143,5 @@ async def using_calendar(q: Queries, calendar_id: int) -> int:
     return count
 
 
-def _made(rows: Iterable[Row]) -> list[Watched]:
-    return [Watched(row[0], row[1], row[2]) for row in rows]
+def _made(rows: Iterable[Row]) -> list[WatchedSchedule]:
+    return [WatchedSchedule(row[0], row[1], row[2]) for row in rows]

@@ -167,7 +167,7 @@ class DeviceCommands:
         )
         if not message.run_id:
             return await commands.put(self._database, waiting)
-        return await runs.queue(
+        return await runs.queue_step(
             self._database,
             message.run_id,
             waiting,
@@ -286,7 +286,7 @@ class DeviceCommands:
             if refused:
                 outcome = Outcome(taken.run_id, "skipped", "not_sent", refused)
             try:
-                await runs.settle(self._database, (outcome,), self._context.clock.now())
+                await runs.store_outcomes(self._database, (outcome,), self._context.clock.now())
             except StorageError as error:
                 # Told as failed after the next start.
                 self._context.log.error("what came of step %d is not written down: %s", taken.run_id, error)

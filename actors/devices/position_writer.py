@@ -8,9 +8,8 @@ by itself.
 """
 
 import itertools
-import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import trio
@@ -18,11 +17,12 @@ import trio
 from motorpool.actors.messages.counters import POSITION_FLUSHES, POSITIONS_DROPPED, POSITIONS_STORED
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
+from motorpool.actors.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Kind, Ref
 from motorpool.storage import positions
 from motorpool.storage.database import Database
-from motorpool.storage.errors import Conflict, StatementRejected, StorageError
+from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
 
 __all__ = [
@@ -39,8 +39,6 @@ FLUSH_SECONDS = 0.010
 QUEUE_ROWS = 20_000
 """Rows that may wait for a flush: about 20 MB, and half a second at full speed."""
 ID_BLOCK = 1_000
-RETRY_SECONDS = (0.1, 5.0)
-"""First and longest pause between tries while the database is away."""
 
 
 class Append(msgspec.Struct, frozen=True, gc=False):
@@ -76,6 +74,12 @@ class PositionWriter(Actor[WriterMessage]):
         self._drained = trio.Event()
         self._ending = False
         self._ids: Iterator[int] = iter(())
+        self._retry = StorageRetry(
+            on_retry=self._warn,
+            on_dropped=self._drop,
+            # A row that cannot be packed raises whatever it likes.
+            refusals=(Exception,),
+        )
 
     def handle(self, message: WriterMessage) -> object:
         """Queue the row; waits (and with it every later teller) while the queue is full."""
@@ -118,7 +122,11 @@ class PositionWriter(Actor[WriterMessage]):
     async def _flush(self) -> None:
         queue = self._queue
         batch = list(itertools.islice(queue, FLUSH_ROWS))
-        stored = await self._commit(batch)
+        stored = batch
+        try:
+            await self._store(batch)
+        except Exception as error:
+            stored = await self._retry.resume(batch, self._store, error)
         # Only now do they leave the queue: whatever ended this flush early, the next one finds them again.
         for _ in batch:
             queue.popleft()
@@ -127,36 +135,15 @@ class PositionWriter(Actor[WriterMessage]):
         POSITIONS_STORED.inc(len(stored))
         self._announce(stored)
 
-    async def _commit(self, batch: list[WriterMessage]) -> list[WriterMessage]:
-        """Store the batch however long it takes; what comes back was stored.
+    def _warn(self, error: StorageError) -> None:
+        self.context.log.warning("not stored yet (%s), %d rows wait", error, len(self._queue))
 
-        A batch that the database refuses is halved until the row it cannot hold is alone; that one is
-        dropped, seen in the log, and never acknowledged.
-        """
-        pause = RETRY_SECONDS[0]
-        while True:
-            try:
-                await self._store(batch)
-            except (Conflict, StatementRejected) as error:
-                return await self._split(batch, error)
-            except StorageError as error:
-                self.context.log.warning("not stored yet (%s), %d rows wait", error, len(self._queue))
-                await trio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
-                pause = min(pause * 2, RETRY_SECONDS[1])
-            except Exception as error:
-                return await self._split(batch, error)
-            else:
-                return batch
+    def _drop(self, message: object, error: Exception) -> None:
+        """Log a row that the database cannot hold; it is never acknowledged."""
+        POSITIONS_DROPPED.inc()
+        self.context.log.error("dropped what cannot be stored: %s: %r", error, message)
 
-    async def _split(self, batch: list[WriterMessage], error: Exception) -> list[WriterMessage]:
-        if len(batch) == 1:
-            POSITIONS_DROPPED.inc()
-            self.context.log.error("dropped what cannot be stored: %s: %r", error, batch[0])
-            return []
-        half = len(batch) // 2
-        return await self._commit(batch[:half]) + await self._commit(batch[half:])
-
-    async def _store(self, batch: list[WriterMessage]) -> None:
+    async def _store(self, batch: Sequence[WriterMessage]) -> None:
         rows = [message for message in batch if isinstance(message, Append)]
         for row in rows:
             if row.position.id == 0:

@@ -42,11 +42,11 @@ class EdgesDue(msgspec.Struct, frozen=True, gc=False):
     """Time for the next edge; told by the timetable to itself."""
 
 
-class LookDue(msgspec.Struct, frozen=True, gc=False):
+class CheckDue(msgspec.Struct, frozen=True, gc=False):
     """Time to see whether anybody has lost news; told by timetable and dispatcher to themselves."""
 
 
-TimetableMessage = SchedulesChanged | CalendarsChanged | EdgesDue | LookDue
+TimetableMessage = SchedulesChanged | CalendarsChanged | EdgesDue | CheckDue
 TIMETABLE: Kind[None, TimetableMessage] = Kind("timetable")
 
 
@@ -86,11 +86,11 @@ class QueueExpired(msgspec.Struct, frozen=True, gc=False):
     run_id: int
 
 
-class AnswerDue(msgspec.Struct, frozen=True, gc=False):
+class ReplyDue(msgspec.Struct, frozen=True, gc=False):
     """Whoever wanted a run now has waited long enough; told by the dispatcher to itself."""
 
     number: int
 
 
-DispatcherMessage = EdgeReached | StepsDue | RunNow | QueueExpired | AnswerDue | LookDue
+DispatcherMessage = EdgeReached | StepsDue | RunNow | QueueExpired | ReplyDue | CheckDue
 DISPATCHER: Kind[None, DispatcherMessage] = Kind("dispatcher")

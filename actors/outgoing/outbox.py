@@ -9,7 +9,7 @@ import trio
 from motorpool.actors.messages.counters import OUTBOX_GIVEN_UP
 from motorpool.actors.outgoing import DeliveryRefused, OutgoingError, OutgoingServices, Unreachable
 from motorpool.actors.settings import OutboxSettings
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, BackOff, ChildSpec, Kind
 from motorpool.storage import outbox
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -24,10 +24,10 @@ STORAGE_SECONDS = 10.0
 BATCH = 50
 AT_ONCE = 4
 """In one lane."""
-MESSAGE_SECONDS = (30.0, 3600.0)
-"""Before the next attempt at a message: at first, and at most; it doubles."""
-LANE_SECONDS = (10.0, 600.0)
-"""Before the next attempt at anything of a lane that was not reached."""
+MESSAGE_BACK_OFF = BackOff(first_seconds=30.0, max_seconds=3600.0, jitter=0.0)
+"""Before the next attempt at a message."""
+LANE_BACK_OFF = BackOff(first_seconds=10.0, max_seconds=600.0, jitter=0.0)
+"""Before the next attempt at anything of a lane whose server was not reached."""
 
 
 class OutboxFilled(msgspec.Struct, frozen=True):
@@ -157,7 +157,7 @@ class Outbox(Actor[OutboxFilled]):
             await outbox.remove(self._database, row.id)
 
     async def _postpone(self, row: Waiting, error: OutgoingError) -> datetime:
-        seconds = _back_off(row.attempts, *MESSAGE_SECONDS)
+        seconds = MESSAGE_BACK_OFF.delay(row.attempts + 1)
         until = self.context.clock.now() + timedelta(seconds=seconds)
         await outbox.postpone(self._database, row.id, error=str(error), until=until)
         return until
@@ -166,8 +166,8 @@ class Outbox(Actor[OutboxFilled]):
         if lane.rests_until > self.context.clock.monotonic():
             # Another message has just found out the same.
             return
-        seconds = _back_off(lane.failures, *LANE_SECONDS)
         lane.failures += 1
+        seconds = LANE_BACK_OFF.delay(lane.failures)
         lane.rests_until = self.context.clock.monotonic() + seconds
         self.context.log.warning("no %s goes out for %g s: %s", lane.name, seconds, error)
 
@@ -194,10 +194,6 @@ class Outbox(Actor[OutboxFilled]):
 
     async def _send_sms(self, row: Waiting) -> None:
         await self._outgoing.sms.send(row.message, message_id=row.message_id)
-
-
-def _back_off(failures: int, first: float, most: float) -> float:
-    return min(most, first * 2.0 ** min(failures, 30))
 
 
 def outbox_spec(

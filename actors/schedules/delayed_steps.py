@@ -13,26 +13,25 @@ class DelayedSteps:
     so nothing needs to be removed when a step is cancelled, and adding a step twice does no harm.
     """
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "next_due")
 
     def __init__(self) -> None:
         self._entries: list[tuple[float, int]] = []
+        self.next_due = inf
+        """When the first step is due, in seconds of the monotonic clock; infinite when none waits."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    @property
-    def next_due(self) -> float:
-        """When the first step is due, in seconds of the monotonic clock; infinite when none waits."""
-        return self._entries[0][0] if self._entries else inf
-
     def add(self, due: float, run_id: int) -> None:
         """Let the step of this run record be due at `due`."""
         heapq.heappush(self._entries, (due, run_id))
+        self.next_due = self._entries[0][0]
 
     def pop_due(self, now: float, limit: int) -> list[int]:
         """Remove and return the steps that are due at `now`, earliest first, at most `limit`."""
         due: list[int] = []
         while self._entries and self._entries[0][0] <= now and len(due) < limit:
             due.append(heapq.heappop(self._entries)[1])
+        self.next_due = self._entries[0][0] if self._entries else inf
         return due

@@ -1,4 +1,4 @@
-"""Those who asked for a run now, and wait to see what came of its first steps."""
+"""Replies to manual runs, given once their first steps have an outcome."""
 
 import itertools
 import math
@@ -12,63 +12,63 @@ from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ScheduledCommandRun
 
-__all__ = ["Answer", "PendingRunReplies"]
+__all__ = ["PendingRunReplies", "Reply"]
 
-Answer = Deferred[list[ScheduledCommandRun] | Failure]
+Reply = Deferred[list[ScheduledCommandRun] | Failure]
 
 
-class _Wanted:
-    """One who waits."""
+class _Pending:
+    """A reply that waits for the outcomes of steps."""
 
-    __slots__ = ("answer", "open", "run_ids")
+    __slots__ = ("in_flight", "reply", "run_ids")
 
-    def __init__(self, answer: Answer, run_ids: list[int], still_open: set[int]) -> None:
-        self.answer = answer
+    def __init__(self, reply: Reply, run_ids: list[int], in_flight: set[int]) -> None:
+        self.reply = reply
         self.run_ids = run_ids
-        self.open = still_open
+        self.in_flight = in_flight
 
 
 class PendingRunReplies:
-    """Part of the dispatcher: gives the answers, each read from the records when it is time."""
+    """Part of the dispatcher: each reply is read from the run records when its time has come."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, _Wanted] = {}
-        self._of_run: dict[int, int] = {}
-        self._send, self._receive = trio.open_memory_channel[_Wanted](math.inf)
+        self._pending: dict[int, _Pending] = {}
+        self._number_of_run: dict[int, int] = {}
+        self._send, self._receive = trio.open_memory_channel[_Pending](math.inf)
 
-    def add(self, answer: Answer, run_ids: Iterable[int], being_sent: Iterable[int]) -> int:
-        """Answer with these records as soon as those that are being sent are settled; its number."""
+    def add(self, reply: Reply, run_ids: Iterable[int], in_flight: Iterable[int]) -> int:
+        """Reply with these records once the outcomes of those in flight are committed; return a number."""
         number = next(self._numbers)
-        wanted = self._waiting[number] = _Wanted(answer, list(run_ids), set(being_sent))
-        for run_id in wanted.open:
-            self._of_run[run_id] = number
-        if not wanted.open:
+        pending = self._pending[number] = _Pending(reply, list(run_ids), set(in_flight))
+        for run_id in pending.in_flight:
+            self._number_of_run[run_id] = number
+        if not pending.in_flight:
             self.expire(number)
         return number
 
-    def settled(self, run_id: int) -> None:
-        """Note that a step is settled, and that this is committed."""
-        number = self._of_run.pop(run_id, 0)
+    def step_committed(self, run_id: int) -> None:
+        """Note that the outcome of a step is committed."""
+        number = self._number_of_run.pop(run_id, 0)
         if number:
-            still_open = self._waiting[number].open
-            still_open.discard(run_id)
-            if not still_open:
+            in_flight = self._pending[number].in_flight
+            in_flight.discard(run_id)
+            if not in_flight:
                 self.expire(number)
 
     def expire(self, number: int) -> None:
-        """Answer as it stands; nothing where that has been done."""
-        wanted = self._waiting.pop(number, None)
-        if wanted is not None:
-            for run_id in wanted.open:
-                self._of_run.pop(run_id, None)
-            self._send.send_nowait(wanted)
+        """Reply with the records as they are; does nothing where the reply was given."""
+        pending = self._pending.pop(number, None)
+        if pending is not None:
+            for run_id in pending.in_flight:
+                self._number_of_run.pop(run_id, None)
+            self._send.send_nowait(pending)
 
     async def run(self) -> None:
-        """Read what they asked for, one after the other."""
-        async for wanted in self._receive:
+        """Read the records and reply, one after the other."""
+        async for pending in self._receive:
             try:
-                wanted.answer.answer(await runs.fetch(self._database, wanted.run_ids))
+                pending.reply.answer(await runs.fetch(self._database, pending.run_ids))
             except StorageError as error:
-                wanted.answer.answer(Failure(error))
+                pending.reply.answer(Failure(error))

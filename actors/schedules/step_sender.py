@@ -1,4 +1,4 @@
-"""Hands steps of scheduled commands to their devices, and says what came of each."""
+"""Hands steps of scheduled commands to their devices, and reports the outcome of each."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
@@ -23,26 +23,26 @@ __all__ = ["StepSender", "send_step"]
 
 SEND_SECONDS = 10.0
 """A device writes to its connection, or to the queue, well within this."""
-AT_ONCE = 64
-"""Devices that are waited for: offline ones ask the database, whose connections are few."""
-SLICE = 25
-"""Steps in a row: a millisecond or two."""
+MAX_AWAITED = 64
+"""Devices whose outcomes are awaited at once: offline ones need the database, whose connections are few."""
+BURST = 25
+"""Steps sent without a checkpoint: a millisecond or two."""
 
 
 class StepSender:
     """Part of the dispatcher: steps queue here and are handed over once each.
 
-    In slices, so that a burst leaves others their turn. A device that is there takes its step at once; one
-    that must be waited for has a task meanwhile.
+    An online device mostly takes its step at once; a device whose outcome must be awaited has a task
+    meanwhile. After a burst of steps other tasks get a turn.
     """
 
-    def __init__(self, came: Callable[[StartedStep, Outcome], None]) -> None:
-        """`came` is told what came of each."""
-        self._came = came
+    def __init__(self, on_outcome: Callable[[StartedStep, Outcome], None]) -> None:
+        """`on_outcome` is called with the outcome of each step."""
+        self._on_outcome = on_outcome
         self._unsent: deque[StartedStep] = deque()
         self._filled = trio.Event()
-        self._due = 0
-        self._answered = trio.Event()
+        self._awaited = 0
+        self._outcome_arrived = trio.Event()
 
     @property
     def waiting(self) -> int:
@@ -50,27 +50,27 @@ class StepSender:
         return len(self._unsent)
 
     def put(self, step: StartedStep) -> None:
-        """Queue one; it is `sending` already."""
+        """Queue a step, which is marked `sending` already."""
         self._unsent.append(step)
         self._filled.set()
 
-    def take_back(self) -> list[StartedStep]:
-        """Give back what nobody has been handed."""
+    def withdraw(self) -> list[StartedStep]:
+        """Remove and return the steps that have not been handed over."""
         unsent = list(self._unsent)
         self._unsent.clear()
         return unsent
 
     async def run(self, system: System) -> None:
-        """Hand over, for ever."""
+        """Hand steps over until cancelled."""
         async with trio.open_nursery() as nursery:
             while True:
                 self._filled = trio.Event()
                 if not self._unsent:
                     await self._filled.wait()
-                for _ in range(min(SLICE, len(self._unsent))):
-                    if self._due >= AT_ONCE:
-                        await self._answered.wait()
-                    # They may have been taken back meanwhile.
+                for _ in range(min(BURST, len(self._unsent))):
+                    if self._awaited >= MAX_AWAITED:
+                        await self._outcome_arrived.wait()
+                    # They may have been withdrawn meanwhile.
                     if self._unsent:
                         self._send(system, self._unsent.popleft(), nursery)
                 await trio.lowlevel.checkpoint()
@@ -78,22 +78,22 @@ class StepSender:
     def _send(self, system: System, step: StartedStep, nursery: trio.Nursery) -> None:
         outcome = send_step(system, step)
         if isinstance(outcome, Coroutine):
-            self._due += 1
+            self._awaited += 1
             nursery.start_soon(self._await, step, outcome)
         else:
-            self._came(step, outcome)
+            self._on_outcome(step, outcome)
 
     async def _await(self, step: StartedStep, outcome: Awaitable[Outcome]) -> None:
-        self._came(step, await outcome)
-        self._due -= 1
-        self._answered.set()
-        self._answered = trio.Event()
+        self._on_outcome(step, await outcome)
+        self._awaited -= 1
+        self._outcome_arrived.set()
+        self._outcome_arrived = trio.Event()
 
 
 def send_step(system: System, step: StartedStep) -> Outcome | Coroutine[Any, Any, Outcome]:
-    """Send it, or let it wait for an offline device as long as it may. It must be `sending` already.
+    """Send a step, or queue it for an offline device as long as it may wait. It must be `sending` already.
 
-    To a device that is there it mostly goes out at once; else what comes back must be awaited.
+    Return the outcome where the device takes the step at once, else a coroutine that must be awaited.
     """
     request = SendCommand(
         type=step.type,
@@ -104,13 +104,13 @@ def send_step(system: System, step: StartedStep) -> Outcome | Coroutine[Any, Any
         queue_minutes=step.queue_minutes,
     )
     try:
-        came = system.ref(DEVICE, step.device_id).ask_now(request, seconds=SEND_SECONDS)
+        answer = system.ref(DEVICE, step.device_id).ask_now(request, seconds=SEND_SECONDS)
     except (ActorError, StorageError) as error:
         return _failed(step, error)
-    return _later(step, came) if isinstance(came, Coroutine) else _outcome(step, came)
+    return _await_answer(step, answer) if isinstance(answer, Coroutine) else _outcome(step, answer)
 
 
-async def _later(step: StartedStep, answer: Awaitable[CommandOutcome]) -> Outcome:
+async def _await_answer(step: StartedStep, answer: Awaitable[CommandOutcome]) -> Outcome:
     try:
         return _outcome(step, await answer)
     except (ActorError, StorageError) as error:
@@ -121,8 +121,8 @@ def _failed(step: StartedStep, error: Exception) -> Outcome:
     return Outcome(step.run_id, "failed", f"{type(error).__name__}: {error}")
 
 
-def _outcome(step: StartedStep, came: CommandOutcome) -> Outcome:
-    match came:
+def _outcome(step: StartedStep, answer: CommandOutcome) -> Outcome:
+    match answer:
         case CommandSent():
             return Outcome(step.run_id, "sent")
         case CommandQueued():
@@ -130,6 +130,6 @@ def _outcome(step: StartedStep, came: CommandOutcome) -> Outcome:
         case CommandRefused(offline=True):
             return Outcome(step.run_id, "skipped", "offline")
         case CommandRefused():
-            return Outcome(step.run_id, "skipped", "not_sent", came.reason)
+            return Outcome(step.run_id, "skipped", "not_sent", answer.reason)
         case _:
-            assert_never(came)
+            assert_never(answer)

@@ -17,26 +17,25 @@ from motorpool.actors.messages.scheduling import (
     DISPATCHER,
     TIMETABLE,
     CalendarsChanged,
+    CheckDue,
     EdgeReached,
     EdgesDue,
-    LookDue,
     SchedulesChanged,
     TimetableMessage,
 )
 from motorpool.actors.schedules.stored_calendars import StoredCalendars, zone_of
+from motorpool.actors.storage_retry import StorageRetry
 from motorpool.codecs.calendars.calendar import Calendar, CalendarError, Edge
 from motorpool.runtime import Actor, ChildSpec, Timer
 from motorpool.storage import plain_tables, scheduled_commands, server
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Calendar as CalendarRow
-from motorpool.storage.scheduled_commands import Watched
+from motorpool.storage.scheduled_commands import WatchedSchedule
 
 __all__ = ["Timetable", "timetable_spec"]
 
 LOOK_SECONDS = 60.0
-STORAGE_SECONDS = (0.5, 5.0)
-"""Until another try where the database is away: first and longest."""
 READ_AT_ONCE = 100
 """Rows of calendars."""
 MISSED = 50
@@ -87,7 +86,7 @@ class Timetable(Actor[TimetableMessage]):
 
     async def start(self) -> None:
         """Look around now and then."""
-        self.context.every(LOOK_SECONDS, LookDue())
+        self.context.every(LOOK_SECONDS, CheckDue())
 
     def handle(self, message: TimetableMessage) -> None:
         """Note it; edges that are no longer sure are forgotten at once."""
@@ -103,7 +102,7 @@ class Timetable(Actor[TimetableMessage]):
                     followed.edge = None
             case EdgesDue():
                 pass
-            case LookDue():
+            case CheckDue():
                 self._look_due = True
             case _:
                 assert_never(message)
@@ -111,19 +110,16 @@ class Timetable(Actor[TimetableMessage]):
 
     async def run(self) -> None:
         """Work while there is any, then sleep until the next edge."""
-        pause = STORAGE_SECONDS[0]
+        retry = StorageRetry(on_retry=self._warn)
         while True:
             self._came = trio.Event()
-            try:
-                while await self._work():
-                    pause = STORAGE_SECONDS[0]
-            except StorageError as error:
-                self.context.log.warning("not read, tried again later: %s", error)
-                await trio.sleep(pause)
-                pause = min(pause * 2, STORAGE_SECONDS[1])
-                continue
+            while await retry.call(self._work):
+                pass
             self._arm()
             await self._came.wait()
+
+    def _warn(self, error: StorageError) -> None:
+        self.context.log.warning("the calendars cannot be read, another attempt follows: %s", error)
 
     async def _work(self) -> bool:
         """Do what is most urgent; whether there was anything."""
@@ -149,8 +145,8 @@ class Timetable(Actor[TimetableMessage]):
         self._reload = False
         now = self.context.clock.now()
         try:
-            wrong = await scheduled_commands.turn_back(self._database, now, WRONG_BY)
-            rows = await scheduled_commands.watched(self._database)
+            wrong = await scheduled_commands.restart_ahead_of_clock(self._database, now, WRONG_BY)
+            rows = await scheduled_commands.active(self._database)
         except StorageError:
             self._reload = True
             raise
@@ -165,7 +161,7 @@ class Timetable(Actor[TimetableMessage]):
     async def _read_schedules(self) -> None:
         ids, self._edited = self._edited, set()
         try:
-            rows = await scheduled_commands.watched(self._database, list(ids))
+            rows = await scheduled_commands.active(self._database, list(ids))
         except StorageError:
             self._edited |= ids
             raise
@@ -176,7 +172,7 @@ class Timetable(Actor[TimetableMessage]):
     async def _follow_anew(self) -> None:
         ids, self._changed = self._changed, set()
         try:
-            rows = await scheduled_commands.watched_by(self._database, ids)
+            rows = await scheduled_commands.active_of_calendars(self._database, ids)
         except StorageError:
             self._changed |= ids
             raise
@@ -185,7 +181,7 @@ class Timetable(Actor[TimetableMessage]):
                 del self._calendar_of[schedule_id]
         self._follow(rows)
 
-    def _follow(self, rows: Iterable[Watched]) -> None:
+    def _follow(self, rows: Iterable[WatchedSchedule]) -> None:
         for row in rows:
             followed = self._followed.setdefault(row.calendar_id, _Followed())
             followed.schedules.add(row.id)
@@ -207,7 +203,7 @@ class Timetable(Actor[TimetableMessage]):
             return
         known = now - timedelta(seconds=NEWS_SECONDS)
         told = [(number, each.told) for number, each in self._followed.items() if each.told < known]
-        rows = await scheduled_commands.behind(self._database, told) if told else []
+        rows = await scheduled_commands.missing_edge(self._database, told) if told else []
         if rows:
             self.context.log.warning("%d scheduled commands are told again of an edge", len(rows))
             self._follow(rows)

@@ -43,7 +43,7 @@ class Retention(Actor[None]):
                 if dropped:
                     self.context.log.info("dropped %d positions older than %d days", dropped, self._days)
             await positions.purge_deleted(database)
-            while self._run_days > 0 and await runs.drop_before(database, now - timedelta(self._run_days)):
+            while self._run_days > 0 and await runs.delete_before(database, now - timedelta(self._run_days)):
                 pass
             await sessions.forget_expired(database, now)
             await tokens.forget_expired(database, now)

@@ -69,7 +69,7 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
 
     async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
         """Remove, unless a schedule could not be without it (docs/decisions/0018)."""
-        if await scheduled_commands.using_calendar(transaction, record_id):
+        if await scheduled_commands.count_using_calendar(transaction, record_id):
             raise BadRequest("a scheduled command uses the calendar")
         return await super().delete(call, transaction, record_id)
 

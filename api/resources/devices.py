@@ -85,7 +85,7 @@ class DevicePolicy(LinkedPolicy[Device]):
 
     async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
         """Remove; steps of scheduled commands that wait for it end."""
-        await runs.forget_device(transaction, record_id, call.now)
+        await runs.cancel_for_device(transaction, record_id, call.now)
         return await super().delete(call, transaction, record_id)
 
     async def after_commit(self, call: Call, record_id: int, new: Device | None, old: Device | None) -> None:

@@ -25,7 +25,7 @@ from motorpool.api.http.responses import as_json
 from motorpool.api.timetable import tell_schedule_changed
 from motorpool.storage import commands, links, plain_tables, runs, scheduled_commands
 from motorpool.storage.conditions import Condition
-from motorpool.storage.edge_occurrences import LONGEST_QUEUE
+from motorpool.storage.edge_occurrences import MAX_QUEUE_MINUTES
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import ScheduledCommandRun
 from motorpool.storage.tables import ListQuery
@@ -113,8 +113,8 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
             raise BadRequest("onStart: at least one step is needed here or in onEnd")
         minutes = sent.attributes.get(QUEUE_MINUTES)
         whole = isinstance(minutes, int) and not isinstance(minutes, bool)
-        if minutes is not None and not (whole and 0 <= minutes <= LONGEST_QUEUE):
-            raise BadRequest(f"attributes.{QUEUE_MINUTES}: not a whole number from 0 to {LONGEST_QUEUE}")
+        if minutes is not None and not (whole and 0 <= minutes <= MAX_QUEUE_MINUTES):
+            raise BadRequest(f"attributes.{QUEUE_MINUTES}: not a whole number from 0 to {MAX_QUEUE_MINUTES}")
         return sent
 
     async def prepare(
@@ -133,7 +133,7 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
     async def insert(self, call: Call, transaction: Queries, new: ScheduledCommand) -> ScheduledCommand:
         """Store; its maker's rights are those of its steps."""
         stored = await super().insert(call, transaction, new)
-        await scheduled_commands.own(transaction, stored.id, call.caller.id, call.now)
+        await scheduled_commands.set_owner(transaction, stored.id, call.caller.id, call.now)
         return stored
 
     async def update(
@@ -143,11 +143,11 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
         stored = await super().update(call, transaction, new, old)
         if stored is None:
             return None
-        await scheduled_commands.adopt(transaction, stored.id, call.caller.id)
+        await scheduled_commands.set_missing_owner(transaction, stored.id, call.caller.id)
         if old.active and not stored.active:
             await runs.cancel(transaction, stored.id, call.now)
         if stored.calendar_id != old.calendar_id or (stored.active and not old.active):
-            await scheduled_commands.watch(transaction, stored.id, call.now)
+            await scheduled_commands.watch_from(transaction, stored.id, call.now)
         return stored
 
     async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
@@ -172,7 +172,7 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
         shown = []
         for record in records:
             fields = {name: getattr(record, name) for name in EDITABLE}
-            linked = found.get(record.id, scheduled_commands.Linked())
+            linked = found.get(record.id, scheduled_commands.ScheduleLinks())
             shown.append(ScheduledCommand(**fields, **{name: getattr(linked, name) for name in READ_ONLY}))
         return shown
 
@@ -223,7 +223,7 @@ async def list_scheduled_command_runs(call: Call) -> Response:
     """
     query = call.query(RunsQuery)
     schedule = await fetch_readable(call, SCHEDULED_COMMANDS)
-    found = await runs.listed(
+    found = await runs.history(
         call.context.database,
         schedule.id,
         start=query.start,

@@ -191,7 +191,7 @@ class World:
                 for role in linked:
                     await self.link("userId", role, f"{kind.key}Id", letter)
         for letter in "MAOT":
-            await scheduled_commands.own(
+            await scheduled_commands.set_owner(
                 self.database, self.ids["scheduledcommands", letter], self.ids["users", "own"], NOON
             )
         await self._nest()

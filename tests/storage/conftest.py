@@ -93,7 +93,7 @@ class World:
         )
         made = await scheduled_commands.TABLE.insert(self.database, row)
         owner = owner or await self.user(administrator=True)
-        await scheduled_commands.own(self.database, made.id, owner.id, watched_from)
+        await scheduled_commands.set_owner(self.database, made.id, owner.id, watched_from)
         for target in targets:
             pair = (
                 links.DEVICE_SCHEDULED_COMMAND
@@ -104,7 +104,7 @@ class World:
         return made
 
     async def fire(self, schedule, at, phase="start", *, steps=None, calendar_id=None, now=None):
-        """One turn, in a transaction; what `edge_occurrences.fire` returns."""
+        """One turn, in a transaction; what `edge_occurrences.create_runs` returns."""
         if calendar_id is None:
             calendar_id = 0 if phase == "manual" else schedule.calendar_id
         steps = steps or ("end" if phase == "end" else "start")
@@ -112,13 +112,13 @@ class World:
 
     async def fire_many(self, *turns, now):
         async with self.database.transaction() as transaction:
-            return await edge_occurrences.fire(transaction, turns, now)
+            return await edge_occurrences.create_runs(transaction, turns, now)
 
     async def begun(self, schedule, *, device=None, at=NOW, minutes=0, phase="start"):
         """The ids of the runs of a fired schedule, all of whose first steps are `sending`."""
         made = await self.fire(schedule, at, phase)
         first = [record.id for record, number in made if number == 0]
-        return [step.run_id for step in await edge_occurrences.begin(self.database, first, at)]
+        return [step.run_id for step in await edge_occurrences.start_steps(self.database, first, at)]
 
     async def runs(self, *schedules):
         """All run records, or those of these scheduled commands, in the order they were made."""

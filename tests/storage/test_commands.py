@@ -107,7 +107,7 @@ class TestSteps:
         assert await commands.take(database, waiting.id, NOW) == Taken(waiting, run.id)
         (taken,) = await world.runs()
         assert (taken.status, taken.reason, taken.time) == ("delivering", None, NOW)
-        await runs.settle(database, [runs.Outcome(run.id, "delivered")], NOW)
+        await runs.store_outcomes(database, [runs.Outcome(run.id, "delivered")], NOW)
         (told,) = await runs.fetch(database, [run.id])
         assert (told.status, told.time) == ("delivered", NOW)
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.storage import commands, links, runs, scheduled_commands
-from motorpool.storage.edge_occurrences import LATE, EdgeOccurrence
+from motorpool.storage.edge_occurrences import MISSED_AFTER, EdgeOccurrence
 from motorpool.storage.records import QueuedCommand, ScheduledCommandRun
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -189,16 +189,16 @@ class TestTargets:
 class TestLastRun:
     async def test_it_is_when_the_edge_was_fired_and_never_goes_back(self, world, command, device):
         schedule = await world.schedule(device, start=[(command, 0)], watched_from=NOW - 60 * MINUTE)
-        await world.fire(schedule, NOW, now=NOW + LATE)
-        assert await world.last_run(schedule) == NOW + LATE
+        await world.fire(schedule, NOW, now=NOW + MISSED_AFTER)
+        assert await world.last_run(schedule) == NOW + MISSED_AFTER
         await world.fire(schedule, NOW + MINUTE, now=NOW + 2 * MINUTE)
-        assert await world.last_run(schedule) == NOW + LATE
+        assert await world.last_run(schedule) == NOW + MISSED_AFTER
         await world.fire(schedule, NOW + 10 * MINUTE, "manual")
         assert await world.last_run(schedule) == NOW + 10 * MINUTE
 
     async def test_a_missed_edge_is_no_run(self, world, command, device):
         schedule = await world.schedule(device, start=[(command, 0)])
-        assert len(await world.fire(schedule, NOW + MINUTE, now=NOW + MINUTE + LATE + SECOND)) == 1
+        assert len(await world.fire(schedule, NOW + MINUTE, now=NOW + MINUTE + MISSED_AFTER + SECOND)) == 1
         assert await world.last_run(schedule) is None
 
 
@@ -237,10 +237,12 @@ class TestSuperseding:
         sending, *_ = await self.waiting(world, schedule)
         await world.fire(schedule, NOW + 2 * MINUTE, "end")
         order = QueuedCommand(device_id=device.id, type="custom")
-        assert await runs.queue(world.database, sending.id, order, now=NOW + 2 * MINUTE, minutes=5) is None
+        assert (
+            await runs.queue_step(world.database, sending.id, order, now=NOW + 2 * MINUTE, minutes=5) is None
+        )
         assert await commands.queued_for(world.database, device.id) == []
         outcome = runs.Outcome(sending.id, "skipped", "not_sent")
-        await runs.settle(world.database, [outcome], NOW + 3 * MINUTE)
+        await runs.store_outcomes(world.database, [outcome], NOW + 3 * MINUTE)
         ended = (await world.runs())[0]
         assert (ended.status, ended.reason) == ("skipped", "superseded")
 
@@ -249,7 +251,7 @@ class TestSuperseding:
         await world.fire(schedule, NOW + 2 * MINUTE, "end")
         (shown,) = await runs.fetch(world.database, [sending.id])
         assert (shown.status, shown.reason) == ("pending", None)
-        await runs.settle(world.database, [runs.Outcome(sending.id, "sent")], NOW + 3 * MINUTE)
+        await runs.store_outcomes(world.database, [runs.Outcome(sending.id, "sent")], NOW + 3 * MINUTE)
         ended = (await world.runs())[0]
         assert (ended.status, ended.reason, ended.time) == ("sent", None, NOW + 3 * MINUTE)
 

@@ -30,7 +30,7 @@ async def test_what_is_taken_first_is_not_cancelled(world, meanwhile):
     async with meanwhile(partial(runs.cancel, world.database, schedule.id, NOW)) as transaction:
         assert await commands.take(transaction, waiting.id, NOW) is not None
     assert [each.status for each in await world.runs()] == ["delivering"]
-    await runs.settle(world.database, [Outcome(run.id, "delivered")], NOW)
+    await runs.store_outcomes(world.database, [Outcome(run.id, "delivered")], NOW)
     assert [(each.status, each.reason) for each in await world.runs()] == [("delivered", None)]
 
 
@@ -53,11 +53,11 @@ async def test_what_begins_first_hears_of_a_cancellation_and_the_other_way_round
         schedule = await world.schedule(device, start=[(await world.command(), 0)])
         await world.fire(schedule, NOW + MINUTE)
         (run,) = await world.runs(schedule)
-        begin = partial(edge_occurrences.begin, world.database, [run.id], NOW + MINUTE)
+        begin = partial(edge_occurrences.start_steps, world.database, [run.id], NOW + MINUTE)
         cancel = partial(runs.cancel, world.database, schedule.id, NOW + MINUTE)
         async with meanwhile(cancel if begins_first else begin) as transaction:
             if begins_first:
-                await edge_occurrences.begin(transaction, [run.id], NOW + MINUTE)
+                await edge_occurrences.start_steps(transaction, [run.id], NOW + MINUTE)
             else:
                 await runs.cancel(transaction, schedule.id, NOW + MINUTE)
         (after,) = await world.runs(schedule)
@@ -83,7 +83,7 @@ async def test_an_edge_and_a_deactivation_end_in_one_of_two_ways(world, meanwhil
                 await change(own)
 
         async def fire(transaction, turn=turn):
-            await edge_occurrences.fire(transaction, [turn], NOW + MINUTE)
+            await edge_occurrences.create_runs(transaction, [turn], NOW + MINUTE)
 
         first, second = (fire, deactivate) if fires_first else (deactivate, fire)
         async with meanwhile(partial(alone, second)) as transaction:
@@ -126,21 +126,21 @@ class Struggle:
                 taken = await commands.take(self.database, self.waiting[run.id], NOW)
                 if taken is not None:
                     self.taken.add(taken.run_id)
-                    await runs.settle(self.database, [Outcome(taken.run_id, "delivered")], NOW)
+                    await runs.store_outcomes(self.database, [Outcome(taken.run_id, "delivered")], NOW)
 
     async def queue(self):
         for run_id in self.sending[::2]:
             run = next(each for each in self.first if each.id == run_id)
             order = QueuedCommand(device_id=run.device_id, type="custom")
-            await runs.queue(self.database, run_id, order, now=NOW, minutes=5)
+            await runs.queue_step(self.database, run_id, order, now=NOW, minutes=5)
 
     async def settle(self):
         came = [Outcome(run_id, "sent") for run_id in self.sending[1::2]]
         self.sent.update(outcome.run_id for outcome in came)
         came += [Outcome(run_id, "queued") for run_id in self.sending[::2]]
         async with self.dispatcher, self.database.transaction() as transaction:
-            await runs.settle(transaction, came, NOW)
-            await runs.plan(transaction, self.sending)
+            await runs.store_outcomes(transaction, came, NOW)
+            await runs.schedule_following(transaction, self.sending)
 
     async def cancel(self):
         for schedule in self.schedules:
@@ -161,7 +161,7 @@ class Struggle:
     async def forget(self):
         for device_id in {run.device_id for run in self.first[::2]}:
             async with self.database.transaction() as transaction:
-                await runs.forget_device(transaction, device_id, NOW)
+                await runs.cancel_for_device(transaction, device_id, NOW)
 
 
 async def test_everybody_at_once_many_times(world):
@@ -229,4 +229,6 @@ async def test_calendars_that_are_changed_as_their_edges_fire_wait_for_each_othe
                 nursery.start_soon(
                     scheduled_commands.restart_calendar, world.database, calendar.id, at - SECOND
                 )
-                nursery.start_soon(scheduled_commands.turn_back, world.database, at, -timedelta(days=9))
+                nursery.start_soon(
+                    scheduled_commands.restart_ahead_of_clock, world.database, at, -timedelta(days=9)
+                )

@@ -7,7 +7,7 @@ import pytest
 from motorpool.storage import commands, devices, edge_occurrences, runs, scheduled_commands
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import QueuedCommand
-from motorpool.storage.runs import Outcome, Planned
+from motorpool.storage.runs import DelayedStep, Outcome
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -55,7 +55,7 @@ class TestSettling:
             Outcome(made[2].id, "failed", "DeviceCrashed: it broke"),
             Outcome(made[1].id, "skipped", "not_sent", "in its own words"),
         ]
-        await runs.settle(world.database, came, NOW + MINUTE)
+        await runs.store_outcomes(world.database, came, NOW + MINUTE)
         assert [(run.status, run.reason, run.detail) for run in await world.runs()] == [
             ("sent", None, None),
             ("skipped", "not_sent", "in its own words"),
@@ -70,14 +70,14 @@ class TestSettling:
         for run, status in zip(made, statuses, strict=True):
             await world.put([run.id], status, reason="before")
         before = await world.runs()
-        await runs.settle(world.database, [Outcome(run.id, "sent") for run in made], NOW + MINUTE)
+        await runs.store_outcomes(world.database, [Outcome(run.id, "sent") for run in made], NOW + MINUTE)
         assert await world.runs() == before
 
     async def test_one_cancelled_while_it_was_sent_tells_that_unless_it_went_out(self, world, fired):
         _, made = await fired(0, 0)
         await world.put([run.id for run in made], "sending", reason="superseded")
         came = [Outcome(made[0].id, "sent"), Outcome(made[1].id, "skipped", "offline")]
-        await runs.settle(world.database, came, NOW)
+        await runs.store_outcomes(world.database, came, NOW)
         assert [(run.status, run.reason) for run in await world.runs()] == [
             ("sent", None),
             ("skipped", "superseded"),
@@ -90,9 +90,13 @@ class TestPlanning:
         schedule, made = await fired(0, 60, 5)
         await world.put([made[0].id], status, time=NOW + 2 * MINUTE)
         due = NOW + 3 * MINUTE
-        assert await runs.plan(world.database, [made[0].id]) == [Planned(schedule.id, made[1].id, due)]
+        assert await runs.schedule_following(world.database, [made[0].id]) == [
+            DelayedStep(schedule.id, made[1].id, due)
+        ]
         # Twice does no harm.
-        assert await runs.plan(world.database, [made[0].id]) == [Planned(schedule.id, made[1].id, due)]
+        assert await runs.schedule_following(world.database, [made[0].id]) == [
+            DelayedStep(schedule.id, made[1].id, due)
+        ]
         stored = await world.runs()
         assert stored[1].time == due
         assert stored[1].status == "pending"
@@ -100,28 +104,28 @@ class TestPlanning:
     async def test_a_missed_step_puts_nothing_off(self, world, fired):
         schedule, made = await fired(0, 600)
         await world.put([made[0].id], "skipped", reason="missed", time=NOW + 8 * MINUTE)
-        planned = await runs.plan(world.database, [made[0].id])
-        assert planned == [Planned(schedule.id, made[1].id, NOW + 10 * MINUTE)]
+        planned = await runs.schedule_following(world.database, [made[0].id])
+        assert planned == [DelayedStep(schedule.id, made[1].id, NOW + 10 * MINUTE)]
 
     async def test_a_missed_step_that_had_been_put_off_hands_that_on(self, world, fired):
         schedule, made = await fired(0, 600, 240)
         # The device took two minutes for the first; so all that follows is two minutes later.
         await world.put([made[0].id], "sent", time=NOW + 2 * MINUTE)
-        assert await runs.plan(world.database, [made[0].id]) == [
-            Planned(schedule.id, made[1].id, NOW + 12 * MINUTE)
+        assert await runs.schedule_following(world.database, [made[0].id]) == [
+            DelayedStep(schedule.id, made[1].id, NOW + 12 * MINUTE)
         ]
-        (missed,) = await edge_occurrences.begin(world.database, [made[1].id], NOW + 18 * MINUTE)
+        (missed,) = await edge_occurrences.start_steps(world.database, [made[1].id], NOW + 18 * MINUTE)
         assert missed.reason == "missed"
-        assert await runs.plan(world.database, [made[1].id]) == [
-            Planned(schedule.id, made[2].id, NOW + 16 * MINUTE)
+        assert await runs.schedule_following(world.database, [made[1].id]) == [
+            DelayedStep(schedule.id, made[2].id, NOW + 16 * MINUTE)
         ]
 
     async def test_nothing_follows_the_last_one_and_nothing_that_has_ended_waits_again(self, world, fired):
         _, made = await fired(0, 60)
         await world.put([made[0].id], "sent")
-        assert await runs.plan(world.database, [made[1].id]) == []
+        assert await runs.schedule_following(world.database, [made[1].id]) == []
         await world.put([made[1].id], "skipped")
-        assert await runs.plan(world.database, [made[0].id]) == []
+        assert await runs.schedule_following(world.database, [made[0].id]) == []
 
     async def test_devices_go_their_own_ways(self, world, command):
         devices_here = [await world.device() for _ in range(3)]
@@ -130,7 +134,7 @@ class TestPlanning:
         first = [run for run in await world.runs() if run.step == 0]
         for number, run in enumerate(first):
             await world.put([run.id], "sent", time=NOW + (2 + number) * MINUTE)
-        planned = await runs.plan(world.database, [run.id for run in first[:2]])
+        planned = await runs.schedule_following(world.database, [run.id for run in first[:2]])
         assert {(step.run_id - 1, step.due) for step in planned} == {
             (first[0].id, NOW + 2 * MINUTE + 30 * SECOND),
             (first[1].id, NOW + 3 * MINUTE + 30 * SECOND),
@@ -141,7 +145,7 @@ class TestQueueing:
     async def test_a_step_waits_as_long_as_it_may(self, world, fired, device):
         _, (run,) = await fired(0)
         await world.put([run.id], "sending")
-        waiting = await runs.queue(world.database, run.id, order(device), now=NOW + MINUTE, minutes=3)
+        waiting = await runs.queue_step(world.database, run.id, order(device), now=NOW + MINUTE, minutes=3)
         assert waiting is not None
         assert (waiting.device_id, waiting.type, waiting.attributes) == (device.id, "custom", {"n": 1})
         assert await commands.queued_for(world.database, device.id) == [waiting]
@@ -159,7 +163,7 @@ class TestQueueing:
     ):
         _, (run,) = await fired(0)
         await world.put([run.id], status, reason=reason)
-        assert await runs.queue(world.database, run.id, order(device), now=NOW, minutes=3) is None
+        assert await runs.queue_step(world.database, run.id, order(device), now=NOW, minutes=3) is None
         assert await commands.queued_for(world.database, device.id) == []
         assert (await world.runs())[0].status == status
 
@@ -174,11 +178,11 @@ class TestQueueing:
             commands.QUEUE_LENGTH,
         )
         with pytest.raises(StatementRejected, match="1000 commands wait"):
-            await runs.queue(world.database, run.id, order(device), now=NOW, minutes=3)
+            await runs.queue_step(world.database, run.id, order(device), now=NOW, minutes=3)
         assert (await world.runs())[0].status == "sending"
         await devices.TABLE.delete(world.database, device.id)
         with pytest.raises(StatementRejected, match="deviceId"):
-            await runs.queue(world.database, run.id, order(device), now=NOW, minutes=3)
+            await runs.queue_step(world.database, run.id, order(device), now=NOW, minutes=3)
         assert (await world.runs())[0].status == "sending"
 
 
@@ -211,7 +215,7 @@ class TestCancelling:
             if run.step == 0:
                 await world.queue(run)
         async with world.database.transaction() as transaction:
-            await runs.forget_device(transaction, device.id, NOW + 2 * MINUTE)
+            await runs.cancel_for_device(transaction, device.id, NOW + 2 * MINUTE)
             await devices.TABLE.delete(transaction, device.id)
         after = {(run.device_id, run.step): run for run in await world.runs()}
         gone = after[(device.id, 0)]
@@ -233,11 +237,11 @@ class TestCancelling:
 
         async def delete():
             async with world.database.transaction() as transaction:
-                await runs.forget_device(transaction, device.id, NOW + MINUTE)
+                await runs.cancel_for_device(transaction, device.id, NOW + MINUTE)
                 await devices.TABLE.delete(transaction, device.id)
 
         async with meanwhile(delete) as transaction:
-            assert await runs.queue(transaction, run.id, order(device), now=NOW, minutes=3) is not None
+            assert await runs.queue_step(transaction, run.id, order(device), now=NOW, minutes=3) is not None
         (stored,) = await world.runs()
         assert (stored.status, stored.reason) == ("skipped", "device_not_found")
 
@@ -251,9 +255,9 @@ class TestRestarts:
         # What follows one that was queued has its time already.
         now = NOW + MINUTE
         spared = {"delivering_before": made[3].time, "sending": False}
-        assert await runs.fail_unknown(world.database, now, "who knows", **spared) == {}
+        assert await runs.fail_interrupted(world.database, now, "who knows", **spared) == {}
         every = {"delivering_before": now, "sending": True}
-        assert await runs.fail_unknown(world.database, now, "who knows", **every) == {
+        assert await runs.fail_interrupted(world.database, now, "who knows", **every) == {
             made[1].id: True,
             made[3].id: False,
         }
@@ -262,35 +266,37 @@ class TestRestarts:
                 assert (after.status, after.reason, after.time) == ("failed", "who knows", NOW + MINUTE)
             else:
                 assert after.time == before.time
-        assert await runs.fail_unknown(world.database, now, "who knows", **every) == {}
+        assert await runs.fail_interrupted(world.database, now, "who knows", **every) == {}
 
     async def test_what_was_handed_to_nobody_is_pending_again(self, world, fired):
         _, made = await fired(*[0] * 5)
         await world.put([run.id for run in made[:3]], "sending")
         await world.put([made[2].id], "sending", reason="schedule_inactive")
         await world.put([made[3].id], "sent")
-        await runs.take_back(world.database, [made[0].id], NOW + MINUTE)
+        await runs.revert_unsent(world.database, [made[0].id], NOW + MINUTE)
         after = await world.runs()
         assert [run.status for run in after] == ["sending", "pending", "skipped", "sent", "pending"]
         assert (after[1].time, after[1].reason) == (NOW, None)
         assert (after[2].time, after[2].reason) == (NOW + MINUTE, "schedule_inactive")
-        await runs.take_back(world.database, [], NOW + MINUTE)
+        await runs.revert_unsent(world.database, [], NOW + MINUTE)
         assert (await world.runs())[0].status == "pending"
 
     async def test_steps_that_wait_for_their_time_alone_are_told(self, world, fired):
         one, first = await fired(0, 60, 60)
         two, second = await fired(0, 60)
-        waiting = await runs.waiting(world.database)
+        waiting = await runs.delayed(world.database)
         assert sorted(waiting, key=lambda step: step.run_id) == [
-            Planned(one.id, first[0].id, NOW),
-            Planned(two.id, second[0].id, NOW),
+            DelayedStep(one.id, first[0].id, NOW),
+            DelayedStep(two.id, second[0].id, NOW),
         ]
         for status in ("pending", "sending"):
             await world.put([first[0].id], status)
-            assert first[1].id not in {step.run_id for step in await runs.waiting(world.database)}
+            assert first[1].id not in {step.run_id for step in await runs.delayed(world.database)}
         for status in ("queued", "delivering", *ENDED):
             await world.put([first[0].id], status)
-            assert await runs.waiting(world.database, one.id) == [Planned(one.id, first[1].id, NOW + MINUTE)]
+            assert await runs.delayed(world.database, one.id) == [
+                DelayedStep(one.id, first[1].id, NOW + MINUTE)
+            ]
 
     async def test_what_is_overdue_is_told_oldest_first(self, world, fired):
         schedule, first = await fired(0, 60, 60)
@@ -309,12 +315,12 @@ class TestHistory:
         await fired(0)
         for number, (run, status) in enumerate(zip(made, [*OPEN, *ENDED], strict=True)):
             await world.put([run.id], status, time=NOW + number * SECOND, reason="why")
-        found = await runs.listed(world.database, schedule.id, limit=100)
+        found = await runs.history(world.database, schedule.id, limit=100)
         assert [run.id for run in found] == [run.id for run in reversed(made) if run not in made[:2]]
         assert [run.status for run in reversed(found)] == ["queued", "queued", *ENDED]
         # A reason is why it was skipped or what failed; of what is open nobody is told what comes.
         assert [run.reason for run in reversed(found)] == [None] * 4 + ["why", "why"]
-        assert [run.id for run in await runs.listed(world.database, schedule.id, limit=2)] == [
+        assert [run.id for run in await runs.history(world.database, schedule.id, limit=2)] == [
             made[7].id,
             made[6].id,
         ]
@@ -322,7 +328,7 @@ class TestHistory:
     async def test_of_the_same_time_the_last_made_comes_first(self, world, fired):
         schedule, made = await fired(0, 0, 0)
         await world.put([run.id for run in made], "sent", time=NOW)
-        found = await runs.listed(world.database, schedule.id, limit=100)
+        found = await runs.history(world.database, schedule.id, limit=100)
         assert [run.id for run in found] == [run.id for run in reversed(made)]
 
     async def test_its_span_includes_both_ends_and_a_device_is_picked_out(self, world, command, device):
@@ -333,7 +339,7 @@ class TestHistory:
         await world.put([run.id for run in await world.runs()], "sent")
 
         async def minutes(**query):
-            found = await runs.listed(world.database, schedule.id, limit=100, **query)
+            found = await runs.history(world.database, schedule.id, limit=100, **query)
             return [(run.time - NOW) / MINUTE for run in found]
 
         assert await minutes(start=NOW + 2 * MINUTE, end=NOW + 3 * MINUTE, device_id=other.id) == [3, 2]
@@ -357,9 +363,9 @@ class TestHistory:
         for run, status in zip(made, [*OPEN, *ENDED], strict=True):
             await world.put([run.id], status)
         await world.put([fresh[0].id], "sent", time=NOW + SECOND)
-        assert await runs.drop_before(world.database, NOW + SECOND) == 4
+        assert await runs.delete_before(world.database, NOW + SECOND) == 4
         assert [run.status for run in await world.runs()] == [*OPEN, "sent"]
-        assert await runs.drop_before(world.database, NOW + SECOND) == 0
+        assert await runs.delete_before(world.database, NOW + SECOND) == 0
 
     async def test_the_history_outlives_the_schedule_its_device_and_its_command(
         self, world, fired, device, command

@@ -8,7 +8,7 @@ import pytest
 from motorpool.storage import groups, links, plain_tables, scheduled_commands, users
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import ScheduledCommand, ScheduledStep
-from motorpool.storage.scheduled_commands import TABLE, Linked, Watched
+from motorpool.storage.scheduled_commands import TABLE, ScheduleLinks, WatchedSchedule
 from motorpool.storage.tables import ListQuery
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -53,8 +53,8 @@ async def test_a_new_row_watches_nothing_until_it_has_its_owner(world, database)
     row = await TABLE.insert(database, ScheduledCommand(name="s", calendar_id=(await world.calendar()).id))
     far = await database.fetch_value("select watched_from = 'infinity' from scheduled_commands")
     assert far is True
-    await scheduled_commands.own(database, row.id, user.id, NOW)
-    assert await scheduled_commands.watched(database) == [Watched(row.id, row.calendar_id, NOW)]
+    await scheduled_commands.set_owner(database, row.id, user.id, NOW)
+    assert await scheduled_commands.active(database) == [WatchedSchedule(row.id, row.calendar_id, NOW)]
 
 
 async def owner_of(database, schedule):
@@ -64,28 +64,28 @@ async def owner_of(database, schedule):
 async def test_one_whose_owner_is_gone_is_adopted_and_no_other(world, database):
     owner, editor = await world.user(), await world.user()
     schedule = await world.schedule(owner=owner)
-    await scheduled_commands.adopt(database, schedule.id, editor.id)
+    await scheduled_commands.set_missing_owner(database, schedule.id, editor.id)
     assert await owner_of(database, schedule) == owner.id
     await users.TABLE.delete(database, owner.id)
     assert await owner_of(database, schedule) is None
-    await scheduled_commands.adopt(database, schedule.id, editor.id)
+    await scheduled_commands.set_missing_owner(database, schedule.id, editor.id)
     assert await owner_of(database, schedule) == editor.id
 
 
 async def test_only_active_ones_are_watched_all_or_some(world, database):
     one, two = await world.schedule(), await world.schedule(watched_from=NOW + HOUR)
     idle = await world.schedule(active=False)
-    first = Watched(one.id, one.calendar_id, NOW)
-    second = Watched(two.id, two.calendar_id, NOW + HOUR)
+    first = WatchedSchedule(one.id, one.calendar_id, NOW)
+    second = WatchedSchedule(two.id, two.calendar_id, NOW + HOUR)
 
     async def ids(found):
         return sorted(await found, key=lambda each: each.id)
 
-    assert await ids(scheduled_commands.watched(database)) == [first, second]
-    assert await ids(scheduled_commands.watched(database, [two.id, idle.id, 999])) == [second]
-    assert await ids(scheduled_commands.watched(database, [])) == []
+    assert await ids(scheduled_commands.active(database)) == [first, second]
+    assert await ids(scheduled_commands.active(database, [two.id, idle.id, 999])) == [second]
+    assert await ids(scheduled_commands.active(database, [])) == []
     both = [one.calendar_id, idle.calendar_id]
-    assert await ids(scheduled_commands.watched_by(database, both)) == [first]
+    assert await ids(scheduled_commands.active_of_calendars(database, both)) == [first]
 
 
 async def test_watching_begins_anew_for_one_for_a_calendar_or_for_all(world, database, pair):
@@ -95,7 +95,7 @@ async def test_watching_begins_anew_for_one_for_a_calendar_or_for_all(world, dat
     async def since():
         return [await world.watched_from(each) for each in (one, two, other)]
 
-    await scheduled_commands.watch(database, one.id, NOW + HOUR)
+    await scheduled_commands.watch_from(database, one.id, NOW + HOUR)
     assert await since() == [NOW + HOUR, NOW, NOW]
     await scheduled_commands.restart_calendar(database, one.calendar_id, NOW + 2 * HOUR)
     assert await since() == [NOW + 2 * HOUR, NOW + 2 * HOUR, NOW]
@@ -109,21 +109,23 @@ async def test_those_that_wait_for_a_time_far_ahead_are_turned_back(world, datab
         await world.schedule(watched_from=NOW + 3 * HOUR),
     )
     idle = await world.schedule(watched_from=NOW + 3 * HOUR, active=False)
-    assert await scheduled_commands.turn_back(database, NOW, 2 * HOUR) == 1
+    assert await scheduled_commands.restart_ahead_of_clock(database, NOW, 2 * HOUR) == 1
     assert await world.watched_from(near) == NOW + HOUR
     assert await world.watched_from(far) == NOW
     assert await world.watched_from(idle) == NOW + 3 * HOUR
-    assert await scheduled_commands.turn_back(database, NOW, 2 * HOUR) == 0
+    assert await scheduled_commands.restart_ahead_of_clock(database, NOW, 2 * HOUR) == 0
 
 
 async def test_those_that_have_not_heard_of_an_edge_are_told(world, database, pair):
     one, two = pair
-    await scheduled_commands.watch(database, two.id, NOW + HOUR)
+    await scheduled_commands.watch_from(database, two.id, NOW + HOUR)
     other = await world.schedule()
     idle = await world.schedule(active=False)
     told = [(one.calendar_id, NOW + HOUR), (other.calendar_id, NOW), (idle.calendar_id, NOW + HOUR)]
-    assert await scheduled_commands.behind(database, told) == [Watched(one.id, one.calendar_id, NOW)]
-    assert await scheduled_commands.behind(database, []) == []
+    assert await scheduled_commands.missing_edge(database, told) == [
+        WatchedSchedule(one.id, one.calendar_id, NOW)
+    ]
+    assert await scheduled_commands.missing_edge(database, []) == []
 
 
 async def test_what_each_is_linked_to_is_told_in_order(world, database):
@@ -131,8 +133,8 @@ async def test_what_each_is_linked_to_is_told_in_order(world, database):
     devices = [await world.device(group) for _ in range(3)]
     schedule, bare = await world.schedule(devices[2], devices[0], group), await world.schedule()
     assert await scheduled_commands.links_of(database, [schedule.id, bare.id, 999]) == {
-        schedule.id: Linked([devices[0].id, devices[2].id], [group.id], None),
-        bare.id: Linked([], [], None),
+        schedule.id: ScheduleLinks([devices[0].id, devices[2].id], [group.id], None),
+        bare.id: ScheduleLinks([], [], None),
     }
     await groups.TABLE.delete(database, group.id)
     assert (await scheduled_commands.links_of(database, [schedule.id]))[schedule.id].group_ids == []
@@ -141,10 +143,10 @@ async def test_what_each_is_linked_to_is_told_in_order(world, database):
 async def test_a_calendar_that_is_followed_cannot_go(world, database, pair):
     one, two = pair
     calendar_id = one.calendar_id
-    assert await scheduled_commands.using_calendar(database, calendar_id) == 2
+    assert await scheduled_commands.count_using_calendar(database, calendar_id) == 2
     await TABLE.update(database, msgspec.structs.replace(two, active=False))
-    assert await scheduled_commands.using_calendar(database, calendar_id) == 2
-    assert await scheduled_commands.using_calendar(database, calendar_id + 1) == 0
+    assert await scheduled_commands.count_using_calendar(database, calendar_id) == 2
+    assert await scheduled_commands.count_using_calendar(database, calendar_id + 1) == 0
     with pytest.raises(StatementRejected):
         await plain_tables.CALENDARS.delete(database, calendar_id)
     for each in pair:

@@ -296,13 +296,13 @@ class TestDelivery:
         assert (await house.run(run_id))[0] == "delivering"
         assert [kind for kind, _ in house.events] == ["queuedCommandSent"]
         later = {"delivering_before": NOW + timedelta(minutes=1), "sending": False}
-        assert await runs.fail_unknown(house.database, NOW, "who knows", **later) == {run_id: False}
+        assert await runs.fail_interrupted(house.database, NOW, "who knows", **later) == {run_id: False}
 
     async def test_it_outlives_the_devices_actor_and_ends_with_the_device(self, house, time):
         run_id, _ = await house.step(minutes=5)
         await house.device.stop()
         async with house.database.transaction() as transaction:
-            await runs.forget_device(transaction, house.row.id, NOW)
+            await runs.cancel_for_device(transaction, house.row.id, NOW)
             await devices.TABLE.delete(transaction, house.row.id)
         await house.device.tell(DeviceEdited())
         _, probe = await house.connect()

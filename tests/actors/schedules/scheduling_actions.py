@@ -151,7 +151,7 @@ class Deeds:
             if cancel:
                 await runs.cancel(transaction, number, self.model.now)
             if watch:
-                await scheduled_commands.watch(transaction, number, self.model.now)
+                await scheduled_commands.watch_from(transaction, number, self.model.now)
         await self._tell(number)
 
     async def _tell(self, number):
@@ -163,7 +163,7 @@ class Deeds:
         self.model.schedules[0] = schedule
         async with database.transaction() as transaction:
             row = await scheduled_commands.TABLE.insert(transaction, self._row(0))
-            await scheduled_commands.own(transaction, row.id, schedule.owner, self.model.now)
+            await scheduled_commands.set_owner(transaction, row.id, schedule.owner, self.model.now)
             for number in schedule.devices:
                 await links.add(transaction, links.DEVICE_SCHEDULED_COMMAND, number, row.id)
             for number in schedule.groups:
@@ -204,7 +204,7 @@ class Deeds:
 
     async def _delete_device(self, number):
         async with self.stage.database.transaction() as transaction:
-            await runs.forget_device(transaction, number, self.model.now)
+            await runs.cancel_for_device(transaction, number, self.model.now)
             await devices.TABLE.delete(transaction, number)
         await self.stage.life.system.ref(DEVICE, number).tell(DeviceEdited())
 

@@ -15,6 +15,7 @@ from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefus
 from motorpool.actors.schedules import dispatcher as module
 from motorpool.actors.schedules import step_sender
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
+from motorpool.actors.schedules.step_recovery import OUTCOME_UNKNOWN
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
 from motorpool.storage import commands, edge_occurrences, links, plain_tables, runs, scheduled_commands, users
 from motorpool.storage.edge_occurrences import EdgeOccurrence
@@ -82,7 +83,7 @@ class House:
 
     async def planned(self, schedule):
         """(step, seconds after NOW) that wait for their time and for no other step."""
-        steps = await runs.waiting(self.database, schedule.id)
+        steps = await runs.delayed(self.database, schedule.id)
         return sorted((step.run_id, (step.due - NOW).total_seconds()) for step in steps)
 
     async def rows(self, devices=1):
@@ -103,7 +104,7 @@ class House:
             **fields,
         )
         made = await scheduled_commands.TABLE.insert(self.database, row)
-        await scheduled_commands.own(self.database, made.id, self.owner.id, NOW - MINUTE)
+        await scheduled_commands.set_owner(self.database, made.id, self.owner.id, NOW - MINUTE)
         for vehicle in self.vehicles if to is None else to:
             await links.add(self.database, links.DEVICE_SCHEDULED_COMMAND, vehicle.id, made.id)
         return made
@@ -115,7 +116,7 @@ class House:
         """Make the records of an edge without a dispatcher."""
         turn = EdgeOccurrence(schedule.id, self.calendar.id, at, "start", "start")
         async with self.database.transaction() as transaction:
-            await edge_occurrences.fire(transaction, [turn], NOW)
+            await edge_occurrences.create_runs(transaction, [turn], NOW)
 
     async def runs(self):
         """(run, device, status, reason) of all records."""
@@ -328,8 +329,8 @@ class TestSteps:
     async def test_many_steps_that_are_due_at_once_begin_in_several_transactions(
         self, house, time, monkeypatch
     ):
-        monkeypatch.setattr(module, "BATCH", 5)
-        begin, sizes = edge_occurrences.begin, []
+        monkeypatch.setattr(module, "BATCH_ROWS", 5)
+        begin, sizes = edge_occurrences.start_steps, []
 
         async def counting(q, run_ids, now):
             sizes.append(len(run_ids))
@@ -340,7 +341,7 @@ class TestSteps:
         async with house.open() as system:
             await system.ref(DISPATCHER).tell(house.turn(schedule))
             await time.settle()
-            monkeypatch.setattr(edge_occurrences, "begin", counting)
+            monkeypatch.setattr(edge_occurrences, "start_steps", counting)
             await time.passes(5)
             assert sizes == [5, 5, 3]
             assert await house.states() == ["sent"] * 26
@@ -391,7 +392,7 @@ class TestSteps:
         async def queue(message):
             assert (message.no_queue, message.queue_minutes) == (False, 2)
             waiting = QueuedCommand(device_id=device.id, type=message.type)
-            queued = await runs.queue(
+            queued = await runs.queue_step(
                 house.database, message.run_id, waiting, now=NOW + 7 * SECOND, minutes=2
             )
             return CommandQueued(queued)
@@ -414,7 +415,7 @@ class TestSteps:
     async def test_devices_that_never_answer_hold_others_up_for_ten_seconds_at_most(
         self, house, time, monkeypatch
     ):
-        monkeypatch.setattr(step_sender, "AT_ONCE", 2)
+        monkeypatch.setattr(step_sender, "MAX_AWAITED", 2)
         await house.rows(3)
         *silent, well = house.vehicles
         for device in silent:
@@ -431,8 +432,8 @@ class TestSteps:
     async def test_no_further_turn_is_taken_while_too_many_steps_wait_for_a_sender(
         self, house, time, monkeypatch
     ):
-        monkeypatch.setattr(step_sender, "AT_ONCE", 1)
-        monkeypatch.setattr(module, "UNSENT", 2)
+        monkeypatch.setattr(step_sender, "MAX_AWAITED", 1)
+        monkeypatch.setattr(module, "MAX_UNSENT_STEPS", 2)
         await house.rows(3)
         free = trio.Event()
         for device in house.vehicles:
@@ -453,7 +454,7 @@ class TestFullQueues:
     @pytest.fixture
     def small(self, house, monkeypatch):
         """A dispatcher of which three turns or steps may wait, and four messages in its mailbox."""
-        monkeypatch.setattr(module, "QUEUED", 3)
+        monkeypatch.setattr(module, "MAX_QUEUED_EDGES", 3)
         return ChildSpec(
             kind=DISPATCHER,
             factory=lambda: module.Dispatcher(house.database),
@@ -556,7 +557,7 @@ class TestRunNow:
             assert await house.states() == ["sent"]
 
     async def test_one_whose_asker_has_left_meanwhile_is_not_run(self, house, time, monkeypatch):
-        monkeypatch.setattr(module, "WISH_SECONDS", -1)
+        monkeypatch.setattr(module, "MANUAL_RUN_SECONDS", -1)
         await house.rows()
         schedule = await house.schedule()
         async with house.open() as system:
@@ -566,7 +567,7 @@ class TestRunNow:
             assert await house.runs() == []
 
     async def test_only_so_many_wait(self, house, time, monkeypatch):
-        monkeypatch.setattr(module, "WISHES", 2)
+        monkeypatch.setattr(module, "MAX_QUEUED_RUNS", 2)
         await house.rows()
         schedule = await house.schedule()
         answers = []
@@ -695,7 +696,7 @@ class TestStops:
     async def test_what_was_handed_out_is_settled_and_the_rest_is_pending_again(
         self, house, time, monkeypatch
     ):
-        monkeypatch.setattr(step_sender, "AT_ONCE", 8)
+        monkeypatch.setattr(step_sender, "MAX_AWAITED", 8)
         await house.rows(100)
         free = trio.Event()
         for device in house.vehicles:
@@ -716,8 +717,8 @@ class TestStops:
     async def test_a_device_that_does_not_answer_takes_nothing_from_the_others(
         self, house, time, monkeypatch, unsent
     ):
-        monkeypatch.setattr(module, "UNSENT", unsent)
-        monkeypatch.setattr(step_sender, "AT_ONCE", 2)
+        monkeypatch.setattr(module, "MAX_UNSENT_STEPS", unsent)
+        monkeypatch.setattr(step_sender, "MAX_AWAITED", 2)
         monkeypatch.setattr(module, "STOP_SECONDS", 0.3)
         await house.rows(5)
         silent = trio.Event()
@@ -745,10 +746,10 @@ class TestRestarts:
         async with house.open():
             await time.settle()
             first, second = await house.runs()
-            assert first[2:] == ("failed", module.UNKNOWN)
+            assert first[2:] == ("failed", OUTCOME_UNKNOWN)
             assert second[2:] == ("pending", None)
             assert await house.planned(schedule) == [(second[0], 60)]
-        assert f"step {first[0]} failed: {module.UNKNOWN}" in caplog.text
+        assert f"step {first[0]} failed: {OUTCOME_UNKNOWN}" in caplog.text
         assert house.devices.handed == []
 
     async def test_a_delivery_of_which_nobody_knows_puts_off_nothing(self, house, time):
@@ -760,7 +761,7 @@ class TestRestarts:
         async with house.open():
             await time.settle()
             first, second = await house.runs()
-            assert first[2:] == ("failed", module.UNKNOWN)
+            assert first[2:] == ("failed", OUTCOME_UNKNOWN)
             assert await house.planned(schedule) == [(second[0], 40)]
 
     async def test_a_delivery_of_this_life_is_its_devices_business_for_a_minute(self, house, time):
@@ -773,7 +774,7 @@ class TestRestarts:
             await time.passes(59, step=1)
             assert [run[2] for run in await house.runs()] == ["delivering"]
             await time.passes(62, step=1)
-            assert [run[2:] for run in await house.runs()] == [("failed", module.UNKNOWN)]
+            assert [run[2:] for run in await house.runs()] == [("failed", OUTCOME_UNKNOWN)]
 
     async def test_after_a_crash_of_its_own_nothing_is_sent_twice_and_it_goes_on(self, house, time):
         await house.rows(2)

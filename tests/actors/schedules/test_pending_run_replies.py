@@ -70,12 +70,12 @@ async def test_the_answer_comes_when_the_last_first_step_is_settled(database, wa
         for run_id in run_ids[:2]:
             assert answer.came == []
             await settle(database, run_id)
-            its.settled(run_id)
+            its.step_committed(run_id)
             await time.settle()
         # What waits for its time is told as it is.
         assert answer.statuses == ["sent", "sent", "pending", "pending"]
-        its.settled(run_ids[0])
-        its.settled(999)
+        its.step_committed(run_ids[0])
+        its.step_committed(999)
         await time.settle()
         assert len(answer.came) == 1
 
@@ -95,12 +95,12 @@ async def test_after_a_while_it_is_told_as_it_stands_and_never_again(database, w
     async with wanted() as its:
         number = its.add(answer, run_ids[:2], run_ids[:2])
         await settle(database, run_ids[0])
-        its.settled(run_ids[0])
+        its.step_committed(run_ids[0])
         its.expire(number)
         await time.settle()
         assert answer.statuses == ["sent", "pending"]
         its.expire(number)
-        its.settled(run_ids[1])
+        its.step_committed(run_ids[1])
         await time.settle()
         assert len(answer.came) == 1
 
@@ -112,7 +112,7 @@ async def test_several_wait_each_for_his_own(database, wanted, run_ids, time):
         assert len(numbers) == len(run_ids)
         for index in (2, 0, 3, 1):
             await settle(database, run_ids[index], "failed")
-            its.settled(run_ids[index])
+            its.step_committed(run_ids[index])
             await time.settle()
             assert answers[index].statuses == ["failed"]
         assert [len(answer.came) for answer in answers] == [1] * 4

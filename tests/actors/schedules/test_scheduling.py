@@ -76,7 +76,7 @@ class Terminal(Actor):
             return CommandRefused("the device is offline", offline=True)
         row = QueuedCommand(device_id=self.device_id, type=message.type)
         now, minutes = self.context.clock.now(), message.queue_minutes
-        queued = await runs.queue(self.world.database, message.run_id, row, now=now, minutes=minutes)
+        queued = await runs.queue_step(self.world.database, message.run_id, row, now=now, minutes=minutes)
         return CommandQueued(queued) if queued else CommandRefused("it was cancelled meanwhile")
 
 
@@ -124,7 +124,7 @@ class World:
             attributes=attributes,
         )
         row = await scheduled_commands.TABLE.insert(self.database, row)
-        await scheduled_commands.own(self.database, row.id, self.owner.id, self.clock.now())
+        await scheduled_commands.set_owner(self.database, row.id, self.owner.id, self.clock.now())
         for device_id in [self.van] if to is None else to:
             await links.add(self.database, links.DEVICE_SCHEDULED_COMMAND, device_id, row.id)
         await self.tell(row.id)
@@ -138,7 +138,7 @@ class World:
             if old.active and not new.active:
                 await runs.cancel(transaction, number, self.clock.now())
             elif new.active != old.active or new.calendar_id != old.calendar_id:
-                await scheduled_commands.watch(transaction, number, self.clock.now())
+                await scheduled_commands.watch_from(transaction, number, self.clock.now())
         await self.tell(number)
 
     async def delete(self, number):
@@ -171,7 +171,7 @@ class World:
                 kinds.get(each.command_id, each.command_id),
                 each.status if each.status != "skipped" else each.reason,
             )
-            for each in reversed(await runs.listed(self.database, number, limit=1000))
+            for each in reversed(await runs.history(self.database, number, limit=1000))
         ]
 
 
@@ -358,7 +358,7 @@ async def test_a_device_that_declines_and_one_that_breaks(world, running, time):
     number = await world.schedule((1, 9), start=[world.stop], to=[world.van, bus])
     async with running():
         await time.passes(61)
-    found = {each.device_id: each for each in await runs.listed(world.database, number, limit=9)}
+    found = {each.device_id: each for each in await runs.history(world.database, number, limit=9)}
     declined, broken = found[world.van], found[bus]
     assert (declined.status, declined.reason) == ("skipped", "not_sent")
     assert declined.detail == "osmand devices do not know the command engineStop"
@@ -628,7 +628,7 @@ async def test_a_step_that_was_being_sent_when_all_ended_is_failed_and_not_sent_
         await time.passes(30)
         assert [row[3] for row in await world.history(number)] == ["failed"]
         await time.passes(60)
-    record = (await runs.listed(database, number, limit=9))[-1]
+    record = (await runs.history(database, number, limit=9))[-1]
     assert "it was being sent" in record.reason
     # The next step has its own turn.
     assert [row[2] for row in world.sent[sent:]] == ["engineResume"]
@@ -650,7 +650,7 @@ async def test_devices_that_a_restart_cut_off_have_a_minute_to_come_back(world, 
             "pending", "skipped",
         }  # fmt: skip
         await time.passes(300, step=5)
-    of_bus = [each for each in await runs.listed(world.database, number, limit=99) if each.device_id == bus]
+    of_bus = [each for each in await runs.history(world.database, number, limit=99) if each.device_id == bus]
     assert [((each.time - NOW).total_seconds(), each.reason) for each in of_bus if each.phase == "start"] == [
         (330, "offline"),
         (240, "offline"),

@@ -50,7 +50,7 @@ class RecordingDispatcher(Actor):
         self.followers.messages.append(message)
         if self.followers.fire:
             for number in message.schedule_ids:
-                await scheduled_commands.watch(self.followers.database, number, message.at)
+                await scheduled_commands.watch_from(self.followers.database, number, message.at)
 
 
 class Followers:
@@ -98,7 +98,7 @@ def follow(database):
     async def make(calendar_id, since=NOW, active=True):
         row = ScheduledCommand(name="s", calendar_id=calendar_id, active=active)
         row = await scheduled_commands.TABLE.insert(database, row)
-        await scheduled_commands.watch(database, row.id, since)
+        await scheduled_commands.watch_from(database, row.id, since)
         return row.id
 
     return make
@@ -257,7 +257,7 @@ async def test_what_changes_is_followed_from_then_on(
         row = await scheduled_commands.TABLE.fetch(database, first)
         row = ScheduledCommand(id=first, name=row.name, calendar_id=other)
         await scheduled_commands.TABLE.update(database, row)
-        await scheduled_commands.watch(database, first, clock.now())
+        await scheduled_commands.watch_from(database, first, clock.now())
         await system.ref(TIMETABLE).ask(SchedulesChanged((first, second)))
         await time.passes(7 * 60, step=30)
         assert followers.told(first) == [(5, False), (12, True)]

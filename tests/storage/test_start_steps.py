@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from motorpool.storage import access, commands, devices, edge_occurrences, links, scheduled_commands, users
-from motorpool.storage.edge_occurrences import LATE, LONGEST_QUEUE, StartedStep
+from motorpool.storage.edge_occurrences import MAX_QUEUE_MINUTES, MISSED_AFTER, StartedStep
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -25,7 +25,7 @@ class Case:
 
     async def begin(self, now=NOW + MINUTE):
         (run,) = await self.world.runs()
-        (begun,) = await edge_occurrences.begin(self.database, [run.id], now)
+        (begun,) = await edge_occurrences.start_steps(self.database, [run.id], now)
         return begun
 
     async def edit_owner(self, **fields):
@@ -100,13 +100,13 @@ class TestReasons:
         await case.edit_owner(administrator=True)
         assert (await case.begin()).reason is None
 
-    @pytest.mark.parametrize(("late", "reason"), [(LATE, None), (LATE + SECOND, "missed")])
+    @pytest.mark.parametrize(("late", "reason"), [(MISSED_AFTER, None), (MISSED_AFTER + SECOND, "missed")])
     async def test_more_than_five_minutes_past_its_time_it_is_missed(self, case, late, reason):
         assert (await case.begin(NOW + MINUTE + late)).reason == reason
 
     async def test_the_first_reason_is_told(self, case):
         # Each is mended in turn, and the next one comes out.
-        late = NOW + MINUTE + LATE + SECOND
+        late = NOW + MINUTE + MISSED_AFTER + SECOND
         device, command = case.device, case.command
         await devices.TABLE.delete(case.database, device.id)
         await commands.TABLE.delete(case.database, command.id)
@@ -151,7 +151,7 @@ class TestTheStep:
             ({"queueMaxMinutes": "15"}, 0),
             ({"queueMaxMinutes": True}, 0),
             ({"queueMaxMinutes": [15]}, 0),
-            ({"queueMaxMinutes": 10**40}, LONGEST_QUEUE),
+            ({"queueMaxMinutes": 10**40}, MAX_QUEUE_MINUTES),
             ({"queueMaxMinutes": -1e300}, 0),
         ],
     )
@@ -170,11 +170,11 @@ class TestTheStep:
         for run, status in zip(made, statuses, strict=True):
             await world.put([run.id], status)
         ids = [run.id for run in made]
-        (begun,) = await edge_occurrences.begin(world.database, [*ids, ids[-1] + 1], NOW + MINUTE)
+        (begun,) = await edge_occurrences.start_steps(world.database, [*ids, ids[-1] + 1], NOW + MINUTE)
         assert (begun.run_id, begun.followed) == (ids[0], True)
         assert [run.status for run in await world.runs()] == ["sending", *statuses[1:]]
-        assert await edge_occurrences.begin(world.database, ids, NOW + MINUTE) == []
-        assert await edge_occurrences.begin(world.database, [], NOW) == []
+        assert await edge_occurrences.start_steps(world.database, ids, NOW + MINUTE) == []
+        assert await edge_occurrences.start_steps(world.database, [], NOW) == []
 
     async def test_each_of_many_is_judged_by_itself(self, world):
         mine, strange, command = await world.device(), await world.device(), await world.command()
@@ -188,7 +188,7 @@ class TestTheStep:
         ids = [run.id for run in await world.runs()]
         came = {
             (step.schedule_id, step.device_id): (step.reason, step.queue_minutes)
-            for step in await edge_occurrences.begin(world.database, ids, NOW + MINUTE)
+            for step in await edge_occurrences.start_steps(world.database, ids, NOW + MINUTE)
         }
         assert came == {
             (his.id, mine.id): (None, 0),
@@ -237,7 +237,7 @@ async def test_whoever_may_see_a_device_may_send_to_it_in_random_small_worlds(wo
             await links.add(database, links.USER_COMMAND, owner.id, command.id)
         schedule = await world.schedule(*vehicles, start=[(command, 0)], owner=owner)
         made = await world.fire(schedule, NOW + MINUTE)
-        begun = await edge_occurrences.begin(database, [record.id for record, _ in made], NOW + MINUTE)
+        begun = await edge_occurrences.start_steps(database, [record.id for record, _ in made], NOW + MINUTE)
         allowed = {step.device_id for step in begun if step.reason is None}
         visible = await access.visible_devices(database, owner.id, [each.id for each in vehicles])
         assert allowed == (visible if one["command"] else set()), one
@@ -256,7 +256,9 @@ async def test_a_group_link_reaches_three_levels_and_not_a_fourth(world):
     # All four are targets, whatever depth.
     schedule = await world.schedule(chain[0], start=[(command, 0)], owner=owner)
     made = await world.fire(schedule, NOW + MINUTE)
-    begun = await edge_occurrences.begin(world.database, [record.id for record, _ in made], NOW + MINUTE)
+    begun = await edge_occurrences.start_steps(
+        world.database, [record.id for record, _ in made], NOW + MINUTE
+    )
     assert {step.device_id: step.reason for step in begun} == {
         inside[0].id: None,
         inside[1].id: None,

@@ -1,0 +1,128 @@
+"""Commits the outcomes of steps that were sent, in batches, and schedules the steps that follow."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import trio
+
+from motorpool.actors.messages.counters import STEPS_SETTLED
+from motorpool.actors.messages.scheduling import QueueExpired
+from motorpool.actors.storage_retry import StorageRetry
+from motorpool.runtime import Context
+from motorpool.storage import runs
+from motorpool.storage.database import Database
+from motorpool.storage.edge_occurrences import MISSED_AFTER, StartedStep
+from motorpool.storage.runs import DelayedStep, Outcome
+
+__all__ = ["StepOutcomes", "count_outcome"]
+
+BATCH_ROWS = 500
+"""Outcomes of one transaction."""
+RECONNECT_RETRY = timedelta(seconds=15)
+"""Until a step is tried again whose device has not reconnected after a start of the server."""
+
+
+class StepOutcomes:
+    """Part of the dispatcher: outcomes are queued here and committed by a task of its own.
+
+    Args:
+        database: where the run records are.
+        reconnect_grace_seconds: for so long after a start, a step of an edge whose device is offline is tried
+            again later instead of being skipped.
+        commit_lock: held during every transaction.
+        retry: repeats a transaction while the database is away.
+        on_committed: called with each step that has its final outcome, and once it is queued.
+        on_delayed: called with the steps that follow.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        reconnect_grace_seconds: float,
+        commit_lock: trio.Lock,
+        retry: StorageRetry,
+        on_committed: Callable[[int], None],
+        on_delayed: Callable[[Sequence[DelayedStep]], None],
+    ) -> None:
+        self._database = database
+        self._reconnect_grace_seconds = reconnect_grace_seconds
+        self._commit_lock = commit_lock
+        self._retry = retry
+        self._on_committed = on_committed
+        self._on_delayed = on_delayed
+        self._queue: deque[tuple[StartedStep, Outcome]] = deque()
+        self._filled = trio.Event()
+        self.in_flight: set[int] = set()
+        """Steps that are `sending` and whose outcome will be committed here."""
+        self.changed = trio.Event()
+        """Set, and replaced, whenever steps have left `in_flight`."""
+
+    def start(self, context: Context[Any]) -> None:
+        """Begin the grace for devices to reconnect."""
+        self._context = context
+        self._reconnect_until = context.clock.monotonic() + self._reconnect_grace_seconds
+
+    def add(self, step: StartedStep, outcome: Outcome) -> None:
+        """Queue the outcome of a step that was handed to its device."""
+        if outcome.reason == "offline" and self._may_reconnect(step):
+            outcome = Outcome(step.run_id, "pending")
+        self._queue.append((step, outcome))
+        self._filled.set()
+
+    def withdraw(self, run_ids: Iterable[int]) -> None:
+        """Expect no outcome of these steps: they were handed to no device."""
+        self.in_flight.difference_update(run_ids)
+        self._notify()
+
+    async def wait_until_done(self) -> None:
+        """Wait until every outcome is committed."""
+        while self.in_flight:
+            await self.changed.wait()
+
+    async def run(self) -> None:
+        """Commit outcomes until cancelled."""
+        while True:
+            self._filled = trio.Event()
+            if not self._queue:
+                await self._filled.wait()
+            batch = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_ROWS))]
+            async with self._commit_lock:
+                await self._retry.store(batch, self._commit)
+
+    def _may_reconnect(self, step: StartedStep) -> bool:
+        """Whether to try again later: a restart of the server disconnects every device for a moment."""
+        clock = self._context.clock
+        if step.phase == "manual" or clock.monotonic() >= self._reconnect_until:
+            return False
+        return clock.now() + RECONNECT_RETRY <= step.due + MISSED_AFTER
+
+    async def _commit(self, batch: Sequence[tuple[StartedStep, Outcome]]) -> None:
+        now = self._context.clock.now()
+        followed = [step.run_id for step, outcome in batch if step.followed and outcome.status != "pending"]
+        async with self._database.transaction() as transaction:
+            await runs.store_outcomes(transaction, [outcome for _, outcome in batch], now)
+            delayed = await runs.schedule_following(transaction, followed) if followed else []
+        for step, outcome in batch:
+            self.in_flight.discard(step.run_id)
+            if outcome.status == "pending":
+                delayed.append(DelayedStep(step.schedule_id, step.run_id, now + RECONNECT_RETRY))
+                continue
+            count_outcome(outcome.status)
+            self._on_committed(step.run_id)
+            if outcome.status == "queued":
+                self._context.after(step.queue_minutes * 60, QueueExpired(step.run_id))
+        self._notify()
+        if delayed:
+            self._on_delayed(delayed)
+
+    def _notify(self) -> None:
+        self.changed.set()
+        self.changed = trio.Event()
+
+
+def count_outcome(status: str) -> None:
+    """Count a step that has ended, for the metrics."""
+    STEPS_SETTLED.labels(status).inc()

@@ -1,0 +1,52 @@
+"""Settles steps whose outcome nobody will report any more."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from motorpool.actors.schedules.step_outcomes import count_outcome
+from motorpool.runtime import Context
+from motorpool.storage import commands, runs
+from motorpool.storage.database import Database
+from motorpool.storage.runs import DelayedStep
+
+__all__ = ["DELIVERY_SECONDS", "OUTCOME_UNKNOWN", "fail_interrupted", "fail_lost_deliveries"]
+
+DELIVERY_SECONDS = 60.0
+"""A device that has taken a step from its queue reports the outcome within this, or has crashed."""
+OUTCOME_UNKNOWN = "the server ended while it was being sent: the device may have it or not"
+
+
+async def fail_interrupted(database: Database, context: Context[Any]) -> list[DelayedStep]:
+    """Fail the steps that were being sent when an earlier life of the server ended.
+
+    Return all steps that wait for their time.
+    """
+    now = context.clock.now()
+    async with database.transaction() as transaction:
+        failed = await runs.fail_interrupted(
+            transaction, now, OUTCOME_UNKNOWN, delivering_before=context.system.began, sending=True
+        )
+        await runs.schedule_following(
+            transaction, [run_id for run_id, was_sent in failed.items() if was_sent]
+        )
+        await commands.expire(transaction, now)
+        delayed = await runs.delayed(transaction)
+    _report_failed(context, failed)
+    return delayed
+
+
+async def fail_lost_deliveries(database: Database, context: Context[Any]) -> None:
+    """Fail the steps that a device took from its queue a while ago without reporting an outcome."""
+    now = context.clock.now()
+    lost = now - timedelta(seconds=DELIVERY_SECONDS)
+    _report_failed(
+        context,
+        await runs.fail_interrupted(database, now, OUTCOME_UNKNOWN, delivering_before=lost, sending=False),
+    )
+
+
+def _report_failed(context: Context[Any], run_ids: Iterable[int]) -> None:
+    for run_id in run_ids:
+        count_outcome("failed")
+        context.log.warning("step %d failed: %s", run_id, OUTCOME_UNKNOWN)
