@@ -100,7 +100,7 @@ def fleet_tree(
                 media=media,
                 media_folder=settings.data / "media",
                 status_timeout_seconds=settings.device.status_seconds,
-                asks_files=settings.video.alarm_attachments,
+                requests_alarm_files=settings.video.alarm_attachments,
                 reserve_bytes=settings.files.reserve_bytes,
             ),
             capture_spec(),  # above what they take from, which hands them its last cuts when it is stopped

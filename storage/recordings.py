@@ -1,40 +1,25 @@
-"""What each device has recorded, as it last told: one list a device."""
+"""What each device has recorded, as it last listed it: one list a device, of structs of the caller's type."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from typing import TypeVar
 
 import msgspec
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["Recording", "load", "save"]
+__all__ = ["load", "save"]
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Recording(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """One entry of a device's list, with the fields of the specification."""
-
-    channel: int
-    start_time: datetime
-    end_time: datetime
-    alarm_flag: int
-    type: int
-    """0 audio and video, 1 audio, 2 video."""
-    stream_type: int
-    """1 main stream, 2 sub-stream."""
-    memory_type: int
-    """1 primary memory, 2 backup memory."""
-    size: int
-    """Bytes."""
-
-
-async def load(q: Queries, device_id: int) -> list[Recording]:
-    """Return the latest list of a device; empty where it never told one."""
+async def load(q: Queries, device_id: int, recording: type[T]) -> list[T]:
+    """Return the stored list of a device as structs of type `recording`; empty where there is none."""
     found = await q.fetch_value("select list from recordings where device_id = $1", device_id)
-    return msgspec.convert(found or [], list[Recording])
+    return msgspec.convert(found or [], list[recording])  # type: ignore[valid-type]
 
 
-async def save(q: Queries, device_id: int, recordings: Sequence[Recording]) -> None:
-    """Put the list in the place of the one before; nothing happens where the device is gone."""
+async def save(q: Queries, device_id: int, recordings: Sequence[msgspec.Struct]) -> None:
+    """Replace the list of a device; does nothing where the device was deleted."""
     await q.execute(
         "insert into recordings (device_id, list) select id, $2 from devices where id = $1"
         " on conflict (device_id) do update set list = excluded.list",

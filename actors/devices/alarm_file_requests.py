@@ -1,4 +1,4 @@
-"""Alarms of one device for whose files it was asked: each is asked for once, and its files are known."""
+"""Alarms of one device whose files were requested: each is requested once, and its files are recognised."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -7,41 +7,41 @@ import msgspec
 
 from motorpool.codecs.reports import ALARM_LABEL, AlarmFilesAnnounced, FileUploadCompleted, PositionReport
 
-__all__ = ["AskedAlarms"]
+__all__ = ["AlarmFileRequests"]
 
-KEPT_ALARMS = 64
-"""The oldest is forgotten first."""
-_NOWHERE = PositionReport({}, located=False)
+MAX_ALARMS = 64
+"""Past it the oldest is forgotten."""
+_NO_LOCATION = PositionReport({}, located=False)
 
 
-class AskedAlarms:
-    """The latest ones, each with the position that told of it."""
+class AlarmFileRequests:
+    """The latest requests by label, each with the report that named the alarm."""
 
-    __slots__ = ("_asked",)
+    __slots__ = ("_reports",)
 
     def __init__(self) -> None:
-        self._asked: OrderedDict[str, PositionReport] = OrderedDict()
+        self._reports: OrderedDict[str, PositionReport] = OrderedDict()
 
-    def unasked(self, labels: Sequence[str]) -> list[str]:
-        """Those of them that are new."""
-        return [label for label in dict.fromkeys(labels) if label not in self._asked]
+    def select_new(self, labels: Sequence[str]) -> list[str]:
+        """Return those labels that were not requested yet, each once."""
+        return [label for label in dict.fromkeys(labels) if label not in self._reports]
 
-    def asked(self, label: str, report: PositionReport) -> None:
-        """The device was told to upload its files."""
-        self._asked[label] = report
-        if len(self._asked) > KEPT_ALARMS:
-            self._asked.popitem(last=False)
+    def add(self, label: str, report: PositionReport) -> None:
+        """Note that the files of the alarm, named by `report`, were requested."""
+        self._reports[label] = report
+        if len(self._reports) > MAX_ALARMS:
+            self._reports.popitem(last=False)
 
     def find(self, key: str) -> tuple[str, PositionReport] | None:
-        """The latest alarm whose label begins so, and the position that told of it."""
-        for label in reversed(self._asked):
+        """Return the latest label that begins with `key`, and the report that named it."""
+        for label in reversed(self._reports):
             if label.startswith(key):
-                return label, self._asked[label]
+                return label, self._reports[label]
         return None
 
-    def report_of(self, name: str, file: FileUploadCompleted, offered: AlarmFilesAnnounced) -> PositionReport:
-        """A file's position: that of its alarm, without raising it again, and with the file's `name`."""
-        label, alarm = self.find(offered.key) or (offered.label, _NOWHERE)
+    def report_of(self, name: str, file: FileUploadCompleted, upload: AlarmFilesAnnounced) -> PositionReport:
+        """Return the report of a file stored under `name`: that of its alarm, without raising it again."""
+        label, alarm = self.find(upload.key) or (upload.label, _NO_LOCATION)
         attributes = {key: value for key, value in alarm.attributes.items() if key != "alarm"}
         attributes |= {file.kind: name, ALARM_LABEL: label}
         if file.channel:

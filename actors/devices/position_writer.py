@@ -19,7 +19,7 @@ from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMess
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
-from motorpool.runtime import Actor, ChildSpec, Kind, Ref
+from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, Ref
 from motorpool.storage import positions
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -42,14 +42,17 @@ ID_BLOCK = 1_000
 
 
 class Append(msgspec.Struct, frozen=True, gc=False):
-    """A position to be stored, and whom to tell."""
+    """A position to be stored, and who is notified. Holds a ref and a reply: it stays on its node."""
 
     position: Position
     """Its id is 0; the writer gives it one before anybody else sees it."""
     events: tuple[Event, ...] = ()
     """Stored in the same transaction; `position_id` is set to the position's."""
     connection: Ref[ConnectionMessage] | None = None
+    """Sent the receipt, if there is one, after the commit. Default: nobody."""
     receipt: Receipt | None = None
+    reply: Deferred[Position] | None = None
+    """Answered by the stored position after it is published; never if it cannot be stored. Default: none."""
 
 
 class AppendEvents(msgspec.Struct, frozen=True, gc=False):
@@ -164,9 +167,12 @@ class PositionWriter(Actor[WriterMessage]):
         appended = [message for message in batch if isinstance(message, Append)]
         # Keyed by the connection's number: hashing the refs themselves would cost as much as all the rest.
         receipts: dict[object, tuple[Ref[ConnectionMessage], list[Receipt]]] = {}
+        replies: list[tuple[Deferred[Position], Position]] = []
         for message in appended:
             connection = message.connection
             if message.receipt is None or connection is None:
+                if message.reply is not None:
+                    replies.append((message.reply, message.position))
                 continue
             known = receipts.get(connection.key)
             if known is None:
@@ -182,6 +188,8 @@ class PositionWriter(Actor[WriterMessage]):
         happened = tuple(event for message in batch for event in message.events)
         if happened:
             system.topic(EVENTS).publish(happened)
+        for reply, position in replies:
+            reply.answer(position)
 
 
 def number(row: Append, position_id: int) -> None:

@@ -27,7 +27,7 @@ class _Open(msgspec.Struct, frozen=True):
 
     device: Ref[DeviceMessage]
     upload: Upload
-    offered: AlarmFilesAnnounced
+    announced: AlarmFilesAnnounced
 
 
 class AlarmFiles:
@@ -108,5 +108,5 @@ class AlarmFiles:
         """Told to the device once it is on the disk; acknowledged once its position is stored."""
         name = await opened.upload.keep(ended, self._context.clock.now())
         if name:
-            kept = AlarmFileStored(name, ended, opened.offered, self._protocol, self._context.ref)
+            kept = AlarmFileStored(name, ended, opened.announced, self._protocol, self._context.ref)
             await opened.device.tell(kept)

@@ -91,27 +91,27 @@ class MediaUploaded(msgspec.Struct, frozen=True, gc=False):
 
 
 class AuthorizeAlarmUpload(msgspec.Struct, Request[str], frozen=True, gc=False):
-    """A connection offers the files of an alarm: under whose name they are kept, or empty if not wanted."""
+    """May the device upload the files of an alarm? Answered by its `unique_id`, empty if it may not."""
 
-    offered: AlarmFilesAnnounced
+    upload: AlarmFilesAnnounced
 
 
 class AlarmFileStored(msgspec.Struct, frozen=True, gc=False):
     """A file of an alarm is on the disk."""
 
     name: str
-    """Ours."""
+    """Under which it is stored; not the device's."""
     file: FileUploadCompleted
-    offered: AlarmFilesAnnounced
-    """With which others."""
+    upload: AlarmFilesAnnounced
+    """The upload that it belongs to."""
     protocol: str
     connection: Ref[ConnectionMessage]
 
 
 class RecordingListReceived(msgspec.Struct, frozen=True, gc=False):
-    """The device answered our query for its recordings."""
+    """The device answered a query for its recordings."""
 
-    listed: RecordingList
+    list: RecordingList
     protocol: str
     connection: Ref[ConnectionMessage]
 
@@ -169,7 +169,7 @@ class LatestForgotten(msgspec.Struct, frozen=True, gc=False):
 class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=False):
     """Store the latest position again with these values; None stays as it is.
 
-    The answer is what goes to the writer (it is published once stored), None where there is no position.
+    Answered by the stored position once it is published, None where the device has no position.
     """
 
     total_distance: float | None

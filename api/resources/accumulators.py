@@ -3,10 +3,8 @@
 from typing import Annotated
 
 import msgspec
-import trio
 from quart import Response
 
-from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.messages.uplink import DEVICE, SetAccumulators
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import CHANGE
@@ -15,8 +13,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, Unavailable
 from motorpool.api.http.responses import nothing
-from motorpool.runtime import Lagged
-from motorpool.storage.records import Position
+from motorpool.runtime import AskTimedOut
 
 __all__ = ["OPERATIONS"]
 
@@ -45,22 +42,12 @@ async def set_accumulators(call: Call) -> Response:
         raise BadRequest("deviceId: is not that of the path")
     if not await may_see_device(call, call.id):
         raise BadRequest("no access to the device")
-    system = call.context.system
-    async with system.topic(POSITIONS).subscribe() as stored:
-        position = await system.ref(DEVICE, call.id).ask(SetAccumulators(sent.total_distance, sent.hours))
-        if position is None:
-            raise BadRequest("the device has no position yet")
-        with trio.move_on_after(STORED_SECONDS) as patience:
-            try:
-                while not _holds(await stored.receive_batch(), position):
-                    pass
-            except Lagged:
-                raise Unavailable("it is not known whether the new values are stored") from None
-        if patience.cancelled_caught:
-            raise Unavailable("the new values are not stored yet")
+    device = call.context.system.ref(DEVICE, call.id)
+    try:
+        stored = await device.ask(SetAccumulators(sent.total_distance, sent.hours), STORED_SECONDS)
+    except AskTimedOut:
+        raise Unavailable("the new values are not stored yet") from None
+    if stored is None:
+        raise BadRequest("the device has no position yet")
     await record_action(call, call.context.database, "accumulators", "device", call.id)
     return nothing()
-
-
-def _holds(batches: "list[tuple[Position, ...]]", position: Position) -> bool:
-    return any(stored is position for batch in batches for stored in batch)

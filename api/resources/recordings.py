@@ -6,8 +6,8 @@ from motorpool.api.access import require_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.responses import as_json
+from motorpool.codecs.reports import Recording
 from motorpool.storage import recordings
-from motorpool.storage.recordings import Recording
 
 __all__ = ["OPERATIONS"]
 
@@ -19,4 +19,4 @@ async def list_recordings(call: Call) -> Response:
     """The recordings of a device, from its latest answer; empty until there is one."""
     device_id = call.path["deviceId"]
     await require_device(call, device_id)
-    return as_json(await recordings.load(call.context.database, device_id))
+    return as_json(await recordings.load(call.context.database, device_id, Recording))

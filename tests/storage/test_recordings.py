@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
+from motorpool.codecs.reports import Recording
 from motorpool.storage import devices, recordings
-from motorpool.storage.recordings import Recording
 from motorpool.storage.records import Device
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -13,14 +13,14 @@ def recording(channel, size=1_000):
 
 async def test_the_list_is_the_last_one_saved_of_each_device(database):
     one, two = [await devices.TABLE.insert(database, Device(unique_id=name)) for name in ("one", "two")]
-    assert await recordings.load(database, one.id) == []
+    assert await recordings.load(database, one.id, Recording) == []
     await recordings.save(database, one.id, [recording(1)])
     await recordings.save(database, one.id, [recording(3), recording(2, (1 << 32) - 1)])
     await recordings.save(database, two.id, [recording(4)])
-    assert await recordings.load(database, one.id) == [recording(3), recording(2, (1 << 32) - 1)]
+    assert await recordings.load(database, one.id, Recording) == [recording(3), recording(2, (1 << 32) - 1)]
     await recordings.save(database, one.id, [])
-    assert await recordings.load(database, one.id) == []
-    assert await recordings.load(database, two.id) == [recording(4)]
+    assert await recordings.load(database, one.id, Recording) == []
+    assert await recordings.load(database, two.id, Recording) == [recording(4)]
 
 
 async def test_the_list_goes_with_its_device(database):
@@ -28,4 +28,4 @@ async def test_the_list_goes_with_its_device(database):
     await recordings.save(database, device.id, [recording(1)])
     await devices.TABLE.delete(database, device.id)
     await recordings.save(database, device.id, [recording(1)])
-    assert await recordings.load(database, device.id) == []
+    assert await recordings.load(database, device.id, Recording) == []

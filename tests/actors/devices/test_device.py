@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors.devices.device import NO_FIX, device_spec
+from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import DeviceStatusChanged
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.messages.downlink import (
@@ -41,6 +41,7 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
     SetAccumulators,
 )
+from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME
 from motorpool.actors.video.media_requests import MediaAsked
 from motorpool.actors.video.playback import PLAYBACK, PlaybackRequest, PlaybackSettled, PlaybackSteered
 from motorpool.actors.video.stream import STREAM, Held, Released
@@ -198,7 +199,12 @@ class TestPositions:
             await device.tell(said(blind, connection))
             await time.settle()
             never, known, repeated = running.positions
-        assert (never.fix_time, never.latitude, never.valid, never.outdated) == (NO_FIX, 0.0, False, True)
+        assert (never.fix_time, never.latitude, never.valid, never.outdated) == (
+            UNKNOWN_FIX_TIME,
+            0.0,
+            False,
+            True,
+        )
         assert not known.outdated
         assert repeated.outdated
         assert repeated.valid
@@ -812,7 +818,7 @@ class TestMedia:
             await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
             await running.device(row).ask(GetCommandTypes())
             assert running.appended == []
-        assert "a file of 2 bytes was not kept" in caplog.text
+        assert "cannot write a file of 2 bytes" in caplog.text
 
 
 class TestFilesOfAlarms:
@@ -850,11 +856,11 @@ class TestFilesOfAlarms:
                 await running.device(row).tell(said(self.alarm(), connection))
             await running.device(row).ask(GetCommandTypes())
             assert len([told for told in probe.messages if isinstance(told, Transmit)]) == 2
-            assert caplog.text.count("files of an alarm not asked for: no address") == 2
+            assert caplog.text.count("cannot request the files of an alarm: no address") == 2
 
     async def test_where_it_is_switched_off_nobody_is_asked_and_nothing_is_taken(self, make_device, house):
         row = await make_device()
-        async with house(asks_files=False) as running:
+        async with house(requests_alarm_files=False) as running:
             connection, probe = await running.connect(row)
             await running.device(row).tell(said(self.alarm(), connection))
             assert await running.device(row).ask(AuthorizeAlarmUpload(self.offered(is_ours=True))) == ""
@@ -921,7 +927,7 @@ class TestRecordings:
                 told = RecordingList(7, listed, receipt=number)
                 await running.device(row).tell(RecordingListReceived(told, "jt808", connection))
                 await time.settle()
-                kept = await recordings.load(database, row.id)
+                kept = await recordings.load(database, row.id, Recording)
                 assert [each.size for each in kept] == [5_000] * len(listed)
                 assert probe.messages[-1] == AcknowledgeStored((number,))
 
@@ -933,7 +939,7 @@ class TestRecordings:
             listed = RecordingList(None, tuple(found))
             await running.device(row).tell(RecordingListReceived(listed, "jt808", connection))
             await time.settle()
-            kept = await recordings.load(database, row.id)
+            kept = await recordings.load(database, row.id, Recording)
             assert [each.channel for each in kept] == [1, 2, 7]
             assert (kept[0].start_time, kept[0].alarm_flag, kept[0].size) == (NOW, 5, 999)
 
@@ -950,7 +956,7 @@ class TestRecordings:
                 await running.device(row).tell(told)
                 await time.settle()
             assert not any(isinstance(message, AcknowledgeStored) for message in probe.messages)
-            assert "a list of 1 recordings was not kept" in caplog.text
+            assert "cannot store a list of 1 recordings" in caplog.text
 
 
 class TestCorrections:
@@ -961,12 +967,24 @@ class TestCorrections:
         async with house() as running:
             connection, _ = await running.connect(row)
             await running.device(row).tell(said(fix(NOW - MINUTE, attributes={"hours": 5}), connection))
-            position = await running.device(row).ask(SetAccumulators(1000.0, None))
+            replies = []
+            async with trio.open_nursery() as nursery:
+
+                @nursery.start_soon
+                async def set_accumulators():
+                    replies.append(await running.device(row).ask(SetAccumulators(1000.0, None)))
+
+                await time.settle()
+                # Not before it is stored.
+                assert replies == []
+                stored = msgspec.structs.replace(running.positions[-1], id=7)
+                running.appended[-1].reply.answer(stored)
+            assert replies == [stored]
             # A degree of latitude further: 111 km.
             await running.device(row).tell(said(fix(NOW, latitude=2.0), connection))
             await time.settle()
             first, again, onward = running.positions
-            assert again is position
+            assert again == msgspec.structs.replace(stored, id=0)
             assert again.attributes == {**first.attributes, "totalDistance": 1000.0}
             assert (again.fix_time, again.latitude, again.server_time) == (NOW - MINUTE, 1.0, NOW)
             assert 112_000 < onward.attributes["totalDistance"] < 112_500

@@ -15,7 +15,7 @@ from motorpool.actors.devices.position_writer import (
 )
 from motorpool.actors.messages.downlink import AcknowledgeStored
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
-from motorpool.runtime import ChildSpec
+from motorpool.runtime import ChildSpec, Deferred
 from motorpool.storage import events, positions
 from motorpool.storage.records import Event, Position
 
@@ -126,6 +126,30 @@ async def test_each_connection_is_told_its_own_receipts_at_once(database, writin
         assert probe_of_one.messages == [AcknowledgeStored((0, 2, 4))]
         assert probe_of_two.messages == [AcknowledgeStored((1, 3, 5))]
         assert await stored(database) == list(range(9))
+
+
+async def test_a_reply_is_the_stored_position_after_it_is_published(database, writing):
+    await database.execute("alter table positions add constraint northern check (latitude >= 0)")
+    async with writing() as (system, writer, _):
+        published = system.topic(POSITIONS).subscribe()
+        replies = []
+
+        class Reply(Deferred):
+            def answer(self, value):
+                replies.append((value, published.lag))
+
+        async with locked_table(database):
+            writer.tell_nowait(Append(at(0), reply=Reply()))
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert replies == []
+        ((position,),) = await published.receive_batch()
+        assert replies == [(position, 1)]
+        assert position == (await positions.by_ids(database, [position.id]))[0]
+        # What cannot be stored has no reply: whoever asked gives up by itself.
+        writer.tell_nowait(Append(at(1, latitude=-1.0), reply=Reply()))
+        writer.tell_nowait(Append(at(2)))
+        await published.receive_batch()
+        assert len(replies) == 1
 
 
 async def test_events_are_stored_with_their_position_and_get_its_id(database, writing, neighbours):

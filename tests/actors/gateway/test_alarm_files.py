@@ -124,7 +124,7 @@ async def test_a_whole_file_is_kept_told_to_the_device_and_answered_once_it_is_s
         claimed, kept = neighbours.devices[row.id].messages
         assert isinstance(claimed, AuthorizeAlarmUpload)
         assert isinstance(kept, AlarmFileStored)
-        assert (kept.name, kept.offered.label, kept.connection) == (path.name, LABEL.hex(), peer.ref)
+        assert (kept.name, kept.upload.label, kept.connection) == (path.name, LABEL.hex(), peer.ref)
         await peer.ref.tell(AcknowledgeStored((kept.file.receipt,)))
         (answer,) = await peer.say(b"")
         assert isinstance(answer, FileEndResponse)

@@ -347,10 +347,10 @@ class TestUpwards:
             peer.socket.send(peer.terminal.recordings(asked[0].serial, [found]))
             await time.settle()
             (listed,) = [told for told in probe.messages if isinstance(told, RecordingListReceived)]
-            assert listed.listed.recordings == (found,)
+            assert listed.list.recordings == (found,)
             assert listed.connection == peer.ref
             assert peer.answers() == []
-            await peer.ref.tell(AcknowledgeStored((listed.listed.receipt,)))
+            await peer.ref.tell(AcknowledgeStored((listed.list.receipt,)))
             await time.settle()
             assert [type(each) for each in peer.answers()] == [GeneralResponse]
 

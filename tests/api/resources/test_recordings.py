@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from motorpool.codecs.reports import Recording
 from motorpool.storage import recordings
-from motorpool.storage.recordings import Recording
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

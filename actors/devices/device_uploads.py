@@ -1,0 +1,164 @@
+"""What one device uploads beside positions: media files, files of alarms, lists of recordings.
+
+Part of the device's actor, which lends it the session, the commands and the way to the writer.
+"""
+
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from motorpool.actors.devices.alarm_file_requests import AlarmFileRequests
+from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
+from motorpool.actors.files.media_files import save_media
+from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
+from motorpool.actors.messages.uplink import (
+    AlarmFileStored,
+    AuthorizeAlarmUpload,
+    DeviceMessage,
+    MediaUploaded,
+    RecordingListReceived,
+)
+from motorpool.codecs.reports import ALARM_LABEL, REQUEST_ALARM_FILES, PositionReport
+from motorpool.runtime import Context, Ref
+from motorpool.storage import recordings
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Event
+
+__all__ = ["DeviceUploads", "StoreReport"]
+
+
+class StoreReport(Protocol):
+    """The device actor's way to the writer."""
+
+    def __call__(
+        self,
+        report: PositionReport,
+        protocol: str,
+        connection: Ref[ConnectionMessage],
+        events: tuple[Event, ...] = (),
+    ) -> Awaitable[None] | None:
+        """Store a report as a position; return what must be awaited where the writer is busy."""
+        ...
+
+
+class DeviceUploads:
+    """Keeps uploaded files, and asks for those of alarms."""
+
+    __slots__ = (
+        "_alarms",
+        "_commands",
+        "_context",
+        "_database",
+        "_device_id",
+        "_media_folder",
+        "_reserve_bytes",
+        "_session",
+        "_store",
+        "requests_alarm_files",
+    )
+
+    def __init__(
+        self,
+        device_id: int,
+        session: DeviceSession,
+        commands: DeviceCommands,
+        database: Database,
+        *,
+        media_folder: Path,
+        reserve_bytes: int,
+        requests_alarm_files: bool,
+        context: Context[DeviceMessage],
+        store: StoreReport,
+    ) -> None:
+        """`reserve_bytes` of the disk stay free."""
+        self._device_id = device_id
+        self._session = session
+        self._commands = commands
+        self._database = database
+        self._media_folder = media_folder
+        self._reserve_bytes = reserve_bytes
+        self._context = context
+        self._store = store
+        self._alarms = AlarmFileRequests()
+        self.requests_alarm_files = requests_alarm_files
+        """The device is told to upload the files of its alarms."""
+
+    async def media_uploaded(self, message: MediaUploaded) -> None:
+        """Write the file and store a position that names it; acknowledged after both."""
+        assert self._session.row is not None
+        media = message.media
+        now = self._context.clock.now()
+        unique_id = self._session.row.unique_id
+        try:
+            name = await save_media(self._media_folder, unique_id, media, now, self._reserve_bytes)
+        except OSError as error:
+            self._context.log.error("cannot write a file of %d bytes: %s", len(media.content), error)
+            return
+        taken = media.position or PositionReport({}, located=False)
+        report = msgspec.structs.replace(
+            taken,
+            attributes={
+                **taken.attributes,
+                media.kind: name,
+                "channel": self._commands.channel_numbers().channel_of(media.channel),
+            },
+            receipt=media.receipt,
+        )
+        event = self._media_event(media.kind, name)
+        waits = self._store(report, message.protocol, message.connection, (event,))
+        if waits is not None:
+            await waits
+
+    async def request_alarm_files(
+        self, report: PositionReport, connection: Ref[ConnectionMessage], waits: Awaitable[None] | None
+    ) -> None:
+        """Have the device upload the files of the alarms that `report` names, after awaiting `waits`."""
+        if waits is not None:
+            await waits
+        for label in self._alarms.select_new(str(report.attributes[ALARM_LABEL]).split(",")):
+            target = self._session.connection or connection
+            refusal = await self._commands.transmit(target, REQUEST_ALARM_FILES, {"label": label})
+            if refusal:
+                self._context.log.warning("cannot request the files of an alarm: %s", refusal)
+            else:
+                self._alarms.add(label, report)
+
+    def authorize(self, message: AuthorizeAlarmUpload) -> str:
+        """Return the device's identity if it may upload these files, else an empty string."""
+        row, upload = self._session.row, message.upload
+        is_expected = upload.is_ours or self._alarms.find(upload.key) is not None
+        return row.unique_id if row is not None and self.requests_alarm_files and is_expected else ""
+
+    def alarm_file_stored(self, message: AlarmFileStored) -> Awaitable[None] | None:
+        """Store a position, as that of the alarm, that names the file; acknowledged once it is stored."""
+        report = self._alarms.report_of(message.name, message.file, message.upload)
+        kind = message.file.kind
+        events = () if kind == "file" else (self._media_event(kind, message.name),)
+        return self._store(report, message.protocol, message.connection, events)
+
+    async def recording_list_received(self, message: RecordingListReceived) -> None:
+        """Replace the stored list by this one; acknowledged once it is stored."""
+        channel_of = self._commands.channel_numbers().channel_of
+        listed = [
+            msgspec.structs.replace(recording, channel=channel_of(recording.channel))
+            for recording in message.list.recordings
+        ]
+        try:
+            await recordings.save(self._database, self._device_id, listed)
+        except StorageError as error:
+            self._context.log.error("cannot store a list of %d recordings: %s", len(listed), error)
+            return
+        self._context.log.info("stored a list of %d recordings", len(listed))
+        if message.list.receipt is not None:
+            message.connection.offer(AcknowledgeStored((message.list.receipt,)))
+
+    def _media_event(self, kind: str, name: str) -> Event:
+        return Event(
+            type="media",
+            event_time=self._context.clock.now(),
+            device_id=self._device_id,
+            attributes={"media": kind, "file": name},
+        )

@@ -1,0 +1,92 @@
+"""Whether a device is online, and when it was last seen (docs/devices.md#status).
+
+Part of the device's actor. A message does not read the monotonic clock: while the device is online one timer
+checks whether anything came since it last ran.
+"""
+
+from datetime import datetime
+
+from motorpool.actors.devices.directory import DIRECTORY, DeviceStatusChanged
+from motorpool.actors.messages.topics import DeviceStatus
+from motorpool.actors.messages.uplink import CheckStatus, DeviceMessage
+from motorpool.runtime import Context
+
+__all__ = ["Presence"]
+
+CHECKS_PER_TIMEOUT = 10
+"""Checks within the status time-out; `unknown` comes at most one of these spans late."""
+LAST_UPDATE_SECONDS = 1.0
+"""Between two announcements of one device that only bring a new last update."""
+
+
+class Presence:
+    """Status and last update of one device, announced to the directory as they change."""
+
+    __slots__ = (
+        "_announced_at",
+        "_context",
+        "_device_id",
+        "_is_timer_set",
+        "_seen_at",
+        "_timeout_seconds",
+        "last_update",
+        "seen",
+        "status",
+    )
+
+    def __init__(self, device_id: int, context: Context[DeviceMessage], timeout_seconds: float) -> None:
+        """`timeout_seconds` without a message make an online device `unknown`."""
+        self._device_id = device_id
+        self._context = context
+        self._timeout_seconds = timeout_seconds
+        self._is_timer_set = False
+        self._seen_at = 0.0
+        self._announced_at = 0.0
+        self.status = "offline"
+        """"online", "offline" or "unknown"."""
+        self.last_update: datetime | None = None
+        """Server time of the last message."""
+        self.seen = False
+        """A message came since the last check. Set, with `last_update`, by the actor: see `mark_online`."""
+
+    def mark_seen(self, now: datetime) -> None:
+        """Note a message at `now`, and announce it, a mere new last update once a second at most."""
+        self.seen = True
+        self.last_update = now
+        if self.status != "online":
+            self.mark_online()
+        elif self._context.clock.monotonic() - self._announced_at >= LAST_UPDATE_SECONDS:
+            self.announce("online")
+
+    def mark_online(self) -> None:
+        """Announce that the device is online, and begin to check whether it stays so."""
+        self.announce("online")
+        if not self._is_timer_set:
+            self._seen_at = self._context.clock.monotonic()
+            self._set_timer()
+
+    def check(self) -> None:
+        """Make the device `unknown` if no message came within the time-out."""
+        self._is_timer_set = False
+        if self.status != "online":
+            return
+        now = self._context.clock.monotonic()
+        if self.seen:
+            self.seen = False
+            self._seen_at = now
+        if now - self._seen_at >= self._timeout_seconds:
+            self.announce("unknown")
+        else:
+            self._set_timer()
+
+    def announce(self, status: str) -> None:
+        """Change the status and report it to the directory."""
+        self.status = status
+        self._announced_at = self._context.clock.monotonic()
+        self._context.system.ref(DIRECTORY).offer(
+            DeviceStatusChanged(DeviceStatus(self._device_id, status, self.last_update, 0))
+        )
+
+    def _set_timer(self) -> None:
+        self._is_timer_set = True
+        self._context.after(self._timeout_seconds / CHECKS_PER_TIMEOUT, CheckStatus())
