@@ -1,4 +1,8 @@
-"""Device protocols: each DeviceCodec in a module of this folder, or in the module `codec` of a package."""
+"""The device protocols; `base.py` describes how to add one.
+
+Every subclass of `DeviceCodec` with a name that is defined in a module of this folder, or in the module
+`codec` of a package here, is registered.
+"""
 
 import importlib
 import pkgutil
@@ -8,8 +12,8 @@ from motorpool.codecs.devices.base import DeviceCodec
 __all__ = ["CODECS", "DeviceCodec"]
 
 
-def _find() -> dict[str, type[DeviceCodec]]:
-    found: dict[str, type[DeviceCodec]] = {}
+def _find_codecs() -> dict[str, type[DeviceCodec]]:
+    codecs: dict[str, type[DeviceCodec]] = {}
     for module_info in pkgutil.iter_modules(__path__):
         name = f"{__name__}.{module_info.name}"
         module = importlib.import_module(f"{name}.codec" if module_info.ispkg else name)
@@ -20,9 +24,9 @@ def _find() -> dict[str, type[DeviceCodec]]:
                 and candidate.__module__ == module.__name__
                 and "name" in vars(candidate)
             ):
-                found[candidate.name] = candidate
-    return found
+                codecs[candidate.name] = candidate
+    return codecs
 
 
-CODECS: dict[str, type[DeviceCodec]] = _find()
-"""Every device codec by its protocol name."""
+CODECS: dict[str, type[DeviceCodec]] = _find_codecs()
+"""The device codecs by protocol name."""

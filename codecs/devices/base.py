@@ -1,38 +1,64 @@
-"""The shape of every device codec."""
+"""The contract of a device codec, and what it takes to add one.
+
+A codec is one peer's stream of bytes in both directions. It holds what the protocol needs between messages
+and nothing else: no socket, no clock, no device. The connection (`actors/gateway/connection.py`) feeds it and
+sends what it returns:
+
+* `receive(bytes)` returns reports (`codecs/reports.py`) in the order of the stream. The first report of a
+  peer other than `FrameRejected` and `ImmediateReply` is a `Login` (or `AlarmFilesAnnounced`, for a
+  connection that only uploads); another `Login` follows whenever the identity changes. A bad frame becomes
+  `FrameRejected` and the stream goes on after it.
+* A report may carry a receipt, an opaque value of the codec's own. Each receipt returns at most once: through
+  `acknowledge` after everything up to that report is committed, or through `refuse` where the device is not
+  served. Both return the bytes of the answers. Answers that depend on nothing are `ImmediateReply`.
+* `encode(command)` returns a command as bytes and the reference that the device repeats in its answer, which
+  arrives as `CommandResult`. With `request_response` the text waits in `deliver` for the next answer.
+* Errors: for any input whatever `receive` and `encode` raise only `CodecError`, out of `receive` only where
+  the stream cannot go on, out of `encode` only `UnsupportedCommand`. The other methods raise nothing.
+* Limits: `buffered` is bounded by the codec, whatever the peer sends. Bytes that wait for more are held by a
+  framer of `codecs/devices/framing.py`; the check byte or CRC is computed by `codecs/checksums.py`.
+
+To add a protocol:
+
+1. `codecs/devices/<name>/codec.py` (or `<name>.py` if that is all) with a subclass that has a `name` of its
+   own. Being there registers it; `protocols` in the settings enables its port.
+2. A framing from `framing.py`, fields through `ByteReader`, units and attribute names as in
+   docs/protocols/common.md#units-and-times and docs/protocols/common.md#attribute-keys.
+3. docs/protocols/<name>.md with the facts and their public sources.
+4. tests/vectors/<name>.txt: connections in hex or text and the reports they give, real captures first; and in
+   tests/codecs/test_every_codec.py the device's end in `PEERS`. That file then tests splitting, garbage,
+   bounded buffers, commands and refusals.
+"""
 
 import abc
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from typing import ClassVar
 
+from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, EncodedCommand, Receipt, Report
 
 
 class DeviceCodec(abc.ABC):
-    """One peer's stream of bytes, both ways; made anew for each connection (or datagram peer).
-
-    Holds what the protocol needs between messages and nothing else: no socket, no clock, no device.
-    """
+    """One peer's stream, both ways; created for each connection, or for each datagram peer."""
 
     name: ClassVar[str]
     """The protocol's name in settings and positions: "jt808"."""
     port: ClassVar[int]
     """Its usual port."""
     commands: ClassVar[frozenset[str]]
-    """Command types that `encode` knows."""
+    """Command types of the API that `encode` supports."""
     request_response: ClassVar[bool] = False
-    """True where the peer speaks first and is answered once (HTTP): commands wait in the queue for its next
-    message, and its leaving says nothing about the device's status."""
+    """True where the peer speaks first and is answered once (HTTP): commands wait for its next message, and
+    the end of its connection does not change the device's status. Default: false."""
 
     utc_now: Callable[[], datetime] | None = None
-    """The injected wall clock, for devices that ask for the time; set by the connection. Without it they are
-    told that this is not supported."""
+    """The wall clock, for devices that ask for the time; set by the connection before the first `receive`.
+    Without it such requests are answered as not supported."""
 
     @abc.abstractmethod
     def receive(self, data: bytes) -> list[Report]:
-        """All messages that are complete with these bytes, in order; what is left waits for more.
-
-        A bad frame becomes `FrameRejected` and the stream goes on behind it.
+        """Return the reports of all messages that are complete with these bytes; the rest is held back.
 
         Raises:
             CodecError: the stream cannot go on; the connection is to be closed.
@@ -40,37 +66,44 @@ class DeviceCodec(abc.ABC):
 
     @abc.abstractmethod
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
-        """The answers to messages that were stored or taken note of, joined; may be empty."""
+        """Return the joined answers to messages that were stored or noted; may be empty."""
 
     @abc.abstractmethod
     def refuse(self, receipt: Receipt | None) -> bytes:
-        """The protocol's own answer to a device that is not known; empty where there is none."""
+        """Return the protocol's answer to a device that is not served; empty where there is none."""
 
     def tick(self, now: float) -> bytes:
-        """Told the monotonic time in seconds every few seconds: what to send because nothing came."""
+        """Return what is due by time, such as requests for lost packets; called every few seconds.
+
+        `now` is the monotonic time in seconds.
+        """
         return b""
 
     def set_timezone(self, zone: tzinfo | None) -> None:  # noqa: B027 - most protocols write UTC and need none
         """Set the zone of the device's clock (attribute `decoder.timezone`); None: the protocol's own."""
 
     def deliver(self, command: str) -> None:
-        """Keep a queued command's text for the next answer (`request_response` codecs only)."""
-        raise NotImplementedError(self.name, command)
+        """Hold a queued command's text for the next answer; for `request_response` codecs.
+
+        Raises:
+            UnsupportedCommand: the protocol is not one of those.
+        """
+        raise UnsupportedCommand(f"{self.name} sends commands at once: {command[:40]!r} cannot be queued")
 
     @abc.abstractmethod
     def encode(self, command: DeviceCommand) -> EncodedCommand:
-        """The bytes of a command.
+        """Return the bytes of a command.
 
         Raises:
-            UnsupportedCommand: no such command here, or an attribute that cannot be encoded.
+            UnsupportedCommand: the protocol has no such command, or an attribute cannot be encoded.
         """
 
     @property
     def closing(self) -> bool:
-        """True once the peer has its last answer: the connection is to be closed when that is sent."""
+        """Whether the peer has its last answer: the connection is to be closed once that is sent."""
         return False
 
     @property
     @abc.abstractmethod
     def buffered(self) -> int:
-        """Bytes held back for incomplete messages; bounded by the codec."""
+        """Bytes held for incomplete messages; bounded, whatever the peer sends."""

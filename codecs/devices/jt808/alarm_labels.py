@@ -1,7 +1,7 @@
-"""Labels of alarms, by which the active-safety extension tells which files belong to which alarm.
+"""Alarm labels, which identify the alarm that files belong to (docs/protocols/jt808.md#alarm-files).
 
-Jiangsu: terminal id 7 bytes, time BCD[6], sequence BYTE, count of files BYTE, one byte reserved. Guangdong: a
-terminal id of 30 bytes, and two reserved. For the sources see `jt808_attachments`.
+Terminal id (7 bytes, in the Guangdong variant 30), time BCD[6], sequence BYTE, number of files BYTE, and one
+or two reserved bytes.
 """
 
 import hashlib
@@ -11,32 +11,33 @@ import msgspec
 from motorpool.codecs.devices.jt808.times import BCD
 
 NUMBER_BYTES = 32
+"""Length of the platform's alarm number."""
 LABEL_FORMS = ((7, 16), (30, 40))
-"""Bytes of a terminal id and of a whole label."""
+"""Bytes of the terminal id and of the whole label, for each variant."""
 _TERMINAL_BYTES = {label: terminal for terminal, label in LABEL_FORMS}
 
 
 class AlarmLabel(msgspec.Struct, frozen=True, gc=False):
-    """What tells one alarm of a terminal from all others: its id, the time and a sequence."""
+    """Identifies one alarm of a terminal by terminal id, time and sequence."""
 
     content: bytes
-    """16 bytes, or 40 in the Guangdong form; sent back as it came."""
+    """16 bytes, in the Guangdong variant 40; returned to the terminal unchanged."""
 
     @property
     def files(self) -> int:
-        """How many the terminal keeps for it."""
+        """Number of files that the terminal keeps for the alarm."""
         return self.content[self._terminal_bytes + 7]
 
     @property
     def key(self) -> bytes:
-        """Without the count of files, which may differ from message to message."""
+        """The label without the number of files, which may differ between messages."""
         return self.content[: self._terminal_bytes + 7]
 
     @property
     def number(self) -> str:
-        """Ours for this alarm, which the terminal repeats: of 32 hex digits, always the same for a label.
+        """The platform's number of this alarm, which the terminal repeats: 32 hex digits.
 
-        So a file that was asked for before a restart of the server is known after it.
+        Derived from the label, so that files requested before a restart of the server are known after it.
         """
         return hashlib.blake2b(self.key, digest_size=NUMBER_BYTES // 2).hexdigest()
 
@@ -45,8 +46,8 @@ class AlarmLabel(msgspec.Struct, frozen=True, gc=False):
         return _TERMINAL_BYTES[len(self.content)]
 
     @staticmethod
-    def of(content: bytes) -> "AlarmLabel | None":
-        """The label in these 16 or 40 bytes; None where other makers keep other things in their place."""
+    def parse(content: bytes) -> "AlarmLabel | None":
+        """Return the label in these bytes; None without a possible date: another maker's data."""
         if len(content) not in _TERMINAL_BYTES:
             return None
         label = AlarmLabel(content)

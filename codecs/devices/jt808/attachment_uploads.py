@@ -1,6 +1,7 @@
-"""AttachmentUploads of alarms' files on one connection: which have been told of, and which bytes have come.
+"""Receives files of alarms on one connection: which files were begun, and which of their bytes arrived.
 
-The contents go on as they come; here stands only what is needed to know when a file is whole.
+Content is passed on as it arrives; only the received ranges are kept, to know when a file is complete
+(docs/protocols/jt808.md#alarm-files).
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,13 +30,13 @@ from motorpool.codecs.reports import (
 )
 
 MAX_FILES = 64
-"""Of one connection that are not whole; a usual alarm has three pictures and two films."""
+"""Incomplete files of one connection. An alarm usually has three pictures and two videos."""
 MAX_RANGES = 1024
-"""Of one file: pieces that lie so scattered are not kept."""
+"""Separate ranges of one file; further ones are rejected."""
 
 
 class ReceivedRanges:
-    """Which bytes of a file have come: ranges that neither touch nor overlap, in order."""
+    """The received bytes of a file, as ordered ranges that neither touch nor overlap."""
 
     __slots__ = ("_ends", "_starts", "size")
 
@@ -45,7 +46,7 @@ class ReceivedRanges:
         self._ends: list[int] = []
 
     def add(self, start: int, end: int) -> bool:
-        """Note a range; False where it lies outside of the file, or they are too many."""
+        """Add a range; False where it is outside the file, or there are too many."""
         if not 0 <= start <= end <= self.size:
             return False
         if start == end:
@@ -60,71 +61,71 @@ class ReceivedRanges:
         return True
 
     def missing(self) -> tuple[tuple[int, int], ...]:
-        """The ranges that have not come, as start and end."""
+        """Return the missing ranges as start and end."""
         gaps = zip([0, *self._ends], [*self._starts, self.size], strict=True)
         return tuple((start, end) for start, end in gaps if start < end)
 
 
 class AttachmentUploads:
-    """The files of one connection."""
+    """The incomplete files of one connection."""
 
-    def __init__(self, answers: ResponseEncoder) -> None:
-        self._responses = answers
+    def __init__(self, responses: ResponseEncoder) -> None:
+        self._responses = responses
         self._open: dict[bytes, ReceivedRanges] = {}
 
     def read(self, message: TerminalMessage) -> list[Report]:
-        """One of `UPLOAD_MESSAGES`.
+        """Return the reports of one of the `UPLOAD_MESSAGES`.
 
         Raises:
-            CodecError: the body is not what its id promises, or too many files are open.
+            CodecError: the body is malformed, or too many files are incomplete.
         """
         if message.message_id == ATTACHMENT_LIST:
-            return self._offered(message)
+            return self._read_list(message)
         if message.message_id == FILE_BEGIN:
-            return self._begun(message)
-        return self._ended(message)
+            return self._begin(message)
+        return self._end(message)
 
-    def take(self, piece: UploadChunk) -> Report:
-        """A piece of a file; what belongs to none that was begun is rejected."""
-        ranges = self._open.get(piece.name)
+    def add_chunk(self, chunk: UploadChunk) -> Report:
+        """Note a chunk and return it as a report; rejected where its file was not begun."""
+        ranges = self._open.get(chunk.name)
         if ranges is None:
-            return rejected("a piece of a file that was not begun", piece.content)
-        if not ranges.add(piece.offset, piece.offset + len(piece.content)):
-            return rejected("a piece outside of its file, or one too many", piece.content)
-        return FileChunk(_shown(piece.name), piece.offset, piece.content)
+            return rejected("a chunk of a file that was not begun", chunk.content)
+        if not ranges.add(chunk.offset, chunk.offset + len(chunk.content)):
+            return rejected("a chunk outside its file, or too many separate chunks", chunk.content)
+        return FileChunk(_decode_name(chunk.name), chunk.offset, chunk.content)
 
-    def _offered(self, message: TerminalMessage) -> list[Report]:
-        offer = parse_attachment_list(message.body)
-        label = offer.label
+    def _read_list(self, message: TerminalMessage) -> list[Report]:
+        listed = parse_attachment_list(message.body)
+        label = listed.label
         return [
             AlarmFilesAnnounced(
                 unique_ids=message.identity.unique_ids,
                 label=label.content.hex(),
                 key=label.key.hex(),
-                is_ours=offer.number == label.number,
-                files=len(offer.files),
+                is_ours=listed.number == label.number,
+                files=len(listed.files),
                 receipt=message.receipt,
             )
         ]
 
-    def _begun(self, message: TerminalMessage) -> list[Report]:
-        told = parse_file_description(message.body)
-        name = normalized_name(told.name)
+    def _begin(self, message: TerminalMessage) -> list[Report]:
+        described = parse_file_description(message.body)
+        name = normalized_name(described.name)
         known = self._open.get(name)
-        if known is None or known.size != told.size:
+        if known is None or known.size != described.size:
             if known is None and len(self._open) >= MAX_FILES:
                 raise FrameError(f"more than {MAX_FILES} files at a time")
-            self._open[name] = ReceivedRanges(told.size)
-        return [FileUploadStarted(_shown(name), told.size, message.receipt)]
+            self._open[name] = ReceivedRanges(described.size)
+        return [FileUploadStarted(_decode_name(name), described.size, message.receipt)]
 
-    def _ended(self, message: TerminalMessage) -> list[Report]:
-        told = parse_file_description(message.body)
-        name = normalized_name(told.name)
+    def _end(self, message: TerminalMessage) -> list[Report]:
+        described = parse_file_description(message.body)
+        name = normalized_name(described.name)
         ranges = self._open.get(name)
         if ranges is None:
             raise FrameError("the end of a file that was not begun")
         if missing := ranges.missing():
-            body = encode_file_end_response(told.name, told.kind, missing)
+            body = encode_file_end_response(described.name, described.kind, missing)
             return [
                 ImmediateReply(
                     encode_frame(message.identity, FILE_END_RESPONSE, self._responses.next_serial(), body)
@@ -133,15 +134,17 @@ class AttachmentUploads:
         del self._open[name]
         return [
             FileUploadCompleted(
-                name=_shown(name),
-                kind=told.attribute,
-                extension=told.ending,
+                name=_decode_name(name),
+                kind=described.attribute,
+                extension=described.extension,
                 size=ranges.size,
-                channel=told.channel,
-                receipt=make_file_receipt(message.identity, encode_file_end_response(told.name, told.kind)),
+                channel=described.channel,
+                receipt=make_file_receipt(
+                    message.identity, encode_file_end_response(described.name, described.kind)
+                ),
             )
         ]
 
 
-def _shown(name: bytes) -> str:
+def _decode_name(name: bytes) -> str:
     return name.decode("gbk", "backslashreplace")

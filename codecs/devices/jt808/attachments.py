@@ -1,14 +1,8 @@
-"""Files of alarms: the messages by which a terminal is asked for them and brings them.
+"""Files of alarms: the messages that request and announce them (T/JSATL 12-2017 and its Guangdong variant).
 
-The active-safety extension of Jiangsu (Su: T/JSATL 12-2017) and its twin of Guangdong (Yue, in the 2019 form,
-with longer terminal ids). Checked field by field against two implementations that share no code,
-yezhihao/jt808-server (both forms) and cuteLittleDevil/go-jt808 (Su), and for 0x9208 table 4-21 as quoted in
-SquareOneYYZ/Union; the standard's own text was not at hand.
-
-A location's item 0x64, 0x65, 0x66, 0x67 or 0x70 ends in (or holds) the alarm's label with the number of its
-files. The platform answers 0x9208 with an address; there the terminal connects anew and tells 0x1210 (which
-files), then for each file 0x1211 (name, kind, size), pieces, and 0x1212 (that was all). The platform's 0x9212
-says that it is, or which ranges to send again.
+docs/protocols/jt808.md#alarm-files describes the exchange and its sources: a location item holds the label of
+an alarm and its number of files; the platform requests them with 0x9208; the terminal connects anew and sends
+0x1210 (list), then for each file 0x1211 (begin), chunks and 0x1212 (end), which 0x9212 answers.
 """
 
 import re
@@ -30,11 +24,11 @@ FILE_END_RESPONSE = 0x9212
 UPLOAD_MESSAGES = frozenset((ATTACHMENT_LIST, FILE_BEGIN, FILE_END))
 
 MAX_RANGE_LIST_BYTES = 900
-"""Of ranges in one answer: the rest is asked for in the next one."""
+"""Missing ranges in one 0x9212; the others follow in the next one."""
 _RANGE_BYTES = 8
 
 _KINDS = {0: "image", 1: "audio", 2: "video"}
-_ENDINGS = {
+_KIND_BY_EXTENSION = {
     "jpg": "image",
     "jpeg": "image",
     "png": "image",
@@ -51,67 +45,70 @@ _ENDINGS = {
     "txt": "file",
     "bin": "file",
 }
-"""Endings that are kept, and what they are where the kind does not tell."""
-_USUAL_ENDINGS = {"image": "jpg", "audio": "wav", "video": "mp4", "file": "bin"}
+"""Extensions that are kept, and the kind of file where the kind field is of no use."""
+_DEFAULT_EXTENSIONS = {"image": "jpg", "audio": "wav", "video": "mp4", "file": "bin"}
 _NAME = re.compile(r"[^_]*_(\d{1,3})_")
-"""kind_channel_alarm type_sequence_alarm number.ending"""
+"""kind_channel_alarm type_sequence_alarm number.extension"""
 
 
 class ListedFile(msgspec.Struct, frozen=True, gc=False):
-    """One file of 0x1210."""
+    """One file in an attachment list."""
 
     name: bytes
+    """As sent, perhaps padded."""
     size: int
     """Bytes."""
 
 
 class AttachmentList(msgspec.Struct, frozen=True, gc=False):
-    """0x1210."""
+    """0x1210: the files of one alarm."""
 
     label: AlarmLabel
     number: str
-    """Ours of the alarm as the terminal repeats it."""
+    """The platform's alarm number, as the terminal repeats it."""
     files: tuple[ListedFile, ...]
+    """In the order in which they are sent."""
 
 
 class FileDescription(msgspec.Struct, frozen=True, gc=False):
-    """0x1211 and 0x1212."""
+    """0x1211 and 0x1212: a file that begins or ends."""
 
     name: bytes
+    """As sent, perhaps padded."""
     kind: int
-    """0 image, 1 audio, 2 video, 3 text; 4 other, or with Guangdong a picture of a face, and 5 other."""
+    """0 image, 1 audio, 2 video, 3 text, 4 other; in the Guangdong variant 4 is a face and 5 other."""
     size: int
     """Bytes."""
 
     @property
-    def ending(self) -> str:
-        """One that is known to be harmless, without the dot."""
-        told = _ending(self.name)
-        return told if told in _ENDINGS else _USUAL_ENDINGS[self.attribute]
+    def extension(self) -> str:
+        """A file extension from a fixed list, without the dot."""
+        written = _extension_in(self.name)
+        return written if written in _KIND_BY_EXTENSION else _DEFAULT_EXTENSIONS[self.attribute]
 
     @property
     def attribute(self) -> str:
-        """What it is: "image", "audio", "video", or else "file"."""
+        """The position attribute that names the file: "image", "audio", "video" or "file"."""
         return _KINDS.get(self.kind) or (
-            "file" if self.kind == 3 else _ENDINGS.get(_ending(self.name), "file")
+            "file" if self.kind == 3 else _KIND_BY_EXTENSION.get(_extension_in(self.name), "file")
         )
 
     @property
     def channel(self) -> int:
-        """The camera in its name (64 to the front, 65 at the driver); 0 where there is none."""
-        found = _NAME.match(text(self.name))
-        return int(found[1]) if found else 0
+        """The camera in the file's name (64 faces the front, 65 the driver); 0 where there is none."""
+        match = _NAME.match(text(self.name))
+        return int(match[1]) if match else 0
 
 
-def _ending(name: bytes) -> str:
+def _extension_in(name: bytes) -> str:
     return text(name).rpartition(".")[2].lower()
 
 
 def parse_attachment_list(body: bytes) -> AttachmentList:
-    """0x1210, in the form that fills the body exactly.
+    """Read 0x1210 in the form that fills the body exactly.
 
     Raises:
-        Truncated: neither does.
+        Truncated: no form does.
     """
     for terminal, label in LABEL_FORMS:
         fields = ByteReader(body)
@@ -119,7 +116,7 @@ def parse_attachment_list(body: bytes) -> AttachmentList:
             fields.take(terminal)
             content = fields.take(label)
             number = text(fields.take(NUMBER_BYTES))
-            fields.uint8()  # sent for the first time or again
+            fields.uint8()  # 0 new, 1 sent again
             files = tuple(
                 ListedFile(fields.take(fields.uint8()), fields.uint32()) for _ in range(fields.uint8())
             )
@@ -127,36 +124,45 @@ def parse_attachment_list(body: bytes) -> AttachmentList:
             continue
         if not fields.remaining:
             return AttachmentList(AlarmLabel(content), number, files)
-    raise Truncated(f"a list of an alarm's files of {len(body)} bytes")
+    raise Truncated(f"an attachment list of {len(body)} bytes")
 
 
 def parse_file_description(body: bytes) -> FileDescription:
-    """0x1211 and 0x1212.
+    """Read 0x1211 or 0x1212.
 
     Raises:
-        Truncated: the body ends before its fields do.
+        Truncated: the body is too short.
     """
     fields = ByteReader(body)
     return FileDescription(fields.take(fields.uint8()), fields.uint8(), fields.uint32())
 
 
 def encode_file_end_response(name: bytes, kind: int, missing: tuple[tuple[int, int], ...] = ()) -> bytes:
-    """0x9212: whole, or the ranges (start and end) that are missing, as many as fit."""
-    asked = missing[: MAX_RANGE_LIST_BYTES // _RANGE_BYTES]
+    """Return the body of 0x9212: complete, or as many missing ranges (start, end) as fit."""
+    requested = missing[: MAX_RANGE_LIST_BYTES // _RANGE_BYTES]
     return (
         pack("B", len(name))
         + name
-        + pack("BBB", kind, 1 if asked else 0, len(asked))
-        + b"".join(pack(">II", start, end - start) for start, end in asked)
+        + pack("BBB", kind, 1 if requested else 0, len(requested))
+        + b"".join(pack(">II", start, end - start) for start, end in requested)
     )
 
 
 def attachment_request(command: DeviceCommand) -> bytes:
-    """0x9208 for the alarm whose label stands in the command, in hex digits."""
+    """Return the body of 0x9208 for the alarm whose label is in the attribute `label`, as hex digits.
+
+    Raises:
+        UnsupportedCommand: the server's address is not known, or the label is malformed.
+    """
     address = command.media
     if address is None or not address.host:
         raise UnsupportedCommand("the server knows no address of its own for the device's files")
-    label = AlarmLabel(bytes.fromhex(str(command.attributes["label"])))
+    try:
+        label = AlarmLabel.parse(bytes.fromhex(str(command.attributes.get("label", ""))))
+    except ValueError:
+        label = None
+    if label is None:
+        raise UnsupportedCommand("label must be an alarm label in hex digits")
     host = address.host.encode("gbk", "replace")[:255]
     ports = pack(">HH", address.upload_port, 0)
     return bytes((len(host),)) + host + ports + label.content + label.number.encode() + bytes(16)

@@ -1,7 +1,7 @@
-"""JT/T 808, 2013 and 2019: vehicle terminals (JT/T 808-2013, 808-2019, 1078-2016; docs/protocols/jt808.md).
+"""The JT/T 808 codec for vehicle terminals (JT/T 808-2013, JT/T 808-2019, JT/T 1078-2016).
 
-The form is told by each frame and answered in kind. The delimiter `E7` and the `(...)` texts of locks on the
-same port are not spoken here.
+Each frame states its form, 2013 or 2019, and is answered in the same form (docs/protocols/jt808.md#header).
+The delimiter `E7` and the `(...)` texts that some locks send to the same port are not supported.
 """
 
 from collections.abc import Sequence
@@ -72,16 +72,16 @@ class Jt808(DeviceCodec):
         self._phone = b""
         self._identity: Identity | None = None
         self._announced_number = ""
-        """The number that the connection last said to speak for."""
+        """The phone number of the last `Login`."""
         self._identity_bits = 0
         self._location_receipts = 0
 
     def receive(self, data: bytes) -> list[Report]:
-        """All messages that these bytes complete. Nothing a peer sends ends the stream."""
+        """Return the reports of all messages that are complete; no input ends the stream."""
         reports: list[Report] = []
         for item in self._framer.receive(data):
             if not isinstance(item, bytes):
-                reports.append(self._uploads.take(item) if isinstance(item, UploadChunk) else item)
+                reports.append(self._uploads.add_chunk(item) if isinstance(item, UploadChunk) else item)
                 continue
             try:
                 frame = decode_frame(item)
@@ -104,27 +104,27 @@ class Jt808(DeviceCodec):
                         )
                     )
                 else:
-                    self._read(frame, reports)
+                    self._read_message(frame, reports)
             except CodecError as error:
                 reports.append(rejected(str(error), frame.content))
                 reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), BAD)))
         return reports
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
-        """One answer for each receipt, in the form of the message it stands for."""
+        """Return one response for each receipt, in the form of the message it belongs to."""
         if len(receipts) == 1:
             return self._responses.accept(receipts[0])
         return b"".join(map(self._responses.accept, receipts))
 
     def refuse(self, receipt: Receipt | None) -> bytes:
-        """No such terminal for a registration, failure for all else.
+        """Return "no such terminal" for a registration and "failed" for anything else.
 
-        A login without a receipt needs none: the message that brought it is refused by its own.
+        A login without a receipt has no response: the message that caused it is refused by its own receipt.
         """
         return b"" if receipt is None else self._responses.refuse(receipt)
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
-        """A command as one frame; what it takes is told in `jt808_commands` and `jt808_video`."""
+        """Return a command as one frame; `commands.py` and `video_commands.py` describe the attributes."""
         identity = self._identity or _identity_of(command)
         if command.type == "custom":
             content = custom_bytes(command)
@@ -137,29 +137,29 @@ class Jt808(DeviceCodec):
         if len(body) > MAX_BODY_BYTES:
             raise UnsupportedCommand(f"a body of {len(body)} bytes does not fit one message")
         serial = self._responses.next_serial()
-        # What the server orders by itself has no result that anybody waits for.
-        is_own = command.type == REQUEST_ALARM_FILES
-        reference = None if is_own else self._sent_commands.add(message_id, serial)
+        # Nobody waits for the result of a command that the server sends by itself.
+        is_internal = command.type == REQUEST_ALARM_FILES
+        reference = None if is_internal else self._sent_commands.add(message_id, serial)
         return EncodedCommand(encode_frame(identity, message_id, serial, body), reference)
 
     def tick(self, now: float) -> bytes:
-        """Asks for missing packets after 5 s of silence; half messages go after 60 s of it."""
+        """Request missing packets after 5 s without one, and abandon their messages after 60 s."""
         return b"".join(self._reassembler.resend_requests(now, self._responses.next_serial))
 
     def set_timezone(self, zone: tzinfo | None) -> None:
-        """The zone of the device's clock, both ways, from the next message on."""
+        """Set the zone of times in both directions, from the next message on."""
         self._clock = TerminalClock(zone or BEIJING)
 
     @property
     def buffered(self) -> int:
-        """At most 4 KiB of an unfinished frame, 64 KiB of a file and 1 MiB of half messages."""
+        """At most 4 KiB of an unfinished frame, 64 KiB of a file and 1 MiB of incomplete messages."""
         return self._framer.buffered + self._reassembler.buffered
 
     def _identify_sender(self, frame: Frame, reports: list[Report]) -> None:
-        """A number not heard before, or the same in the other form, which is nobody new.
+        """Note a phone number that is new, or known in the other form; report a `Login` for a new one.
 
-        Files of alarms come on a connection of their own, which must not take the place of the terminal's
-        first one: it is introduced by the next other message, if there ever is one.
+        Files of alarms arrive on a connection of their own, which must not replace the terminal's first one:
+        its `Login` is reported with the next message of another kind, if there is one.
         """
         identity = Identity(frame.phone, frame.is_2019)
         self._identity = identity
@@ -174,7 +174,7 @@ class Jt808(DeviceCodec):
         if is_new and (frame.message_id not in (REGISTER, AUTHENTICATE) or frame.total):
             reports.append(Login(identity.unique_ids))
 
-    def _read(self, frame: Frame, reports: list[Report]) -> None:
+    def _read_message(self, frame: Frame, reports: list[Report]) -> None:
         identity = self._identity
         assert identity is not None
         body = frame.body
@@ -183,7 +183,7 @@ class Jt808(DeviceCodec):
                 return
             joined = self._reassembler.add(identity, frame)
             if joined is None:
-                # Each packet is answered; the one that completes the message by the message's own receipt.
+                # Each packet is answered; the last one with the response to the whole message.
                 reports.append(Heartbeat(self._receipt(frame)))
                 return
             body = joined
@@ -197,10 +197,10 @@ class Jt808(DeviceCodec):
             self._clock,
             self._sent_commands,
         )
-        uploads = frame.message_id in UPLOAD_MESSAGES
-        found = self._uploads.read(message) if uploads else read_message(message)
-        if found is not None:
-            reports.extend(found)
+        is_upload = frame.message_id in UPLOAD_MESSAGES
+        message_reports = self._uploads.read(message) if is_upload else read_message(message)
+        if message_reports is not None:
+            reports.extend(message_reports)
         elif frame.message_id == TIME_REQUEST and self.utc_now is not None:
             now = to_bcd(self.utc_now().astimezone(UTC))
             reports.append(
@@ -214,7 +214,7 @@ class Jt808(DeviceCodec):
 
 
 def _identity_of(command: DeviceCommand) -> Identity:
-    """For a peer that has not spoken yet."""
+    """Return the identity of a peer that has not sent anything yet."""
     try:
         return Identity.from_digits(command.unique_id, is_2019=False)
     except FrameError as error:

@@ -1,7 +1,8 @@
-"""Walks the additional items of JT/T 808 locations, and learns what it walked.
+"""Decodes the items of JT/T 808 locations, by layouts that are remembered.
 
-A terminal sends the same items with nearly every location, and a fleet has few kinds of terminals. So the
-sequence of ids and lengths is kept as one `Struct`: a location that matches is read in a third of the time.
+A terminal sends the same items with nearly every location, and a fleet has few kinds of terminals. So each
+sequence of ids and lengths is compiled to one `Struct`, which reads a matching location in a third of the
+time.
 """
 
 from struct import Struct
@@ -17,9 +18,9 @@ from motorpool.codecs.devices.jt808.items import (
 )
 
 _MAX_ITEMS = 16
-"""In a layout worth learning."""
+"""Items of the longest layout that is remembered."""
 _MAX_MISSES = 64
-"""Locations of one size but other items after which their layout takes the place."""
+"""Locations of one size with other items after which their layout replaces the remembered one."""
 _NUMBER_FORMS = {1: "B", 2: "H", 4: "I"}
 
 
@@ -42,13 +43,13 @@ class _Layout:
 
 
 _layouts: dict[int, _Layout] = {}
-"""By the size of all items together, which is at most 1,023 bytes."""
+"""By the total size of the items, at most 1,023 bytes."""
 
 
 def decode_items(content: bytes, start: int, end: int, attributes: Attributes) -> Alarms:
-    """Add what the items say to the attributes; the alarms they raise are returned.
+    """Add the items to the attributes and return the alarms they raise.
 
-    An item that reaches past `end` stops the reading; those before it stay.
+    An item that would pass `end` stops the decoding; the items before it are kept.
     """
     alarms: Alarms = []
     layout = _layouts.get(end - start)
@@ -64,14 +65,16 @@ def decode_items(content: bytes, start: int, end: int, attributes: Attributes) -
                     read(value, attributes, alarms)
             return alarms
         layout.misses += 1
-    items = _walk(content, start, end, attributes, alarms)
+    items = _decode_each(content, start, end, attributes, alarms)
     if (layout is None or layout.misses >= _MAX_MISSES) and 0 < len(items) <= _MAX_ITEMS:
         _layouts[end - start] = _Layout(items)
     return alarms
 
 
-def _walk(content: bytes, start: int, end: int, attributes: Attributes, alarms: Alarms) -> tuple[int, ...]:
-    """Item by item; the sequence, if it filled the space exactly."""
+def _decode_each(
+    content: bytes, start: int, end: int, attributes: Attributes, alarms: Alarms
+) -> tuple[int, ...]:
+    """Decode item by item; return their sequence if they fill the space exactly, else nothing."""
     items: list[int] = []
     while start + 2 <= end:
         item = content[start] << 8 | content[start + 1]

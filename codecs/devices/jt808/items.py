@@ -1,4 +1,4 @@
-"""The additional items of a JT/T 808 location: id BYTE, length BYTE, value (docs/protocols/jt808.md)."""
+"""The items of a JT/T 808 location as attributes (docs/protocols/jt808.md#location-items)."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -8,13 +8,13 @@ from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
 from motorpool.codecs.reports import ALARM_LABEL
 
 _SHOWN_BYTES = 32
-"""Of an item that nobody knows; longer ones are skipped."""
+"""Longest value of an unknown item that is kept as an attribute."""
 
 Attributes = dict[str, Any]
 Alarms = list[str]
 Reader = Callable[[Any, Attributes, Alarms], None]
 ItemDecoder = tuple[str, float, Reader | None]
-"""An attribute's name and unit, or who reads the item instead."""
+"""An attribute's name and the factor of its value, or a function that reads the item."""
 
 NUMERIC_ITEMS: dict[int, tuple[str, float]] = {
     0x01_04: ("odometer", 100),  # 0.1 km -> metres
@@ -29,19 +29,19 @@ NUMERIC_ITEMS: dict[int, tuple[str, float]] = {
     0x30_01: ("rssi", 1),
     0x31_01: ("sat", 1),
 }
-"""Items that are one number: attribute and unit. Keyed by id << 8 | length: small trackers reuse the ids with
-other lengths for other things."""
+"""Items that are one number: attribute and factor, by id << 8 | length, because small trackers reuse ids with
+other lengths."""
 
 _VIDEO_ALARMS = ("fault", "tampering", "fault", "fault", "general", "general")
-"""Of item 0x14, by bit: lost, covered, store, other fault, overcrowded, abnormal driving."""
+"""Alarms of item 0x14 by bit: signal lost, covered, storage, other fault, overcrowded, abnormal driving."""
 
 _ADAS_ALARMS = {2: "laneChange", 5: "laneChange", 6: "overspeed"}
 _ADAS_EVENTS = frozenset((16, 17))
-"""A sign read, a snapshot taken: nothing to be alarmed about."""
-_ALARM_ENDS = 2
-_TYRE_LABEL_AT = 24
+"""Events that raise no alarm: a sign recognized, a snapshot taken."""
+_ALARM_ENDED = 2
+_TYRE_LABEL_OFFSET = 24
 _TYRE_BYTES = 9
-"""Of each tyre in item 0x66, behind the label and their count."""
+"""Size of a tyre's entry in item 0x66, after the label and the number of tyres."""
 _DRIVING_ALARMS = {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering"}
 _DRIVER_ALARMS = {1: "fatigueDriving"}
 _DRIVER_EVENTS = frozenset((16, 17))
@@ -108,56 +108,56 @@ def _fatigue(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
     attributes["fatigue"] = value[2]
 
 
-def _assistance(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+def _driver_assistance(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
     attributes["adasAlarm"], attributes["adasLevel"] = value[5], value[6]
-    if value[4] != _ALARM_ENDS and value[5] not in _ADAS_EVENTS:
+    if value[4] != _ALARM_ENDED and value[5] not in _ADAS_EVENTS:
         alarms.append(_ADAS_ALARMS.get(value[5], "general"))
-    _files(AlarmLabel.of(value[31:]), attributes)
+    _add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
 
 
 def _driver_state(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
     attributes["dmsAlarm"], attributes["dmsLevel"] = value[5], value[6]
-    if value[4] != _ALARM_ENDS and value[5] not in _DRIVER_EVENTS:
+    if value[4] != _ALARM_ENDED and value[5] not in _DRIVER_EVENTS:
         alarms.append(_DRIVER_ALARMS.get(value[5], "general"))
-    _files(AlarmLabel.of(value[31:]), attributes)
+    _add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
 
 
 def _blind_spot(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
-    label = AlarmLabel.of(value[25:])
+    label = AlarmLabel.parse(value[25:])
     if label is None:
-        return  # another maker's own item of this length
+        return  # another maker's item of this length
     attributes["bsdAlarm"] = value[5]
-    if value[4] != _ALARM_ENDS:
+    if value[4] != _ALARM_ENDED:
         alarms.append("general")
-    _files(label, attributes)
+    _add_alarm_label(label, attributes)
 
 
 def _harsh_driving(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
-    label = AlarmLabel.of(value[31:])
+    label = AlarmLabel.parse(value[31:])
     if label is None:
         return
     attributes["drivingAlarm"] = value[5]
-    if value[4] != _ALARM_ENDS:
+    if value[4] != _ALARM_ENDED:
         alarms.append(_DRIVING_ALARMS.get(value[5], "general"))
-    _files(label, attributes)
+    _add_alarm_label(label, attributes)
 
 
 def _tyre_alarm(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
-    size = 16 if (len(value) - _TYRE_LABEL_AT - 17) % _TYRE_BYTES == 0 else 40
-    label = AlarmLabel.of(value[_TYRE_LABEL_AT : _TYRE_LABEL_AT + size])
+    size = 16 if (len(value) - _TYRE_LABEL_OFFSET - 17) % _TYRE_BYTES == 0 else 40
+    label = AlarmLabel.parse(value[_TYRE_LABEL_OFFSET : _TYRE_LABEL_OFFSET + size])
     if label is None:
         return
-    if value[4] != _ALARM_ENDS:
+    if value[4] != _ALARM_ENDED:
         alarms.append("general")
-    _files(label, attributes)
+    _add_alarm_label(label, attributes)
 
 
-def _files(label: AlarmLabel | None, attributes: Attributes) -> None:
-    """Name an alarm for which the terminal keeps files; a location may tell of several."""
+def _add_alarm_label(label: AlarmLabel | None, attributes: Attributes) -> None:
+    """Add the label of an alarm with files; a location may hold several."""
     if label is not None and label.files:
         earlier = attributes.get(ALARM_LABEL)
-        told = label.content.hex()
-        attributes[ALARM_LABEL] = f"{earlier},{told}" if earlier else told
+        added = label.content.hex()
+        attributes[ALARM_LABEL] = f"{earlier},{added}" if earlier else added
 
 
 BIT_FIELD_ITEMS: dict[int, Callable[[int, Attributes, Alarms], None]] = {
@@ -168,7 +168,7 @@ BIT_FIELD_ITEMS: dict[int, Callable[[int, Attributes, Alarms], None]] = {
     0x18_02: _abnormal_driving,
     0x2B_04: _analogue,
 }
-"""Items of 1, 2 or 4 bytes with more in them than one number; keyed as `NUMERIC_ITEMS`."""
+"""Items of 1, 2 or 4 bytes whose bits have separate meanings; keyed as `NUMERIC_ITEMS`."""
 
 STRUCTURED_ITEMS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
     0x05_1E: _tyres,
@@ -176,9 +176,9 @@ STRUCTURED_ITEMS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
     0x12_06: _area,
     0x13_07: _segment_time,
     0x18_03: _fatigue,
-    # With the short and with the long (Yue, 2019) alarm label; other lengths are other makers' own.
-    0x64_2F: _assistance,
-    0x64_47: _assistance,
+    # With the short and the long (Guangdong) alarm label; other lengths are other makers' items.
+    0x64_2F: _driver_assistance,
+    0x64_47: _driver_assistance,
     0x65_2F: _driver_state,
     0x65_47: _driver_state,
     0x67_29: _blind_spot,
@@ -188,7 +188,7 @@ STRUCTURED_ITEMS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
 }
 """Longer items; keyed as `NUMERIC_ITEMS`."""
 STRUCTURED_ITEMS |= {
-    0x66_00 | _TYRE_LABEL_AT + label + 1 + tyres * _TYRE_BYTES: _tyre_alarm
+    0x66_00 | _TYRE_LABEL_OFFSET + label + 1 + tyres * _TYRE_BYTES: _tyre_alarm
     for label in (16, 40)
     for tyres in range(1, 21)
 }
@@ -205,7 +205,7 @@ def _unknown(item: int) -> Reader:
 
 @lru_cache(4096)
 def item_decoder(item: int) -> ItemDecoder:
-    """How an item is taken."""
+    """Return how an item, id << 8 | length, becomes attributes."""
     name, unit = NUMERIC_ITEMS.get(item, ("", 0))
     if unit:
         return name, unit, None

@@ -2,10 +2,11 @@ import pytest
 
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.base import DeviceCodec
+from motorpool.codecs.errors import UnsupportedCommand
 
 
 class Silent(DeviceCodec):
-    """A protocol that has none of the things that only some have."""
+    """A protocol without any optional part."""
 
     name = "silent"
     port = 1
@@ -28,16 +29,16 @@ class Silent(DeviceCodec):
         return 0
 
 
-def test_what_most_protocols_do_not_need_does_nothing():
+def test_optional_methods_do_nothing_by_default():
     codec = Silent()
     assert codec.tick(0.0) == b""
     assert codec.closing is False
     assert codec.utc_now is None
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(UnsupportedCommand, match="silent sends commands at once"):
         codec.deliver("text")
 
 
-def test_the_folder_is_the_list_of_protocols():
+def test_codecs_are_registered_by_being_in_the_folder():
     assert {"jt808", "osmand"} <= CODECS.keys()
     assert all(codec.name == name for name, codec in CODECS.items())
 

@@ -10,7 +10,7 @@ YUE = b"TERM001".ljust(30, b"\0") + bytes.fromhex("260305200000 02 03 0000")
 
 @pytest.mark.parametrize("content", [SU, YUE])
 def test_a_label_tells_how_many_files_there_are(content):
-    label = AlarmLabel.of(content)
+    label = AlarmLabel.parse(content)
     assert label is not None
     assert label.files == 3
     assert label.content == content
@@ -18,15 +18,15 @@ def test_a_label_tells_how_many_files_there_are(content):
 
 @pytest.mark.parametrize("content", [SU, YUE])
 def test_the_number_is_32_digits_that_do_not_depend_on_the_count_of_files(content):
-    label = AlarmLabel.of(content)
+    label = AlarmLabel.parse(content)
     end = 2 if content is YUE else 1
-    other_count = AlarmLabel.of(content[: -end - 1] + b"\x09" + content[-end:])
+    other_count = AlarmLabel.parse(content[: -end - 1] + b"\x09" + content[-end:])
     assert other_count.files == 9
     assert other_count.key == label.key
     assert other_count.number == label.number
     assert len(label.number) == 32
     assert int(label.number, 16)
-    next_alarm = AlarmLabel.of(content[: -end - 2] + b"\x03\x03" + content[-end:])
+    next_alarm = AlarmLabel.parse(content[: -end - 2] + b"\x03\x03" + content[-end:])
     assert next_alarm.number != label.number
 
 
@@ -46,4 +46,4 @@ def test_the_number_is_32_digits_that_do_not_depend_on_the_count_of_files(conten
     ],
 )
 def test_what_has_no_time_in_its_place_is_no_label(content):
-    assert AlarmLabel.of(content) is None
+    assert AlarmLabel.parse(content) is None

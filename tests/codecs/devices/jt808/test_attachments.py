@@ -98,7 +98,7 @@ def test_what_a_file_is_comes_from_its_kind_and_its_ending_is_a_known_one(
     name, kind, attribute, ending, channel
 ):
     told = FileDescription(name, kind, 5)
-    assert (told.attribute, told.ending, told.channel) == (attribute, ending, channel)
+    assert (told.attribute, told.extension, told.channel) == (attribute, ending, channel)
 
 
 def test_the_answer_says_whole_or_names_what_is_missing():
