@@ -26,11 +26,11 @@ from motorpool.actors.settings import DeviceSettings, FleetSettings
 from motorpool.actors.upkeep.retention import retention_spec
 from motorpool.actors.upkeep.statistics import statistics_spec
 from motorpool.actors.video.capture import capture_spec
+from motorpool.actors.video.capture_list import capture_list_spec
 from motorpool.actors.video.capture_retention import capture_retention_spec
-from motorpool.actors.video.captures import captures_spec
 from motorpool.actors.video.media_requests import media_requests_spec
 from motorpool.actors.video.playback import playback_spec
-from motorpool.actors.video.segment_files import segment_files_spec
+from motorpool.actors.video.segment_store import segment_store_spec
 from motorpool.actors.video.snapshot import snapshot_spec
 from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.devices import CODECS, DeviceCodec
@@ -84,7 +84,7 @@ def fleet_tree(
         strategy=Strategy.REST_FOR_ONE,
         children=(
             *((recorder_spec(settings.record),) if settings.record else ()),
-            captures_spec(settings.captures.per_device),
+            capture_list_spec(settings.captures.per_device),
             position_writer_spec(database),
             retention_spec(
                 database,
@@ -106,7 +106,7 @@ def fleet_tree(
             capture_spec(),  # above what they take from, which hands them its last cuts when it is stopped
             stream_spec(database, settings.video),
             snapshot_spec(),
-            segment_files_spec(
+            segment_store_spec(
                 settings.data, settings.video.playback_quota_bytes, settings.files.reserve_bytes
             ),
             playback_spec(database, settings.video),

@@ -20,16 +20,16 @@ from motorpool.actors.messages.uplink import (
     DeviceMessage,
     SendCommand,
 )
-from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaAsked
+from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaRequested
 from motorpool.actors.video.playback import (
     PLAYBACK,
-    PlaybackAsked,
+    PlaybackCommandCompleted,
+    PlaybackControlSent,
     PlaybackMessage,
-    PlaybackSettled,
-    PlaybackSteered,
+    PlaybackRequested,
 )
 from motorpool.actors.video.playback_control import parse_control
-from motorpool.actors.video.stream import STREAM, Held, Released, channel_of
+from motorpool.actors.video.stream import STREAM, HoldStream, ReleaseStream, channel_of
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap
 from motorpool.codecs.channel_map import parse_channel_map as read_numbers
 from motorpool.codecs.devices import CODECS
@@ -189,7 +189,7 @@ class DeviceCommands:
         if kind in VIDEO_COMMANDS:
             # Told before the bytes go out: the media connection may be faster than any answer.
             self._context.system.ref(MEDIA_REQUESTS).offer(
-                MediaAsked(
+                MediaRequested(
                     self._device_id,
                     self._line.row.unique_id,
                     attributes,
@@ -199,18 +199,18 @@ class DeviceCommands:
                 )
             )
         if kind == "videoPlayback":
-            await self._tell_playback(attributes, PlaybackAsked())
+            await self._tell_playback(attributes, PlaybackRequested())
         elif kind == "videoPlaybackControl" and not by_reader:
             wanted = parse_control(attributes)
             if wanted is not None:
-                await self._tell_playback(attributes, PlaybackSteered(*wanted))
+                await self._tell_playback(attributes, PlaybackControlSent(*wanted))
         try:
             outcome = await connection.ask(Transmit(order))
             refused = outcome.reason if isinstance(outcome, EncodingRefused) else ""
         except ActorError as error:
             refused = ENDED.format(error)
         if kind == "videoPlayback":
-            await self._tell_playback(attributes, PlaybackSettled(sent=not refused))
+            await self._tell_playback(attributes, PlaybackCommandCompleted(sent=not refused))
         if not (refused or by_reader):
             self._tell_stream(kind, attributes)
         return refused
@@ -248,7 +248,7 @@ class DeviceCommands:
             return
         channel = channel_of(attributes)
         stream = self._context.system.ref(STREAM, (self._device_id, channel))
-        if not stream.offer(Held() if kind == "videoStart" else Released()):
+        if not stream.offer(HoldStream() if kind == "videoStart" else ReleaseStream()):
             self._context.log.warning("the stream of channel %d is too busy to be told", channel)
 
     async def drain(self) -> None:

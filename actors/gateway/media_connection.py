@@ -27,10 +27,10 @@ from motorpool.actors.messages.downlink import (
 )
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, PublisherMessage, UnitsPublished
 from motorpool.actors.messages.uplink import DEVICE, SendCommand
-from motorpool.actors.video.media_requests import MEDIA_REQUESTS, FindPublisher, Publisher
+from motorpool.actors.video.media_requests import MEDIA_REQUESTS, IdentifyPublisher, PublisherDevice
 from motorpool.actors.video.playback import PLAYBACK, PlaybackMessage
 from motorpool.actors.video.stream import STREAM, StreamMessage
-from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import FrameRejected
 from motorpool.runtime import ActorError, ActorStopped, MailboxFull, Ref
@@ -61,8 +61,8 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
         super().__init__(wire, idle_seconds=idle_seconds, tap=tap)
         self._kind = kind
         self._login_seconds = login_seconds
-        self._codec = Jt1078()
-        self._publisher: Publisher | None = None
+        self._codec = Jt1078Parser()
+        self._publisher: PublisherDevice | None = None
         # All by the number that the packets carry, which need not be ours.
         self._streams: dict[int, Ref[PublisherMessage]] = {}
         self._carried_at: dict[int, float] = {}
@@ -173,10 +173,10 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
         system = self.context.system
         return system.ref(PLAYBACK, key) if self._is_playback else system.ref(STREAM, key)
 
-    async def _identify(self) -> Publisher | None:
+    async def _identify(self) -> PublisherDevice | None:
         finder = self.context.system.ref(MEDIA_REQUESTS)
         sim = self._codec.sim or ""
-        publisher = await finder.ask(FindPublisher(sim, self._wire.peer, self._kind))
+        publisher = await finder.ask(IdentifyPublisher(sim, self._wire.peer, self._kind))
         if publisher is None:
             self._wire.close(f"media of an unknown SIM {sim}")
             return None
@@ -184,7 +184,7 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
         self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, self._wire.peer)
         return publisher
 
-    async def _tell_to_stop(self, publisher: Publisher, channel: int) -> None:
+    async def _tell_to_stop(self, publisher: PublisherDevice, channel: int) -> None:
         """A terminal whose connection is just closed comes back at once; told to stop, it does not."""
         device = self.context.system.ref(DEVICE, publisher.device_id)
         order = SendCommand("videoStop", {"channel": channel}, no_queue=True, by_reader=True)

@@ -53,19 +53,19 @@ PublisherMessage = UnitsPublished | Publish | PublisherLeft
 
 
 class Subscribe(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """Hand `taker` all cuts from now on: `FragmentsReady`, and one `StreamEnded` at the end.
+    """Hand `subscriber` all cuts from now on: `FragmentsReady`, and one `StreamEnded` at the end.
 
     Answered once the taker is on the list. A live stream is held by its takers as by `videoStart`, and
     started if nobody has; a playback never is: a command starts it.
     """
 
-    taker: Ref[Any]
+    subscriber: Ref[Any]
 
 
 class Unsubscribe(msgspec.Struct, frozen=True, gc=False):
-    """`taker` wants no more; it is told the end, with what is still open."""
+    """`subscriber` wants no more; it is told the end, with what is still open."""
 
-    taker: Ref[Any]
+    subscriber: Ref[Any]
     reason: str
     """Comes back in `StreamEnded`."""
 
@@ -76,7 +76,7 @@ class FragmentsReady(msgspec.Struct, frozen=True, gc=False):
     A live stream waits for no taker: whose mailbox is full misses it. A playback waits, up to a limit.
     """
 
-    cuts: tuple[MediaFragment, ...]
+    fragments: tuple[MediaFragment, ...]
 
 
 class StreamEnded(msgspec.Struct, frozen=True, gc=False):

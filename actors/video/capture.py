@@ -16,9 +16,9 @@ import trio
 
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
 from motorpool.actors.settings import CaptureSettings
-from motorpool.actors.video.capture_files import CaptureWriting, device_folder
-from motorpool.actors.video.captures import (
-    CAPTURES,
+from motorpool.actors.video.capture_files import CaptureWriter, device_folder
+from motorpool.actors.video.capture_list import (
+    CAPTURE_LIST,
     CaptureEnded,
     CaptureGrew,
     CaptureRecord,
@@ -93,7 +93,7 @@ class Capture(Actor[CaptureMessage]):
         self._seconds = seconds
         self._crashed = crashed
         self._source: Ref[Any]
-        self._writing: CaptureWriting | None = None
+        self._writing: CaptureWriter | None = None
         self._begun_at = 0.0
         self._heard_at: float | None = None
         self._taken_at = 0.0
@@ -128,7 +128,7 @@ class Capture(Actor[CaptureMessage]):
         """One message; pictures first."""
         match message:
             case FragmentsReady():
-                return self._cuts_taken(message)
+                return self._fragments_ready(message)
             case _Tick():
                 return self._tick()
             case StreamEnded():
@@ -138,11 +138,11 @@ class Capture(Actor[CaptureMessage]):
             case _:
                 assert_never(message)
 
-    def _cuts_taken(self, message: FragmentsReady) -> object:
+    def _fragments_ready(self, message: FragmentsReady) -> object:
         if self._has_ended:
             return None
         self._heard_at = self.context.clock.monotonic()
-        return self._write(message.cuts)
+        return self._write(message.fragments)
 
     def _tick(self) -> object:
         if self._has_ended:
@@ -218,13 +218,13 @@ class Capture(Actor[CaptureMessage]):
         record = None
         with suppress(ActorError):  # nobody keeps the list any more
             told = CaptureEnded(self._record.id, status, reason, size)
-            record = await self.context.system.ref(CAPTURES).ask(told)
+            record = await self.context.system.ref(CAPTURE_LIST).ask(told)
         for ended in self._enders:
             ended.answer(record)
 
     # The file
 
-    async def _write(self, cuts: Sequence[MediaFragment]) -> None:
+    async def _write(self, fragments: Sequence[MediaFragment]) -> None:
         """Further ones wait in the mailbox meanwhile."""
         writing = await self._open()
         if writing is None:
@@ -232,16 +232,16 @@ class Capture(Actor[CaptureMessage]):
             await self._end("the device is gone")
             return
         try:
-            await self._in_thread(writing, cuts)
+            await self._in_thread(writing, fragments)
         except OSError as error:
             reason = _disk_reason(error)
             self._source.offer(Unsubscribe(self.context.ref, reason))
             await self._close("FAILED", reason)
             self.context.leave()
             return
-        self.context.system.ref(CAPTURES).offer(CaptureGrew(self._record.id, writing.size))
+        self.context.system.ref(CAPTURE_LIST).offer(CaptureGrew(self._record.id, writing.size))
 
-    async def _open(self) -> CaptureWriting | None:
+    async def _open(self) -> CaptureWriter | None:
         """The file, in the folder of the name that its device has now; None where the device is gone."""
         if self._writing is None:
             unique_id = self._unique_id
@@ -254,21 +254,21 @@ class Capture(Actor[CaptureMessage]):
                     return None
                 unique_id = device.unique_id
             home = device_folder(self._media, unique_id)
-            self._writing = CaptureWriting(home, self._record.file_name, reserve_bytes=self._reserve_bytes)
+            self._writing = CaptureWriter(home, self._record.file_name, reserve_bytes=self._reserve_bytes)
         return self._writing
 
     async def _in_thread(
-        self, writing: CaptureWriting, cuts: Sequence[MediaFragment], *, last: bool = False
+        self, writing: CaptureWriter, fragments: Sequence[MediaFragment], *, last: bool = False
     ) -> None:
-        composed = writing.compose(cuts)
+        encoded = writing.encode(fragments)
 
         def work() -> None:
             try:
                 try:
-                    if composed is None:
-                        writing.write(cuts)
+                    if encoded is None:
+                        writing.write(fragments)
                     else:
-                        writing.put(composed)
+                        writing.write_encoded(encoded)
                 except CodecError as error:  # the sound of what was still open
                     self.context.log.warning("the end is left out: %s", error)
                 if last:
@@ -300,7 +300,7 @@ async def start_capture(
     `media` is the folder of the devices' files, `seconds` how long a live one lasts. Raises ActorError where
     the actors are not there.
     """
-    captures = system.ref(CAPTURES)
+    captures = system.ref(CAPTURE_LIST)
     record = await captures.ask(wanted)
     if record is None:
         return None

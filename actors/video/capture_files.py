@@ -17,9 +17,9 @@ import msgspec
 from motorpool.actors.files.disk_space import require_room
 from motorpool.actors.files.media_files import folder_name
 from motorpool.codecs.media.fragments import MediaFragment
-from motorpool.codecs.media.mp4.capture_file import HEAD_BYTES, CaptureFile, Composed, mend
+from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
 
-__all__ = ["CaptureWriting", "Swept", "capture_name", "device_folder", "mend_all", "sweep"]
+__all__ = ["CaptureWriter", "SweepResult", "capture_name", "device_folder", "repair_all", "sweep"]
 
 _NAMES = "capture-*.mp4"
 
@@ -29,7 +29,7 @@ def capture_name(now: datetime) -> str:
     return f"capture-{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.mp4"
 
 
-class CaptureWriting:
+class CaptureWriter:
     """One file, from the first cut on; before that there is none. For one thread at a time."""
 
     def __init__(self, home: Path, name: str, *, reserve_bytes: int = 0) -> None:
@@ -43,34 +43,34 @@ class CaptureWriting:
         self._file: BinaryIO | None = None
         self._film: CaptureFile | None = None
 
-    def write(self, cuts: Iterable[MediaFragment]) -> None:
+    def write(self, fragments: Iterable[MediaFragment]) -> None:
         """Send these on their way to the disk.
 
         Raises:
             OSError: the disk does not take it. What was written before stays, and is closed.
             CodecError: FFmpeg does not take a cut's sound.
         """
-        for cut in cuts:
-            self._open(cut.size)
+        for fragment in fragments:
+            self._open(fragment.size)
             assert self._film is not None
-            composed = self._film.compose(cut)
-            if composed is not None:
-                self._put(composed)
+            encoded = self._film.encode(fragment)
+            if encoded is not None:
+                self._put(encoded)
 
-    def compose(self, cuts: Sequence[MediaFragment]) -> list[Composed] | None:
+    def encode(self, fragments: Sequence[MediaFragment]) -> list[EncodedFragment] | None:
         """What is to be `put`; None where making it would take long, and `write` is to do it in a thread.
 
         Not blocking: who has just made a segment of a cut has it in the processor's cache still.
         """
         film = self._film
-        if film is None or not all(film.is_quick(cut) for cut in cuts):
+        if film is None or not all(film.is_quick(fragment) for fragment in fragments):
             return None
-        made = [film.compose(cut) for cut in cuts]
-        return [composed for composed in made if composed is not None]
+        made = [film.encode(fragment) for fragment in fragments]
+        return [encoded for encoded in made if encoded is not None]
 
-    def put(self, composed: Iterable[Composed]) -> None:
+    def write_encoded(self, encoded: Iterable[EncodedFragment]) -> None:
         """Send these on their way to the disk; raises OSError as `write` does."""
-        for each in composed:
+        for each in encoded:
             self._open(len(each.content))
             self._put(each)
 
@@ -105,10 +105,10 @@ class CaptureWriting:
             self._give_up()
             raise
 
-    def _put(self, composed: Composed) -> None:
+    def _put(self, encoded: EncodedFragment) -> None:
         assert self._film is not None
         try:
-            self._film.put(composed)
+            self._film.write(encoded)
         except OSError:
             self._give_up()
             raise
@@ -126,24 +126,24 @@ def device_folder(media: Path, unique_id: str) -> Path:
     return media / folder_name(unique_id)
 
 
-def mend_all(media: Path, keep: Collection[str] = ()) -> list[str]:
+def repair_all(media: Path, keep: Collection[str] = ()) -> list[str]:
     """Make readable what a crash of the server has left, but for `keep`; the names of what was mended.
 
     What holds nothing whole is removed.
     """
-    mended = []
+    repaired = []
     for path in media.glob(f"*/{_NAMES}"):
         with suppress(OSError):
             if path.name not in keep:
                 with path.open("r+b") as file:
-                    if mend(file):
-                        mended.append(path.name)
-                if path.stat().st_size <= HEAD_BYTES:
+                    if repair(file):
+                        repaired.append(path.name)
+                if path.stat().st_size <= HEADER_BYTES:
                     path.unlink()
-    return mended
+    return repaired
 
 
-class Swept(msgspec.Struct, frozen=True):
+class SweepResult(msgspec.Struct, frozen=True):
     """What looking through the files found."""
 
     total_bytes: int
@@ -152,7 +152,9 @@ class Swept(msgspec.Struct, frozen=True):
     """Names of files that are gone."""
 
 
-def sweep(media: Path, *, quota_bytes: int, oldest: datetime | None, keep: Collection[str] = ()) -> Swept:
+def sweep(
+    media: Path, *, quota_bytes: int, oldest: datetime | None, keep: Collection[str] = ()
+) -> SweepResult:
     """Remove files last written before `oldest`, and the oldest ones until the rest fits the quota.
 
     `quota_bytes` 0 is none. Files named in `keep` are being written and stay, but count.
@@ -175,4 +177,4 @@ def sweep(media: Path, *, quota_bytes: int, oldest: datetime | None, keep: Colle
             path.unlink()
             removed.append(path.name)
             total -= size
-    return Swept(total, tuple(removed))
+    return SweepResult(total, tuple(removed))

@@ -11,8 +11,8 @@ import trio
 
 from motorpool.actors.files.uploads import remove_parts
 from motorpool.actors.video.capture import CAPTURE, EndCapture
-from motorpool.actors.video.capture_files import Swept, mend_all, sweep
-from motorpool.actors.video.captures import CAPTURES, CaptureFilesRemoved, GetOpenCaptures
+from motorpool.actors.video.capture_files import SweepResult, repair_all, sweep
+from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureFilesRemoved, GetOpenCaptures
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind
 
 __all__ = ["CAPTURE_RETENTION", "CaptureRetention", "capture_retention_spec"]
@@ -38,24 +38,24 @@ class CaptureRetention(Actor[None]):
         """Look, then sleep."""
         if left := await trio.to_thread.run_sync(remove_parts, self._media):
             self.context.log.info("removed %d unfinished uploads that a crash left", left)
-        await self._mend()
+        await self._repair()
         while True:
             if self._quota_bytes or self._days:
                 await self._look()
             await trio.sleep(CHECK_SECONDS)
 
-    async def _mend(self) -> None:
+    async def _repair(self) -> None:
         try:
-            being_written = await self.context.system.ref(CAPTURES).ask(GetOpenCaptures())
+            being_written = await self.context.system.ref(CAPTURE_LIST).ask(GetOpenCaptures())
         except ActorError as error:
             self.context.log.warning("captures are not mended: %s", error)
             return
         keep = {record.file_name for record in being_written}
-        for name in await trio.to_thread.run_sync(mend_all, self._media, keep):
+        for name in await trio.to_thread.run_sync(repair_all, self._media, keep):
             self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
 
     async def _look(self) -> None:
-        captures = self.context.system.ref(CAPTURES)
+        captures = self.context.system.ref(CAPTURE_LIST)
         try:
             being_written = await captures.ask(GetOpenCaptures())
             swept = await self._sweep(tuple(record.file_name for record in being_written))
@@ -69,7 +69,7 @@ class CaptureRetention(Actor[None]):
         except ActorError as error:
             self.context.log.warning("captures not looked after, tried again later: %s", error)
 
-    async def _sweep(self, keep: tuple[str, ...]) -> Swept:
+    async def _sweep(self, keep: tuple[str, ...]) -> SweepResult:
         oldest = self.context.clock.now() - timedelta(days=self._days) if self._days else None
         look = partial(sweep, self._media, quota_bytes=self._quota_bytes, oldest=oldest, keep=keep)
         return await trio.to_thread.run_sync(look)

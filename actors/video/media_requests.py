@@ -21,10 +21,10 @@ from motorpool.storage.records import Device
 
 __all__ = [
     "MEDIA_REQUESTS",
-    "FindPublisher",
-    "MediaAsked",
+    "IdentifyPublisher",
+    "MediaRequested",
     "MediaRequests",
-    "Publisher",
+    "PublisherDevice",
     "media_requests_spec",
 ]
 
@@ -35,7 +35,7 @@ SUFFIX_DIGITS = 10
 """Digits that must agree from the right where a SIM is cut or padded."""
 
 
-class MediaAsked(msgspec.Struct, frozen=True, gc=False):
+class MediaRequested(msgspec.Struct, frozen=True, gc=False):
     """A device is being told to open a media connection."""
 
     device_id: int
@@ -48,7 +48,7 @@ class MediaAsked(msgspec.Struct, frozen=True, gc=False):
     channels: ChannelMap = UNMAPPED
 
 
-class Publisher(msgspec.Struct, frozen=True, gc=False):
+class PublisherDevice(msgspec.Struct, frozen=True, gc=False):
     """Whose media connection it is."""
 
     device_id: int
@@ -56,7 +56,7 @@ class Publisher(msgspec.Struct, frozen=True, gc=False):
     channels: ChannelMap = UNMAPPED
 
 
-class FindPublisher(msgspec.Struct, Request[Publisher | None], frozen=True, gc=False):
+class IdentifyPublisher(msgspec.Struct, Request[PublisherDevice | None], frozen=True, gc=False):
     """Whose connection is this?"""
 
     sim: str
@@ -65,7 +65,7 @@ class FindPublisher(msgspec.Struct, Request[Publisher | None], frozen=True, gc=F
     kind: str
 
 
-MediaRequestsMessage = MediaAsked | FindPublisher
+MediaRequestsMessage = MediaRequested | IdentifyPublisher
 MEDIA_REQUESTS: Kind[None, MediaRequestsMessage] = Kind("media_requests")
 
 
@@ -74,21 +74,21 @@ class MediaRequests(Actor[MediaRequestsMessage]):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._open: OrderedDict[tuple[int, str], tuple[float, MediaAsked]] = OrderedDict()
-        self._named: dict[tuple[str, str], tuple[float, MediaAsked]] = {}
+        self._open: OrderedDict[tuple[int, str], tuple[float, MediaRequested]] = OrderedDict()
+        self._named: dict[tuple[str, str], tuple[float, MediaRequested]] = {}
         """The same by the device's number."""
 
     def handle(self, message: MediaRequestsMessage) -> object:
         """One message."""
         match message:
-            case MediaAsked():
+            case MediaRequested():
                 return self._asked(message)
-            case FindPublisher():
+            case IdentifyPublisher():
                 return self._find(message)
             case _:
                 assert_never(message)
 
-    def _asked(self, message: MediaAsked) -> None:
+    def _asked(self, message: MediaRequested) -> None:
         key = (message.device_id, message.kind)
         self._forget(self._open.pop(key, None))
         entry = self._open[key] = (self.context.clock.monotonic(), message)
@@ -96,20 +96,20 @@ class MediaRequests(Actor[MediaRequestsMessage]):
         if len(self._open) > KEPT_REQUESTS:
             self._forget(self._open.popitem(last=False)[1])
 
-    def _forget(self, entry: tuple[float, MediaAsked] | None) -> None:
+    def _forget(self, entry: tuple[float, MediaRequested] | None) -> None:
         if entry is not None:
             self._named.pop((entry[1].unique_id, entry[1].kind), None)
 
-    def _find(self, message: FindPublisher) -> object:
+    def _find(self, message: IdentifyPublisher) -> object:
         """By the number itself among the open requests: who was asked to come needs no database."""
         oldest = self.context.clock.monotonic() - OPEN_SECONDS
         for number in (message.sim, message.sim.lstrip("0")):
             at, asked = self._named.get((number, message.kind), (-1.0, None))
             if asked is not None and at >= oldest:
-                return Publisher(asked.device_id, asked.unique_id, asked.channels)
+                return PublisherDevice(asked.device_id, asked.unique_id, asked.channels)
         return self._look_up(message, oldest)
 
-    async def _look_up(self, message: FindPublisher, oldest: float) -> Publisher | Failure | None:
+    async def _look_up(self, message: IdentifyPublisher, oldest: float) -> PublisherDevice | Failure | None:
         """By the number itself; then by its last digits, then by its address, among the open requests."""
         stripped = message.sim.lstrip("0")
         if stripped:
@@ -118,7 +118,7 @@ class MediaRequests(Actor[MediaRequestsMessage]):
             except StorageError as error:
                 return Failure(error)
             if device is not None:
-                return Publisher(device.id, device.unique_id, self._channels_of(device))
+                return PublisherDevice(device.id, device.unique_id, self._channels_of(device))
         pending = [asked for at, asked in self._open.values() if at >= oldest and asked.kind == message.kind]
         ending = [asked for asked in pending if stripped and _same_ending(stripped, asked.unique_id)]
         from_address = [asked for asked in pending if asked.peer == message.peer]
@@ -126,7 +126,7 @@ class MediaRequests(Actor[MediaRequestsMessage]):
             if len(candidates) == 1:
                 self.context.log.info("media SIM %s taken for %s", message.sim, candidates[0].unique_id)
                 (asked,) = candidates
-                return Publisher(asked.device_id, asked.unique_id, asked.channels)
+                return PublisherDevice(asked.device_id, asked.unique_id, asked.channels)
         return None
 
     def _channels_of(self, device: Device) -> ChannelMap:

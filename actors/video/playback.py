@@ -21,18 +21,18 @@ from motorpool.actors.messages.publishing import (
 )
 from motorpool.actors.messages.uplink import DEVICE, SendCommand
 from motorpool.actors.settings import VideoSettings
+from motorpool.actors.video.pending_reads import PendingReads
 from motorpool.actors.video.playback_control import END
-from motorpool.actors.video.playback_run import PREFIX, PlaybackRun
-from motorpool.actors.video.segment_files import (
-    SEGMENT_FILES,
+from motorpool.actors.video.playback_session import PREFIX, PlaybackSession
+from motorpool.actors.video.segment_store import (
+    SEGMENT_STORE,
+    DeleteRuns,
     EndRun,
-    ForgetRuns,
-    SegmentsDropped,
+    SegmentsEvicted,
     StoreSegment,
 )
 from motorpool.actors.video.sequence_allocator import SequenceAllocator
 from motorpool.actors.video.subscribers import Subscribers
-from motorpool.actors.video.waiting_readers import WaitingReaders
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.event_playlist import EventPlaylist
 from motorpool.codecs.media.fragments import MediaFragment
@@ -44,10 +44,10 @@ __all__ = [
     "PLAYBACK",
     "FindSegment",
     "Playback",
-    "PlaybackAsked",
+    "PlaybackCommandCompleted",
+    "PlaybackControlSent",
     "PlaybackMessage",
-    "PlaybackSettled",
-    "PlaybackSteered",
+    "PlaybackRequested",
     "ReadPlayback",
     "playback_spec",
 ]
@@ -65,17 +65,17 @@ WAITING_MESSAGES = 64
 """Reads of a media connection that wait, 64 KiB each; then it reads no more."""
 
 
-class PlaybackAsked(msgspec.Struct, frozen=True, gc=False):
+class PlaybackRequested(msgspec.Struct, frozen=True, gc=False):
     """`videoPlayback` is about to be sent: what publishes now begins a new run."""
 
 
-class PlaybackSettled(msgspec.Struct, frozen=True, gc=False):
-    """What was `PlaybackAsked` was sent, or was not."""
+class PlaybackCommandCompleted(msgspec.Struct, frozen=True, gc=False):
+    """What was `PlaybackRequested` was sent, or was not."""
 
     sent: bool
 
 
-class PlaybackSteered(msgspec.Struct, frozen=True, gc=False):
+class PlaybackControlSent(msgspec.Struct, frozen=True, gc=False):
     """`videoPlaybackControl` is about to be sent."""
 
     control: int
@@ -103,12 +103,12 @@ PlaybackMessage = (
     | ReadPlayback
     | Publish
     | PublisherLeft
-    | PlaybackAsked
-    | PlaybackSettled
-    | PlaybackSteered
+    | PlaybackRequested
+    | PlaybackCommandCompleted
+    | PlaybackControlSent
     | Subscribe
     | Unsubscribe
-    | SegmentsDropped
+    | SegmentsEvicted
     | _Tick
 )
 PLAYBACK: Kind[tuple[int, int], PlaybackMessage] = Kind("playback")
@@ -124,11 +124,11 @@ class Playback(Actor[PlaybackMessage]):
         self._numbers: SequenceAllocator
         self._next = (0, 0)
         """Index and discontinuity sequence of the next run."""
-        self._run: PlaybackRun | None = None
+        self._run: PlaybackSession | None = None
         self._asked_at: float | None = None
         """A command is on its way to the device's connection."""
-        self._takers = Subscribers()
-        self._readers = WaitingReaders()
+        self._subscribers = Subscribers()
+        self._readers = PendingReads()
         """For the first segment of what was asked for."""
         self._closing: dict[Ref[Any], float] = {}
         """Connections that have nothing more to send, and when they are closed."""
@@ -138,22 +138,22 @@ class Playback(Actor[PlaybackMessage]):
         log = self.context.log
         self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "playback", log)
         self._next = await self._numbers.load()
-        self._files = self.context.system.ref(SEGMENT_FILES)
-        await self._files.tell(ForgetRuns(self.context.ref))
+        self._files = self.context.system.ref(SEGMENT_STORE)
+        await self._files.tell(DeleteRuns(self.context.ref))
         self.context.every(TICK_SECONDS, _Tick())
 
     async def stop(self) -> None:
         """Let go of all and write down where the numbers stand."""
         self._readers.dismiss()
-        self._takers.end(StreamEnded("the server stops", self._run.rest() if self._run else None))
+        self._subscribers.end(StreamEnded("the server stops", self._run.rest() if self._run else None))
         for connection in self._closing:
             connection.offer(Close("the server stops"))
-        self._files.offer(ForgetRuns(self.context.ref))
+        self._files.offer(DeleteRuns(self.context.ref))
         await self._numbers.save(*self._next_numbers())
 
     def may_leave(self) -> bool:
         """Not while there is anything to see, or anybody who waits for it."""
-        return self._run is None and not self._takers and not self._readers and not self._closing
+        return self._run is None and not self._subscribers and not self._readers and not self._closing
 
     def handle(self, message: PlaybackMessage) -> object:
         """One message; pictures first."""
@@ -168,19 +168,19 @@ class Playback(Actor[PlaybackMessage]):
                 return self._publish(message)
             case PublisherLeft():
                 return self._publisher_left(message)
-            case PlaybackAsked():
+            case PlaybackRequested():
                 self._asked_at = self.context.clock.monotonic()
                 return None
-            case PlaybackSettled():
+            case PlaybackCommandCompleted():
                 return self._settled(message)
-            case PlaybackSteered():
+            case PlaybackControlSent():
                 return self._steered(message)
             case Subscribe():
-                return self._takers.add(message.taker, self.context.clock.monotonic())
+                return self._subscribers.add(message.subscriber, self.context.clock.monotonic())
             case Unsubscribe():
                 rest = self._run.rest() if self._run else None
-                return self._takers.remove(message.taker, StreamEnded(message.reason, rest))
-            case SegmentsDropped():
+                return self._subscribers.remove(message.subscriber, StreamEnded(message.reason, rest))
+            case SegmentsEvicted():
                 return self._segments_dropped(message)
             case _Tick():
                 return self._tick()
@@ -189,18 +189,18 @@ class Playback(Actor[PlaybackMessage]):
 
     # The command
 
-    def _settled(self, message: PlaybackSettled) -> object:
+    def _settled(self, message: PlaybackCommandCompleted) -> object:
         asked, self._asked_at = self._asked_at, None
         return self._begin() if asked is not None and message.sent else None
 
-    async def _begin(self) -> PlaybackRun:
+    async def _begin(self) -> PlaybackSession:
         """A new run, in the place of the last."""
         self._asked_at = None
         if self._run is not None and self._run.is_running:
             await self._end(self._run, "replaced by a new playback", superseded=True)
-        await self._files.tell(ForgetRuns(self.context.ref))
+        await self._files.tell(DeleteRuns(self.context.ref))
         first_index, first_discontinuity = self._next_numbers()
-        self._run = PlaybackRun(
+        self._run = PlaybackSession(
             f"{self._device_id}-{self._channel}-{first_index}",
             self._settings,
             self.context.clock.monotonic(),
@@ -209,7 +209,7 @@ class Playback(Actor[PlaybackMessage]):
         )
         return self._run
 
-    def _steered(self, message: PlaybackSteered) -> object:
+    def _steered(self, message: PlaybackControlSent) -> object:
         run = self._run
         if run is None or not run.is_running:
             return None
@@ -253,22 +253,24 @@ class Playback(Actor[PlaybackMessage]):
             if message.connection not in self._closing:
                 message.connection.offer(Close("this playback is over", self._channel))
             return None
-        cuts = run.push(message.units, self.context.clock.monotonic())
-        return self._store(run, cuts) if cuts else None
+        fragments = run.push(message.units, self.context.clock.monotonic())
+        return self._store(run, fragments) if fragments else None
 
     # Segments
 
-    async def _store(self, run: PlaybackRun, cuts: list[MediaFragment]) -> bool:
+    async def _store(self, run: PlaybackSession, fragments: list[MediaFragment]) -> bool:
         """Hand on the cuts and write their segments. False: the disk refused, and this run has ended."""
-        for cut in cuts:
+        for fragment in fragments:
             playlist = run.playlist
             if not self._numbers.has_room(playlist.next_index):
                 await self._numbers.reserve(playlist.next_index, playlist.next_discontinuity)
             try:
-                carried = await run.carry(cut)
-                await self._pass_on(carried)
-                segment = mux(carried)
-                store = StoreSegment(run.name, self.context.ref, playlist.next_index, segment.data)
+                transcoded = await run.transcode(fragment)
+                await self._pass_on(transcoded)
+                segment = mux(transcoded)
+                store = StoreSegment(
+                    run.name, self.context.ref, playlist.next_index, segment.data, segment.container
+                )
                 first_kept = await self._files.ask(store, seconds=STORE_SECONDS)
             except CodecError as error:
                 self.context.log.warning("a segment is left out: %s", error)
@@ -278,7 +280,11 @@ class Playback(Actor[PlaybackMessage]):
                 self.context.log.error("a segment was not kept: %s", error)
                 await self._end(run, f"the disk does not take it: {error}", by_us=True, flush=False)
                 return False
-            playlist.append(segment.duration, discontinuity=segment.discontinuity or run.has_gap)
+            playlist.append(
+                segment.duration,
+                discontinuity=segment.discontinuity or run.has_gap,
+                container=segment.container,
+            )
             run.has_gap = False
             playlist.drop_before(first_kept)
             SEGMENTS_MADE.inc()
@@ -286,17 +292,17 @@ class Playback(Actor[PlaybackMessage]):
                 self._readers.settle(self.context.clock.monotonic())
         return True
 
-    async def _pass_on(self, cut: MediaFragment) -> None:
-        full = self._takers.pass_on((cut,))
-        missed = await self._takers.wait(full, (cut,)) if full else ()
+    async def _pass_on(self, fragment: MediaFragment) -> None:
+        full = self._subscribers.pass_on((fragment,))
+        missed = await self._subscribers.wait(full, (fragment,)) if full else ()
         if missed:
             self.context.log.warning(
-                "%d captures are too slow and miss %d pictures", len(missed), len(cut.pictures)
+                "%d captures are too slow and miss %d pictures", len(missed), len(fragment.pictures)
             )
 
     async def _end(
         self,
-        run: PlaybackRun,
+        run: PlaybackSession,
         reason: str,
         *,
         by_us: bool = False,
@@ -313,9 +319,9 @@ class Playback(Actor[PlaybackMessage]):
         self.context.log.info("ended after %.0f s of film: %s", run.playlist.seconds, reason)
         await self._files.tell(EndRun(run.name))
         if superseded:
-            self._takers.end(ended, lambda joined: now - joined >= FRESH_SECONDS)
+            self._subscribers.end(ended, lambda joined: now - joined >= FRESH_SECONDS)
         else:
-            self._takers.end(ended)
+            self._subscribers.end(ended)
         self._readers.settle(now)
         if by_us:
             # Not asked: it may be telling us something and wait for room here.
@@ -330,7 +336,7 @@ class Playback(Actor[PlaybackMessage]):
             self._next = (self._run.playlist.next_index, self._run.playlist.next_discontinuity)
         return self._next
 
-    def _segments_dropped(self, message: SegmentsDropped) -> None:
+    def _segments_dropped(self, message: SegmentsEvicted) -> None:
         run = self._run
         if run is None or run.name != message.run:
             return
@@ -376,7 +382,7 @@ class Playback(Actor[PlaybackMessage]):
 
     def _tick(self) -> object:
         now = self.context.clock.monotonic()
-        self._takers.tell_ends()
+        self._subscribers.tell_ends()
         self._readers.settle(now)
         for connection, at in list(self._closing.items()):
             if now >= at:
@@ -392,17 +398,17 @@ class Playback(Actor[PlaybackMessage]):
             over = run.why_over(now)
             if over:
                 return self._end(run, over, by_us=True)
-            return self._end_unread(run) if unread and not self._takers else None
+            return self._end_unread(run) if unread and not self._subscribers else None
         return self._drop(run) if unread else None
 
-    async def _end_unread(self, run: PlaybackRun) -> None:
+    async def _end_unread(self, run: PlaybackSession) -> None:
         await self._end(run, "nobody reads", by_us=True)
         await self._drop(run)
 
-    async def _drop(self, run: PlaybackRun) -> None:
+    async def _drop(self, run: PlaybackSession) -> None:
         self.context.log.info("playback %s is no longer kept", run.name)
         self._forget()
-        await self._files.tell(ForgetRuns(self.context.ref))
+        await self._files.tell(DeleteRuns(self.context.ref))
 
 
 def playback_spec(

@@ -10,7 +10,7 @@ from typing import Any
 from motorpool.codecs.devices.jt808.video_commands import CONTROLS
 from motorpool.codecs.media.units import AccessUnit
 
-__all__ = ["END", "Steering", "parse_control"]
+__all__ = ["END", "PlaybackControlTracker", "parse_control"]
 
 RESUME, PAUSE, END, FORWARD, REWIND, SEEK, KEYFRAMES = range(7)
 
@@ -32,7 +32,7 @@ def parse_control(attributes: Mapping[str, Any]) -> tuple[int, int] | None:
     return (control, speed) if RESUME <= control <= KEYFRAMES else None
 
 
-class Steering:
+class PlaybackControlTracker:
     """Of one playback."""
 
     def __init__(self) -> None:

@@ -13,14 +13,14 @@ import trio
 from motorpool.actors.video.stream import STREAM, ReadKeyframe
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import Keyframe
-from motorpool.codecs.media.snapshot import jpeg_of
+from motorpool.codecs.media.snapshot import encode_jpeg
 from motorpool.runtime import Actor, DynamicSpec, Failure, Kind, Request, Restart, System
 
 __all__ = [
     "SNAPSHOT",
     "DecodeSnapshot",
-    "Picture",
     "Snapshot",
+    "SnapshotImage",
     "SnapshotMessage",
     "read_snapshot",
     "snapshot_spec",
@@ -30,7 +30,7 @@ DECODERS = 2
 """At a time: pictures for many channels must not keep segments that wait for a thread."""
 
 
-class Picture(msgspec.Struct, frozen=True, gc=False):
+class SnapshotImage(msgspec.Struct, frozen=True, gc=False):
     """A snapshot."""
 
     jpeg: bytes
@@ -38,7 +38,7 @@ class Picture(msgspec.Struct, frozen=True, gc=False):
     """When it arrived here."""
 
 
-class DecodeSnapshot(msgspec.Struct, Request[Picture], frozen=True, gc=False):
+class DecodeSnapshot(msgspec.Struct, Request[SnapshotImage], frozen=True, gc=False):
     """Make a picture of this key frame, or give the one that was made of it.
 
     Fails with CodecError where it does not decode.
@@ -57,7 +57,7 @@ class Snapshot(Actor[SnapshotMessage]):
     def __init__(self, decoders: trio.CapacityLimiter) -> None:
         self._decoders = decoders
         self._keyframe: Keyframe | None = None
-        self._made: Picture | Failure | None = None
+        self._made: SnapshotImage | Failure | None = None
 
     def handle(self, message: SnapshotMessage) -> object:
         """One message."""
@@ -65,26 +65,28 @@ class Snapshot(Actor[SnapshotMessage]):
             case DecodeSnapshot():
                 if message.keyframe is self._keyframe:
                     return self._made
-                return self._develop(message.keyframe)
+                return self._decode(message.keyframe)
             case _:
                 assert_never(message)
 
-    async def _develop(self, keyframe: Keyframe) -> Picture | Failure:
-        made: Picture | Failure
+    async def _decode(self, keyframe: Keyframe) -> SnapshotImage | Failure:
+        made: SnapshotImage | Failure
         clock = self.context.clock
-        taken_at = clock.now() - timedelta(seconds=clock.monotonic() - keyframe.arrived)
+        taken_at = clock.now() - timedelta(seconds=clock.monotonic() - keyframe.arrived_at)
         try:
-            jpeg = await trio.to_thread.run_sync(jpeg_of, keyframe, limiter=self._decoders)
+            jpeg = await trio.to_thread.run_sync(encode_jpeg, keyframe, limiter=self._decoders)
         except CodecError as error:
             self.context.log.warning("no snapshot: %s", error)
             made = Failure(error)
         else:
-            made = Picture(jpeg, taken_at)
+            made = SnapshotImage(jpeg, taken_at)
         self._keyframe, self._made = keyframe, made
         return made
 
 
-async def read_snapshot(system: System, key: tuple[int, int], patience_seconds: float) -> Picture | None:
+async def read_snapshot(
+    system: System, key: tuple[int, int], patience_seconds: float
+) -> SnapshotImage | None:
     """The latest picture of a channel; None where nothing streams, and nothing could be started in time.
 
     Raises:

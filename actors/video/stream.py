@@ -27,11 +27,11 @@ from motorpool.actors.messages.publishing import (
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandSent, SendCommand
 from motorpool.actors.settings import VideoSettings
+from motorpool.actors.video.pending_reads import PendingReads
 from motorpool.actors.video.sequence_allocator import SequenceAllocator
 from motorpool.actors.video.subscribers import Subscribers
-from motorpool.actors.video.waiting_readers import WaitingReaders
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio_transcoding import SoundCarrier
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import Keyframe, MediaFragment
 from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.playlist import LivePlaylist
@@ -43,12 +43,12 @@ from motorpool.storage.errors import StorageError
 __all__ = [
     "STREAM",
     "AwaitPlaylist",
-    "Held",
+    "HoldStream",
     "ReadKeyframe",
     "ReadPart",
     "ReadPlaylist",
     "ReadSegment",
-    "Released",
+    "ReleaseStream",
     "Stream",
     "StreamMessage",
     "WaitFailure",
@@ -76,11 +76,11 @@ def channel_of(attributes: Mapping[str, Any]) -> int:
     return 1
 
 
-class Held(msgspec.Struct, frozen=True, gc=False):
+class HoldStream(msgspec.Struct, frozen=True, gc=False):
     """`videoStart` was sent: keep the stream until `videoStop`."""
 
 
-class Released(msgspec.Struct, frozen=True, gc=False):
+class ReleaseStream(msgspec.Struct, frozen=True, gc=False):
     """`videoStop` was sent."""
 
 
@@ -93,9 +93,9 @@ class ReadPlaylist(msgspec.Struct, Request[str], frozen=True, gc=False):
 class WaitFailure(Enum):
     """Why a wait for the playlist came to nothing."""
 
-    AHEAD = auto()
+    TOO_FAR_AHEAD = auto()
     """What was asked for is too far ahead."""
-    OVERDUE = auto()
+    TIMED_OUT = auto()
     """It should have come by now."""
 
 
@@ -143,8 +143,8 @@ StreamMessage = (
     | ReadKeyframe
     | Publish
     | PublisherLeft
-    | Held
-    | Released
+    | HoldStream
+    | ReleaseStream
     | Subscribe
     | Unsubscribe
     | _Tick
@@ -161,10 +161,10 @@ class Stream(Actor[StreamMessage]):
         self._database = database
         self._settings = settings
         self._segmenter = Segmenter(settings.segment_seconds)
-        self._carrier = SoundCarrier()
+        self._transcoder = AudioTranscoder()
         self._playlist = LivePlaylist(settings.window_segments, target_seconds=settings.segment_seconds)
         self._numbers: SequenceAllocator
-        self._takers = Subscribers()
+        self._subscribers = Subscribers()
         self._has_gap = False
         """A segment before the next was left out."""
         self._publisher: Ref[Any] | None = None
@@ -175,7 +175,7 @@ class Stream(Actor[StreamMessage]):
         self._asked_at: float | None = None
         """When the device was last told to start, by whomever; None once it was told to stop."""
         self._read_at = 0.0
-        self._readers = WaitingReaders()
+        self._readers = PendingReads()
         """For the first segment, for what comes next, for a key frame."""
         self._looks_at = inf
         """When to look whose wait is over."""
@@ -203,12 +203,12 @@ class Stream(Actor[StreamMessage]):
     async def stop(self) -> None:
         """Let go of readers and write down where the numbers stand."""
         self._readers.dismiss()
-        self._end_takers("the server stops")
+        self._end_subscriptions("the server stops")
         await self._numbers.save(self._playlist.next_index, self._playlist.next_discontinuity)
 
     def may_leave(self) -> bool:
         """Not while anybody publishes, holds, takes or waits."""
-        return self._publisher is None and not (self._held or self._takers or self._readers)
+        return self._publisher is None and not (self._held or self._subscribers or self._readers)
 
     def handle(self, message: StreamMessage) -> object:
         """One message; pictures first."""
@@ -230,16 +230,18 @@ class Stream(Actor[StreamMessage]):
                 return self._publish(message)
             case PublisherLeft():
                 return self._publisher_left(message)
-            case Held():
+            case HoldStream():
                 self._held = True
                 self._started()
                 return None
-            case Released():
+            case ReleaseStream():
                 return self._released()
             case Subscribe():
-                return self._take_cuts(message)
+                return self._subscribe(message)
             case Unsubscribe():
-                return self._takers.remove(message.taker, StreamEnded(message.reason, self._segmenter.rest()))
+                return self._subscribers.remove(
+                    message.subscriber, StreamEnded(message.reason, self._segmenter.peek())
+                )
             case _Tick():
                 return self._tick()
             case _Overdue():
@@ -282,78 +284,78 @@ class Stream(Actor[StreamMessage]):
         if message.connection != self._publisher:
             return None  # an older connection's last words
         segmenter = self._segmenter
-        cuts = [segmenter.discontinuity()] if message.lossy else []
+        fragments = [segmenter.discontinuity()] if message.lossy else []
         now = self.context.clock.monotonic()
-        cuts += [segmenter.push(unit, now) for unit in message.units]
+        fragments += [segmenter.push(unit, now) for unit in message.units]
         if self._readers:
             self._readers.settle(now)
-        return self._take(*cuts)
+        return self._take(*fragments)
 
     # Segments
 
-    def _take(self, *cuts: MediaFragment | None) -> Coroutine[Any, Any, None] | None:
+    def _take(self, *fragments: MediaFragment | None) -> Coroutine[Any, Any, None] | None:
         """Make segments of the cuts: at once, or in a thread where sound must be transcoded."""
-        made = [cut for cut in cuts if cut is not None]
+        made = [fragment for fragment in fragments if fragment is not None]
         if not made:
             return None
         if not self._numbers.has_room(self._playlist.next_index, len(made) + 1) or any(
-            cut.needs_transcoding for cut in made
+            fragment.needs_transcoding for fragment in made
         ):
             return self._append_slowly(made)
-        for cut in made:
-            self._append(cut)
+        for fragment in made:
+            self._append(fragment)
         return None
 
-    async def _append_slowly(self, cuts: list[MediaFragment]) -> None:
+    async def _append_slowly(self, fragments: list[MediaFragment]) -> None:
         """The loop is not held up; units wait in the mailbox meanwhile."""
-        for cut in cuts:
+        for fragment in fragments:
             if not self._numbers.has_room(self._playlist.next_index):
                 await self._numbers.reserve(self._playlist.next_index, self._playlist.next_discontinuity)
-            if not cut.needs_transcoding:
-                self._append(cut)
+            if not fragment.needs_transcoding:
+                self._append(fragment)
                 continue
             try:
-                carried = await trio.to_thread.run_sync(self._carrier.carry, cut)
+                transcoded = await trio.to_thread.run_sync(self._transcoder.transcode, fragment)
             except CodecError as error:
                 self._leave_out(error)
             else:
-                self._append(carried, is_carried=True)
+                self._append(transcoded, is_transcoded=True)
 
-    def _append(self, cut: MediaFragment, *, is_carried: bool = False) -> None:
+    def _append(self, fragment: MediaFragment, *, is_transcoded: bool = False) -> None:
         if self._has_gap:
-            cut = msgspec.structs.replace(cut, discontinuity=True)
+            fragment = msgspec.structs.replace(fragment, discontinuity=True)
         try:
-            if not is_carried:  # a second time it would end the encoder of the sound that comes next
-                cut = self._carrier.carry(cut)
-            if self._takers:
-                self._pass_on(cut)
-            segment = mux(cut)
+            if not is_transcoded:  # a second time it would end the encoder of the sound that comes next
+                fragment = self._transcoder.transcode(fragment)
+            if self._subscribers:
+                self._pass_on(fragment)
+            segment = mux(fragment)
         except CodecError as error:
             self._leave_out(error)
             return
         self._has_gap = False
         clock = self.context.clock
-        age = timedelta(seconds=clock.monotonic() - segment.arrived)
+        age = timedelta(seconds=clock.monotonic() - segment.arrived_at)
         self._playlist.append(segment, clock.now() - age)
         SEGMENTS_MADE.inc(segment.complete)
         if self._readers:
             self._readers.settle(clock.monotonic())
 
-    def _pass_on(self, cut: MediaFragment) -> None:
-        missed = self._takers.pass_on((cut,))
+    def _pass_on(self, fragment: MediaFragment) -> None:
+        missed = self._subscribers.pass_on((fragment,))
         if missed:
-            MEDIA_UNITS_DROPPED.inc(len(missed) * (len(cut.pictures) + len(cut.sounds)))
+            MEDIA_UNITS_DROPPED.inc(len(missed) * (len(fragment.pictures) + len(fragment.audio_frames)))
             self.context.log.warning(
-                "%d captures are too slow and miss %d pictures", len(missed), len(cut.pictures)
+                "%d captures are too slow and miss %d pictures", len(missed), len(fragment.pictures)
             )
 
     def _leave_out(self, error: CodecError) -> None:
         self._has_gap = True
         self.context.log.warning("a segment is left out: %s", error)
 
-    def _end_takers(self, reason: str) -> None:
-        if self._takers:
-            self._takers.end(StreamEnded(reason, self._segmenter.rest()))
+    def _end_subscriptions(self, reason: str) -> None:
+        if self._subscribers:
+            self._subscribers.end(StreamEnded(reason, self._segmenter.peek()))
 
     # Readers
 
@@ -378,9 +380,9 @@ class Stream(Actor[StreamMessage]):
         if playlist.holds(index, part):
             return playlist.render()
         if playlist.is_ahead(index, part):
-            return WaitFailure.AHEAD
+            return WaitFailure.TOO_FAR_AHEAD
         return self._await_next(
-            lambda: playlist.holds(index, part), playlist.render, overdue=lambda: WaitFailure.OVERDUE
+            lambda: playlist.holds(index, part), playlist.render, overdue=lambda: WaitFailure.TIMED_OUT
         )
 
     def _read_part(self, message: ReadPart) -> object:
@@ -452,9 +454,9 @@ class Stream(Actor[StreamMessage]):
             lambda: segmenter.last_keyframe,
         )
 
-    async def _take_cuts(self, message: Subscribe) -> None:
+    async def _subscribe(self, message: Subscribe) -> None:
         """Held as by `videoStart`, and started if nobody has."""
-        self._takers.add(message.taker, self.context.clock.monotonic())
+        self._subscribers.add(message.subscriber, self.context.clock.monotonic())
         if self._publisher is None and self._asked_at is None:
             await self._start_device()
 
@@ -473,13 +475,13 @@ class Stream(Actor[StreamMessage]):
         if self._close_at is not None and now >= self._close_at:
             self._close_at = None
             self._close_publisher("the stream was stopped")
-        self._takers.tell_ends()
-        gone = now - max(self._left_at, self._asked_at or 0.0, self._takers.joined_at)
-        is_held = self._held or bool(self._takers)
+        self._subscribers.tell_ends()
+        gone = now - max(self._left_at, self._asked_at or 0.0, self._subscribers.joined_at)
+        is_held = self._held or bool(self._subscribers)
         if is_held and self._publisher is None and gone >= self._settings.linger_seconds:
             self.context.log.info("the device has left: no longer held")
             is_held = self._held = False
-            self._end_takers("the device has left")
+            self._end_subscriptions("the device has left")
             self._asked_at = None
         unread = now - max(self._read_at, self._asked_at or 0.0)
         if self._asked_at is not None and not is_held and unread >= self._settings.linger_seconds:
@@ -495,7 +497,7 @@ class Stream(Actor[StreamMessage]):
     def _released(self) -> None:
         self._held = False
         self._asked_at = None
-        self._end_takers("the stream was stopped")
+        self._end_subscriptions("the stream was stopped")
         self._close_soon()
 
     def _close_soon(self) -> None:

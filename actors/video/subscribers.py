@@ -30,58 +30,58 @@ class Subscribers:
         """When the last of them joined; 0 where there is none."""
         return max(self._joined.values(), default=0.0)
 
-    def add(self, taker: Ref[Any], now: float) -> None:
+    def add(self, subscriber: Ref[Any], now: float) -> None:
         """Hand it all from now on; once, however often it asks."""
-        self._untold.pop(taker, None)
-        self._joined.setdefault(taker, now)
+        self._untold.pop(subscriber, None)
+        self._joined.setdefault(subscriber, now)
 
-    def remove(self, taker: Ref[Any], ended: StreamEnded | None = None) -> None:
+    def remove(self, subscriber: Ref[Any], ended: StreamEnded | None = None) -> None:
         """Off the list, and told `ended` if there is anything to tell."""
-        self._joined.pop(taker, None)
-        self._untold.pop(taker, None)
+        self._joined.pop(subscriber, None)
+        self._untold.pop(subscriber, None)
         if ended is not None:
-            self._untold[taker] = ended
+            self._untold[subscriber] = ended
             self.tell_ends()
 
-    def pass_on(self, cuts: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
+    def pass_on(self, fragments: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
         """Hand cuts to each that has room, and give those that have not: they miss them, unless `wait`."""
         full = []
-        message = FragmentsReady(cuts)
-        for taker in list(self._joined):
+        message = FragmentsReady(fragments)
+        for subscriber in list(self._joined):
             try:
-                taker.tell_nowait(message)
+                subscriber.tell_nowait(message)
             except MailboxFull:
-                full.append(taker)
+                full.append(subscriber)
             except ActorStopped:
-                self.remove(taker)
+                self.remove(subscriber)
         return full
 
-    async def wait(self, full: Iterable[Ref[Any]], cuts: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
+    async def wait(self, full: Iterable[Ref[Any]], fragments: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
         """Wait for room where there was none; gives those that had none for too long, who miss the cuts."""
         missed = []
-        for taker in full:
+        for subscriber in full:
             with trio.move_on_after(WAIT_SECONDS) as patience:
                 try:
-                    await taker.tell(FragmentsReady(cuts))
+                    await subscriber.tell(FragmentsReady(fragments))
                 except ActorStopped:
-                    self.remove(taker)
+                    self.remove(subscriber)
             if patience.cancelled_caught:
-                missed.append(taker)
+                missed.append(subscriber)
         return missed
 
     def end(self, ended: StreamEnded, among: Callable[[float], bool] = lambda joined: True) -> None:
         """Tell the end to those whose time of joining is `among`; they are off the list."""
-        for taker, joined in list(self._joined.items()):
+        for subscriber, joined in list(self._joined.items()):
             if among(joined):
-                self.remove(taker, ended)
+                self.remove(subscriber, ended)
 
     def tell_ends(self) -> None:
         """Try again to tell the end to those that had no room."""
-        for taker, ended in list(self._untold.items()):
+        for subscriber, ended in list(self._untold.items()):
             try:
-                taker.tell_nowait(ended)
+                subscriber.tell_nowait(ended)
             except MailboxFull:
                 continue
             except ActorStopped:
                 pass
-            self._untold.pop(taker, None)
+            self._untold.pop(subscriber, None)

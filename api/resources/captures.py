@@ -9,8 +9,8 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.video.capture import CAPTURE, EndCapture, start_capture
-from motorpool.actors.video.captures import (
-    CAPTURES,
+from motorpool.actors.video.capture_list import (
+    CAPTURE_LIST,
     CaptureRecord,
     GetCapture,
     ListCaptures,
@@ -76,7 +76,7 @@ async def list_captures(call: Call) -> Response:
     """The captures of a device since the last start of the server, newest first."""
     device_id = call.query(CapturesQuery).device_id
     await require_device(call, device_id)
-    records = await call.context.system.ref(CAPTURES).ask(ListCaptures(device_id))
+    records = await call.context.system.ref(CAPTURE_LIST).ask(ListCaptures(device_id))
     return as_json(await _shown(call, records))
 
 
@@ -138,7 +138,7 @@ async def end_capture(call: Call) -> Response:
 
 
 async def _find(call: Call) -> CaptureRecord:
-    record = await call.context.system.ref(CAPTURES).ask(GetCapture(call.path["id"]))
+    record = await call.context.system.ref(CAPTURE_LIST).ask(GetCapture(call.path["id"]))
     if record is None or not await may_see_device(call, record.device_id):
         raise ResourceNotFound("no such capture")
     return record

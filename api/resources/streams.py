@@ -1,6 +1,8 @@
 """Live video and playback: the playlists and their segments (docs/decisions/0024)."""
 
+from collections.abc import Awaitable, Callable
 from email.utils import format_datetime
+from functools import partial, update_wrapper
 from typing import Annotated
 
 import msgspec
@@ -8,7 +10,7 @@ import trio
 from quart import Response
 
 from motorpool.actors.video.playback import PLAYBACK, FindSegment, ReadPlayback
-from motorpool.actors.video.segment_files import segment_path
+from motorpool.actors.video.segment_store import segment_path
 from motorpool.actors.video.snapshot import read_snapshot
 from motorpool.actors.video.stream import (
     STREAM,
@@ -24,6 +26,7 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_bytes
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.containers import CONTAINERS, Container
 
 __all__ = ["OPERATIONS"]
 
@@ -31,7 +34,6 @@ OPERATIONS = Operations("stream")
 
 CHANNELS = range(1, 32)
 PLAYLIST = "application/vnd.apple.mpegurl"
-SEGMENT = "video/mp2t"
 JPEG = "image/jpeg"
 SEGMENT_SECONDS = 86_400
 """Segments never change and their numbers never come back, so a browser may keep them."""
@@ -39,6 +41,24 @@ PATIENCE_SECONDS = 75.0
 """Above three target durations of the longest segments, and the longest start; the stream ends a wait."""
 FRESH = {"Cache-Control": "no-cache, no-store"}
 FOR_EVER = {"Cache-Control": f"private, max-age={SEGMENT_SECONDS}, immutable"}
+
+
+ServeFile = Callable[[Container, Call], Awaitable[Response]]
+
+
+def _file_operation(path: str) -> Callable[[ServeFile], ServeFile]:
+    """Declare the decorated function as an operation for each container, which `path` lacks the suffix of."""
+
+    def declare(serve: ServeFile) -> ServeFile:
+        for container in CONTAINERS:
+            answers = {200: Content(media_type=container.media_type, text=container.name)}
+            operation = OPERATIONS.operation(
+                "GET", f"{path}.{container.suffix}", answers=answers, bypasses_quart=True
+            )
+            operation(update_wrapper(partial(serve, container), serve))
+        return serve
+
+    return declare
 
 
 class Directives(msgspec.Struct, frozen=True):
@@ -74,21 +94,16 @@ async def get_live_playlist(call: Call) -> Response:
         patience = video.start_seconds + 5
         found = await call.context.system.ref(STREAM, stream).ask(ReadPlaylist(), seconds=patience)
     match found:
-        case WaitFailure.AHEAD:
+        case WaitFailure.TOO_FAR_AHEAD:
             raise BadRequest("_HLS_msn, _HLS_part: too far ahead")
-        case WaitFailure.OVERDUE:
+        case WaitFailure.TIMED_OUT:
             raise Unavailable("the camera sends nothing now")
         case _:
             return as_bytes(found.encode(), PLAYLIST, FRESH)
 
 
-@OPERATIONS.operation(
-    "GET",
-    "/stream/{deviceId}/{channel}/{index}.{part}.ts",
-    answers={200: Content(media_type=SEGMENT, text="MPEG-TS")},
-    bypasses_quart=True,
-)
-async def get_live_part(call: Call) -> Response:
+@_file_operation("/stream/{deviceId}/{channel}/{index}.{part}")
+async def get_live_part(container: Container, call: Call) -> Response:
     """A part of a segment of the live stream (Low-Latency HLS); the next one is awaited.
 
     404 once it has left the window, and where there are no parts.
@@ -98,22 +113,17 @@ async def get_live_part(call: Call) -> Response:
     content = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
     if content is None:
         raise ResourceNotFound("the part is not there")
-    return as_bytes(content, SEGMENT, FOR_EVER)
+    return as_bytes(content, container.media_type, FOR_EVER)
 
 
-@OPERATIONS.operation(
-    "GET",
-    "/stream/{deviceId}/{channel}/{index}.ts",
-    answers={200: Content(media_type=SEGMENT, text="MPEG-TS")},
-    bypasses_quart=True,
-)
-async def get_live_segment(call: Call) -> Response:
+@_file_operation("/stream/{deviceId}/{channel}/{index}")
+async def get_live_segment(container: Container, call: Call) -> Response:
     """A segment of the live stream; 404 once it has left the window."""
     stream = await _stream_key(call)
     content = await call.context.system.ref(STREAM, stream).ask(ReadSegment(call.path["index"]))
     if content is None:
         raise ResourceNotFound("the segment is no longer there")
-    return as_bytes(content, SEGMENT, FOR_EVER)
+    return as_bytes(content, container.media_type, FOR_EVER)
 
 
 @OPERATIONS.operation(
@@ -159,13 +169,8 @@ async def get_playback_playlist(call: Call) -> Response:
     return as_bytes(playlist.encode(), PLAYLIST, FRESH)
 
 
-@OPERATIONS.operation(
-    "GET",
-    "/stream/{deviceId}/{channel}/playback/{index}.ts",
-    answers={200: Content(media_type=SEGMENT, text="MPEG-TS")},
-    bypasses_quart=True,
-)
-async def get_playback_segment(call: Call) -> Response:
+@_file_operation("/stream/{deviceId}/{channel}/playback/{index}")
+async def get_playback_segment(container: Container, call: Call) -> Response:
     """A segment of the playback; 404 once it is no longer kept."""
     playback = await _stream_key(call)
     index = call.path["index"]
@@ -174,11 +179,11 @@ async def get_playback_segment(call: Call) -> Response:
         raise ResourceNotFound("the segment is no longer there")
     try:
         content = await trio.to_thread.run_sync(
-            segment_path(call.context.settings.data, run, index).read_bytes
+            segment_path(call.context.settings.data, run, index, container).read_bytes
         )
     except OSError as error:  # dropped meanwhile
         raise ResourceNotFound("the segment is no longer there") from error
-    return as_bytes(content, SEGMENT, FOR_EVER)
+    return as_bytes(content, container.media_type, FOR_EVER)
 
 
 async def _stream_key(call: Call) -> tuple[int, int]:

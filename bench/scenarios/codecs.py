@@ -11,7 +11,7 @@ from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.vehicles import footage
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd
-from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import PositionReport
@@ -92,7 +92,7 @@ def _media_pieces() -> list[bytes]:
 
 
 def _units(pieces: Sequence[bytes]) -> int:
-    codec = Jt1078()
+    codec = Jt1078Parser()
     return sum(isinstance(unit, AccessUnit) for piece in pieces for unit in codec.receive(piece))
 
 

@@ -1,4 +1,4 @@
-"""Telephone sound into AAC with ADTS heads, by PyAV. Blocking: it belongs in a thread."""
+"""Telephone audio into AAC with ADTS headers, by PyAV. Blocking: it belongs in a thread."""
 
 import io
 from collections import deque
@@ -11,7 +11,7 @@ from av.packet import Packet
 from av.stream import Stream
 
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.audio_frames import ADPCM_HEAD_BYTES, RATE
+from motorpool.codecs.media.audio_parser import ADPCM_HEADER_BYTES, RATE
 from motorpool.codecs.media.fragments import AudioFrame
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.units import Coding
@@ -20,10 +20,10 @@ _SAMPLE_TIME = Fraction(1, RATE)
 _BIT_RATE = 24_000
 
 
-class Transcoder:
-    """Units of one telephone coding to AAC at 8 kHz mono; the encoder lives as long as the stream.
+class AacTranscoder:
+    """Units of one telephone coding into AAC at 8 kHz mono; the encoder lives as long as the stream.
 
-    The time is kept to the sample: a frame's time is that of the unit which holds its first sample.
+    Times are exact to the sample: a frame's time is that of the unit which holds its first sample.
     """
 
     def __init__(self, coding: Coding, g726_bits_per_sample: int = 0) -> None:
@@ -33,26 +33,28 @@ class Transcoder:
         self._samples = 0
         self._anchors: deque[tuple[int, int]] = deque()
 
-    def transcode(self, sounds: Sequence[AudioFrame]) -> list[AudioFrame]:
-        """The AAC frames that are complete with these units; up to two frames stay in the encoder."""
+    def transcode(self, audio_frames: Sequence[AudioFrame]) -> list[AudioFrame]:
+        """Return the AAC frames that these units complete; up to two frames stay in the encoder."""
         pieces = []
-        for sound in sounds:
-            # What cannot be decoded sounds as silence, so that the rest stays in its place.
-            pcm = self._decode(sound.payload)
-            pieces.append(pcm[: 2 * sound.samples].ljust(2 * sound.samples, b"\0"))
-            self._anchors.append((self._samples, sound.pts))
-            self._samples += sound.samples
+        for frame in audio_frames:
+            # What cannot be decoded becomes silence, so that the rest keeps its time.
+            pcm = self._decode(frame.payload)
+            pieces.append(pcm[: 2 * frame.samples].ljust(2 * frame.samples, b"\0"))
+            self._anchors.append((self._samples, frame.pts))
+            self._samples += frame.samples
         return self._encode(b"".join(pieces))
 
     def drain(self) -> list[AudioFrame]:
-        """What the encoder still holds; the transcoder is used up."""
+        """Return what the encoder still holds; the transcoder is of no further use."""
         return self._frames(self._encoder.encode(None))
 
     def _decode(self, payload: bytes) -> bytes:
-        """16 bit samples in the machine's order; as many as could be decoded."""
+        """Return 16 bit samples in native byte order; as many as could be decoded."""
         if self.layout[0] is Coding.ADPCM:
-            samples = 2 * (len(payload) - ADPCM_HEAD_BYTES)
-            payload = payload[:ADPCM_HEAD_BYTES] + samples.to_bytes(4, "little") + payload[ADPCM_HEAD_BYTES:]
+            samples = 2 * (len(payload) - ADPCM_HEADER_BYTES)
+            payload = (
+                payload[:ADPCM_HEADER_BYTES] + samples.to_bytes(4, "little") + payload[ADPCM_HEADER_BYTES:]
+            )
         try:
             frames = self._decoder.decode(av.Packet(payload))
         except av.FFmpegError:
@@ -70,7 +72,7 @@ class Transcoder:
         return self._frames(self._encoder.encode(frame))
 
     def _frames(self, packets: "Iterable[Packet[Stream]]") -> list[AudioFrame]:
-        sounds = []
+        audio_frames = []
         for packet in packets:
             payload = bytes(packet)
             position = packet.pts or 0
@@ -78,9 +80,9 @@ class Transcoder:
                 self._anchors.popleft()
             sample, pts = self._anchors[0]
             pts += (position - sample) * TICKS_PER_SECOND // RATE
-            framed = adts.head(len(payload), RATE) + payload
-            sounds.append(AudioFrame(pts, Coding.AAC, framed, adts.FRAME_SAMPLES))
-        return sounds
+            framed = adts.header(len(payload), RATE) + payload
+            audio_frames.append(AudioFrame(pts, Coding.AAC, framed, adts.FRAME_SAMPLES))
+        return audio_frames
 
 
 def _open_decoder(coding: Coding, g726_bits_per_sample: int) -> AudioCodecContext:

@@ -1,18 +1,19 @@
-"""NAL units in an Annex B byte stream, looked at no further than needed."""
+"""NAL units in an Annex B byte stream (ITU-T H.264, annex B), parsed no further than needed."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-_LARGEST_ID = 255
-_LARGEST_SET = 1024
-"""Bytes; real sets have some 10 to 100."""
+_START_CODE = b"\0\0\0\1"
+_MAX_SET_ID = 255
+_MAX_SET_BYTES = 1024
+"""Real sets have some 10 to 100."""
 
 SetKey = tuple[int, int]
 """NAL unit type and the set's own id."""
 
 
-class Leading(NamedTuple):
-    """What stands at the head of an access unit, up to its first slice."""
+class ScannedUnit(NamedTuple):
+    """What precedes the first slice of an access unit."""
 
     has_picture: bool
     keyframe: bool
@@ -20,35 +21,50 @@ class Leading(NamedTuple):
     """Parameter sets, without start codes."""
 
 
-PLAIN_PICTURE = Leading(True, False, {})
-"""A picture without parameter sets that is no key frame: all but one in twenty-five."""
+DELTA_PICTURE = ScannedUnit(True, False, {})
+"""A picture that is no key frame and has no parameter sets, as most are."""
 
 
-def leading(
+def scan(
     payload: bytes,
     slice_keyframe: Callable[[int], bool | None],
     set_key: Callable[[bytes], SetKey | None],
-) -> Leading:
-    """Walk to the first slice; `slice_keyframe` is told a NAL unit's first byte, None means no slice."""
+) -> ScannedUnit:
+    """Parse up to the first slice.
+
+    `slice_keyframe` says of a NAL unit's first byte whether it begins a slice of a key frame, None for no
+    slice; `set_key` returns the key of a NAL unit that is a parameter set.
+    """
     sets: dict[SetKey, bytes] = {}
     start = payload.find(b"\0\0\1") + 3
     while 3 <= start < len(payload):
         keyframe = slice_keyframe(payload[start])
         if keyframe is not None:
-            return Leading(True, keyframe, sets) if keyframe or sets else PLAIN_PICTURE
+            return ScannedUnit(True, keyframe, sets) if keyframe or sets else DELTA_PICTURE
         following = payload.find(b"\0\0\1", start)
         unit = payload[start:] if following < 0 else payload[start:following]
         key = set_key(unit)
-        if key is not None and key[1] <= _LARGEST_ID and len(unit) <= _LARGEST_SET:
+        if key is not None and key[1] <= _MAX_SET_ID and len(unit) <= _MAX_SET_BYTES:
             sets[key] = unit.rstrip(b"\0")
         if following < 0:
             break
         start = following + 3
-    return Leading(False, False, sets)
+    return ScannedUnit(False, False, sets)
+
+
+def insert_units(payload: bytes, units: list[bytes], is_delimiter: Callable[[int], bool]) -> bytes:
+    """Return `payload` with these NAL units in front, behind its access unit delimiter where it has one."""
+    start = payload.find(b"\0\0\1")
+    position = 0
+    if is_delimiter(payload[start + 3]):
+        position = payload.find(b"\0\0\1", start + 3)
+        position -= payload[position - 1] == 0
+    inserted = b"".join([_START_CODE + unit for unit in units])
+    return payload[:position] + inserted + payload[position:]
 
 
 def exp_golomb(unit: bytes, first_byte: int) -> int:
-    """The unsigned exponential-Golomb number (H.264 9.1) that starts with a byte; 0 where bytes lack."""
+    """Return the unsigned Exp-Golomb number (H.264, 9.1) that begins at a byte; 0 where bytes are missing."""
     field = unit[first_byte : first_byte + 8]
     bits = int.from_bytes(field)
     zeros = 8 * len(field) - bits.bit_length()
@@ -57,36 +73,36 @@ def exp_golomb(unit: bytes, first_byte: int) -> int:
     return (bits >> (8 * len(field) - 2 * zeros - 1)) - 1
 
 
-def with_lengths(payload: bytes) -> bytes:
-    """The access unit as MP4 has it: before each NAL unit its length in four bytes, and no start code."""
+def to_length_prefixed(payload: bytes) -> bytes:
+    """Return the access unit as MP4 stores it: each NAL unit behind its length in four bytes."""
     if payload[:4] != b"\0\0\0\1":
-        return _joined(payload)
-    found = bytearray(payload)
+        return _join_with_lengths(payload)
+    converted = bytearray(payload)
     end = len(payload)
     while True:
-        place = payload.rfind(b"\0\0\1", 0, end) - 1
-        size = end - place - 4
-        if size <= 0 or payload[place] or not payload[end - 1]:
-            return _joined(payload)  # a short start code, or zeros between units
-        found[place : place + 4] = size.to_bytes(4)
-        if not place:
-            return bytes(found)
-        end = place
+        position = payload.rfind(b"\0\0\1", 0, end) - 1
+        size = end - position - 4
+        if size <= 0 or payload[position] or not payload[end - 1]:
+            return _join_with_lengths(payload)  # a short start code, or zeros between units
+        converted[position : position + 4] = size.to_bytes(4)
+        if not position:
+            return bytes(converted)
+        end = position
 
 
-def _joined(payload: bytes) -> bytes:
-    return b"".join([part for unit in units(payload) for part in (len(unit).to_bytes(4), unit)])
+def _join_with_lengths(payload: bytes) -> bytes:
+    return b"".join([part for unit in nal_units(payload) for part in (len(unit).to_bytes(4), unit)])
 
 
-def units(payload: bytes) -> list[bytes]:
-    """All NAL units of an access unit, without start codes and the zeros between them."""
+def nal_units(payload: bytes) -> list[bytes]:
+    """Return all NAL units of an access unit, without start codes and the zeros between them."""
     found = []
     end = len(payload)
-    # Backwards, which Python looks three times as fast.
-    while (place := payload.rfind(b"\0\0\1", 0, end)) >= 0:
-        unit = payload[place + 3 : end].rstrip(b"\0")
+    # rfind is three times as fast as find here.
+    while (position := payload.rfind(b"\0\0\1", 0, end)) >= 0:
+        unit = payload[position + 3 : end].rstrip(b"\0")
         if unit:
             found.append(unit)
-        end = place
+        end = position
     found.reverse()
     return found

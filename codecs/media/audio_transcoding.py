@@ -1,4 +1,4 @@
-"""Sound as HLS and MP4 carry it: AAC as it came, telephone sound transcoded, in order across cuts."""
+"""Audio as HLS and MP4 carry it: AAC as it came, telephone codings transcoded, in order across fragments."""
 
 import itertools
 
@@ -6,56 +6,60 @@ import av
 import msgspec
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.aac import Transcoder
+from motorpool.codecs.media.aac import AacTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import Coding
 
-__all__ = ["SoundCarrier"]
+__all__ = ["AudioTranscoder"]
 
 
-class SoundCarrier:
-    """Keeps the encoder of one stream from cut to cut.
+class AudioTranscoder:
+    """Makes all audio of one stream AAC; keeps its encoder from fragment to fragment.
 
-    For one thread at a time. Blocking: 3 ms a second of sound where a cut needs transcoding.
+    For one thread at a time. Blocking: 3 ms for a second of audio that is not AAC.
     """
 
     def __init__(self) -> None:
-        self._transcoder: Transcoder | None = None
+        self._transcoder: AacTranscoder | None = None
 
-    def carry(self, cut: MediaFragment) -> MediaFragment:
-        """The cut with AAC alone; up to two frames stay behind for the next cut, none after the last.
+    def transcode(self, fragment: MediaFragment) -> MediaFragment:
+        """Return the fragment with AAC alone.
+
+        The encoder holds up to two frames back for the next fragment, none after the last.
 
         Raises:
-            CodecError: FFmpeg does not take the sound; the stream's next cut may do.
+            CodecError: FFmpeg rejects the audio; the stream's next fragment may do.
         """
-        if not cut.needs_transcoding and self._transcoder is None:
-            return cut
+        if not fragment.needs_transcoding and self._transcoder is None:
+            return fragment
         try:
-            carried = self._transcode(cut)
+            transcoded = self._transcode(fragment)
         except av.FFmpegError as error:
             self._transcoder = None
             raise CodecError(f"its sound cannot be transcoded: {error}") from error
         return msgspec.structs.replace(
-            cut, sounds=tuple(carried), has_sound=cut.has_sound or bool(cut.sounds)
+            fragment,
+            audio_frames=tuple(transcoded),
+            has_audio=fragment.has_audio or bool(fragment.audio_frames),
         )
 
-    def _transcode(self, cut: MediaFragment) -> list[AudioFrame]:
-        carried: list[AudioFrame] = []
-        for coding, run in itertools.groupby(cut.sounds, _layout):
-            if self._transcoder is not None and self._transcoder.layout != coding:
-                carried += self._transcoder.drain()
+    def _transcode(self, fragment: MediaFragment) -> list[AudioFrame]:
+        transcoded: list[AudioFrame] = []
+        for layout, frames in itertools.groupby(fragment.audio_frames, _layout):
+            if self._transcoder is not None and self._transcoder.layout != layout:
+                transcoded += self._transcoder.drain()
                 self._transcoder = None
-            if coding[0] is Coding.AAC:
-                carried += run
+            if layout[0] is Coding.AAC:
+                transcoded += frames
                 continue
             if self._transcoder is None:
-                self._transcoder = Transcoder(*coding)
-            carried += self._transcoder.transcode(list(run))
-        if cut.last and self._transcoder is not None:
-            carried += self._transcoder.drain()
+                self._transcoder = AacTranscoder(*layout)
+            transcoded += self._transcoder.transcode(list(frames))
+        if fragment.last and self._transcoder is not None:
+            transcoded += self._transcoder.drain()
             self._transcoder = None
-        return carried
+        return transcoded
 
 
-def _layout(sound: AudioFrame) -> tuple[Coding, int]:
-    return sound.coding, sound.g726_bits
+def _layout(frame: AudioFrame) -> tuple[Coding, int]:
+    return frame.coding, frame.g726_bits

@@ -9,6 +9,8 @@ from itertools import islice
 
 import msgspec
 
+from motorpool.codecs.media.containers import MPEG_TS, Container
+
 _VERSION = 3
 """The first with fractions of a second in EXTINF."""
 
@@ -74,7 +76,7 @@ class EventPlaylist:
     def __contains__(self, index: int) -> bool:
         return self._first_index <= index < self.next_index
 
-    def append(self, seconds: float, *, discontinuity: bool = False) -> int:
+    def append(self, seconds: float, *, discontinuity: bool = False, container: Container = MPEG_TS) -> int:
         """List the next segment; returns its index.
 
         Raises:
@@ -84,7 +86,7 @@ class EventPlaylist:
             raise ValueError("the playlist has ended")
         index = self.next_index
         mark = "#EXT-X-DISCONTINUITY\n" if discontinuity else ""
-        lines = f"{mark}#EXTINF:{seconds:.6f},\n{self._prefix}{index}.ts\n"
+        lines = f"{mark}#EXTINF:{seconds:.6f},\n{self._prefix}{index}.{container.suffix}\n"
         self._listed.append(_Listed(lines, discontinuity, seconds))
         self._target_duration = max(self._target_duration, math.floor(seconds + 0.5))
         self._text = None

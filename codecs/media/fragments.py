@@ -1,4 +1,8 @@
-"""What the segmenter hands on: units with our own times (90 kHz ticks, not wrapped), gathered into cuts."""
+"""What the segmenter makes of access units: frames with presentation times, gathered into fragments.
+
+Times are 90 kHz ticks and are not wrapped at 33 bits. Values of this module hold media bytes: messages that
+carry them stay on their node.
+"""
 
 import msgspec
 
@@ -6,7 +10,7 @@ from motorpool.codecs.media.units import Coding
 
 
 class AudioFrame(msgspec.Struct, frozen=True, gc=False):
-    """One unit of sound with our time."""
+    """One unit of audio with its presentation time."""
 
     pts: int
     coding: Coding
@@ -14,11 +18,11 @@ class AudioFrame(msgspec.Struct, frozen=True, gc=False):
     samples: int
     """How many it decodes to."""
     g726_bits: int = 0
-    """Of a sample; 0 for all other codings."""
+    """Bits of a sample; 0 for all other codings."""
 
 
-class PlacedPicture(msgspec.Struct, frozen=True, gc=False):
-    """One picture with our time."""
+class TimedPicture(msgspec.Struct, frozen=True, gc=False):
+    """One coded picture with its presentation time."""
 
     pts: int
     payload: bytes
@@ -32,7 +36,9 @@ class Keyframe(msgspec.Struct, frozen=True, gc=False):
     coding: Coding
     payload: bytes
     pts: int
-    arrived: float
+    """Unique within its segmenter, and never going back."""
+    arrived_at: float
+    """Monotonic seconds, as passed to `Segmenter.push`."""
 
 
 class MediaFragment(msgspec.Struct, frozen=True):
@@ -40,30 +46,30 @@ class MediaFragment(msgspec.Struct, frozen=True):
 
     start: int
     end: int
-    """The next cut's start."""
+    """The start of the next fragment."""
     coding: Coding | None
-    """Of the pictures; None for sound alone."""
-    pictures: tuple[PlacedPicture, ...]
-    sounds: tuple[AudioFrame, ...]
+    """Of the pictures; None for audio alone."""
+    pictures: tuple[TimedPicture, ...]
+    audio_frames: tuple[AudioFrame, ...]
     discontinuity: bool
-    """To be played as a new beginning: time, coding, parameter sets or tracks changed before it."""
+    """Time, coding, parameter sets or tracks changed before it."""
     independent: bool
-    """Can be decoded without the cuts before it."""
-    arrived: float
-    """When its first unit arrived, on the clock that `Segmenter.push` was told."""
+    """Decodable without the fragments before it."""
+    arrived_at: float
+    """When its first unit arrived: monotonic seconds, as passed to `Segmenter.push`."""
     last: bool = False
-    """The stream ends or breaks off behind it: nothing is held back for the next one."""
-    has_sound: bool = False
-    """Sound belongs to it even if there is none here: an encoder holds all of it back for the next one."""
+    """The stream ends or is interrupted after it: a transcoder holds nothing back for the next one."""
+    has_audio: bool = False
+    """It has an audio track even if it holds no audio: an encoder holds all of it back for the next one."""
     complete: bool = True
-    """Its segment ends with it; False for a part after which another of the same segment comes."""
+    """Its segment ends with it; False for a part that is followed by another of the same segment."""
 
     @property
     def size(self) -> int:
-        """Bytes of its pictures and sounds."""
-        return sum([len(unit.payload) for unit in self.pictures + self.sounds])
+        """Bytes of its pictures and audio."""
+        return sum([len(frame.payload) for frame in self.pictures + self.audio_frames])
 
     @property
     def needs_transcoding(self) -> bool:
-        """Muxing it takes milliseconds and belongs in a thread."""
-        return any(sound.coding is not Coding.AAC for sound in self.sounds)
+        """Whether its audio is not AAC: then preparing it takes milliseconds and belongs in a thread."""
+        return any(frame.coding is not Coding.AAC for frame in self.audio_frames)

@@ -1,24 +1,28 @@
-"""What decides in an H.264 stream: key frames and parameter sets (ITU-T H.264 table 7-1)."""
+"""Key frames and parameter sets of an H.264 stream (ITU-T H.264, table 7-1)."""
 
-from motorpool.codecs.media.annexb import PLAIN_PICTURE, Leading, SetKey, exp_golomb
-from motorpool.codecs.media.annexb import leading as walk
+from motorpool.codecs.media import annexb
+from motorpool.codecs.media.annexb import DELTA_PICTURE, ScannedUnit, SetKey, exp_golomb
 
 SPS, PPS = 7, 8
 DELIMITER = 9
-REQUIRED_SETS = frozenset((SPS, PPS))
-ROOT_SETS = frozenset((SPS,))
-"""Sets on which the others build: with a new one the old others are void."""
+FIRST_BYTES = (b"\x67", b"\x47", b"\x27")
+"""Of a sequence parameter set, with each nal_ref_idc."""
 
 
-def leading(payload: bytes) -> Leading:
-    """What stands before the first slice. A key frame is an IDR picture, whatever the device marked."""
+def scan(payload: bytes) -> ScannedUnit:
+    """Return what precedes the first slice. A key frame is an IDR picture, whatever the device marked."""
     if payload.startswith(b"\0\0\0\1") and len(payload) > 4 and payload[4] & 31 == 1:
-        return PLAIN_PICTURE
-    return walk(payload, _slice_keyframe, _set_key)
+        return DELTA_PICTURE
+    return annexb.scan(payload, _slice_keyframe, _set_key)
+
+
+def insert_sets(payload: bytes, sets: list[bytes]) -> bytes:
+    """Return `payload` with these parameter sets in front, behind its access unit delimiter."""
+    return annexb.insert_units(payload, sets, is_delimiter)
 
 
 def is_delimiter(first_byte: int) -> bool:
-    """Whether a NAL unit is the access unit delimiter, which must stay in front."""
+    """Whether a NAL unit is the access unit delimiter, which must come first."""
     return first_byte & 31 == DELIMITER
 
 

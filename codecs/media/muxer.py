@@ -1,4 +1,4 @@
-"""Cuts into MPEG-TS segments, in memory, by PyAV; nothing is decoded."""
+"""Media fragments into segment files, in memory; nothing is decoded."""
 
 import io
 from fractions import Fraction
@@ -8,9 +8,11 @@ import msgspec
 from av.stream import Stream
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio_frames import RATE
+from motorpool.codecs.media.audio_parser import RATE
+from motorpool.codecs.media.containers import MPEG_TS, Container
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
+from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 
 _TICK = Fraction(1, TICKS_PER_SECOND)
 _VIDEO_PID = 0x100
@@ -19,74 +21,86 @@ _OPTIONS = {"mpegts_flags": "initial_discontinuity", "mpegts_copyts": "1"}
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):
-    """One MPEG-TS file and what a playlist says of it."""
+    """One segment file, or a part of one, and what a playlist says of it."""
 
     start: int
-    """90 kHz ticks, not wrapped; in the file modulo 2**33."""
+    """90 kHz ticks, not wrapped; in MPEG-TS modulo 2**33."""
     end: int
     discontinuity: bool
     independent: bool
     data: bytes
     pictures: int
-    arrived: float
-    """When its first unit arrived, on the clock that `Segmenter.push` was told."""
+    """How many it holds."""
+    arrived_at: float
+    """When its first unit arrived: monotonic seconds, as passed to `Segmenter.push`."""
     complete: bool = True
-    """False for a part of a segment after which another comes; the segment's file is theirs, joined."""
+    """False for a part that is followed by another; the segment's file is the parts, joined."""
+    container: Container = MPEG_TS
 
     @property
     def duration(self) -> float:
-        """Seconds, true to the tick."""
+        """Seconds, exact to the tick."""
         return (self.end - self.start) / TICKS_PER_SECOND
 
 
-def mux(cut: MediaFragment) -> Segment:
-    """The cut as a file of its own: tables first, the same packet identifiers each time.
+def mux(fragment: MediaFragment) -> Segment:
+    """Write a fragment as a file in the container of its codec, in MPEG-TS where it has no pictures.
 
-    Its sound is AAC (see `SoundCarrier`). Blocking: about 0.2 ms a second of stream.
+    Its audio is AAC (see `AudioTranscoder`). Blocking: about 0.2 ms for a second of stream.
 
     Raises:
-        CodecError: FFmpeg does not take the bytes; the stream's next cut may do.
+        CodecError: FFmpeg rejects the bytes; the stream's next fragment may do.
     """
+    coding = fragment.coding
+    container = MPEG_TS if coding is None else VIDEO_CODECS[coding].segment_container
     try:
-        data = _file(cut)
+        data = _WRITERS[container](fragment)
     except av.FFmpegError as error:
         raise CodecError(f"cannot be muxed: {error}") from error
     return Segment(
-        cut.start,
-        cut.end,
-        cut.discontinuity,
-        cut.independent,
+        fragment.start,
+        fragment.end,
+        fragment.discontinuity,
+        fragment.independent,
         data,
-        len(cut.pictures),
-        cut.arrived,
-        cut.complete,
+        len(fragment.pictures),
+        fragment.arrived_at,
+        fragment.complete,
+        container,
     )
 
 
-def _file(cut: MediaFragment) -> bytes:
+def _write_mpeg_ts(fragment: MediaFragment) -> bytes:
+    """Write tables first, the same packet identifiers each time."""
     file = io.BytesIO()
-    with av.open(file, "w", format="mpegts", options=_OPTIONS) as container:
-        units: list[tuple[int, Stream, bytes, bool]] = []
-        if cut.coding is not None:
-            video = container.add_mux_stream(cut.coding.value)
+    with av.open(file, "w", format="mpegts", options=_OPTIONS) as output:
+        frames: list[tuple[int, Stream, bytes, bool]] = []
+        if fragment.coding is not None:
+            video = output.add_mux_stream(VIDEO_CODECS[fragment.coding].ffmpeg_name)
             video.id = _VIDEO_PID
             video.time_base = _TICK
-            units += [(picture.pts, video, picture.payload, picture.keyframe) for picture in cut.pictures]
-        if cut.sounds or cut.has_sound:
-            audio = container.add_mux_stream("aac", rate=RATE)  # the heads tell the true rate
+            frames += [
+                (picture.pts, video, picture.payload, picture.keyframe) for picture in fragment.pictures
+            ]
+        if fragment.audio_frames or fragment.has_audio:
+            audio = output.add_mux_stream("aac", rate=RATE)  # the ADTS headers tell the true rate
             audio.id = _AUDIO_PID
             audio.time_base = _TICK
-            units += [(sound.pts, audio, sound.payload, True) for sound in cut.sounds]
-        units.sort(key=_by_time)
-        for pts, stream, payload, keyframe in units:
+            frames += [(frame.pts, audio, frame.payload, True) for frame in fragment.audio_frames]
+        frames.sort(key=_pts)
+        for pts, stream, payload, keyframe in frames:
             packet = av.Packet(payload)
             packet.stream = stream
             packet.time_base = _TICK
             packet.pts = packet.dts = pts
             packet.is_keyframe = keyframe
-            container.mux_one(packet)
+            output.mux_one(packet)
     return file.getvalue()
 
 
-def _by_time(unit: tuple[int, Stream, bytes, bool]) -> int:
-    return unit[0]
+def _pts(frame: tuple[int, Stream, bytes, bool]) -> int:
+    return frame[0]
+
+
+_WRITERS = {MPEG_TS: _write_mpeg_ts}
+"""One for each container that `VIDEO_CODECS` names."""

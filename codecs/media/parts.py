@@ -1,16 +1,17 @@
-"""A segment that is listed while it comes, part by part (Low-Latency HLS, draft-pantos-hls-rfc8216bis)."""
+"""A segment that is listed part by part as it arrives (Low-Latency HLS, draft-pantos-hls-rfc8216bis)."""
 
 from datetime import datetime
 
 import msgspec
 
+from motorpool.codecs.media.containers import Container
 from motorpool.codecs.media.muxer import Segment
 
 __all__ = ["GrowingSegment", "Part"]
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
-    """One part of a segment that is whole: where it lies in the segment's file."""
+    """One complete part of a segment: its byte range in the segment's file."""
 
     begin: int
     end: int
@@ -35,8 +36,13 @@ class GrowingSegment:
         return len(self.parts)
 
     @property
+    def container(self) -> Container:
+        """File format of the segment and its parts."""
+        return self._first.container
+
+    @property
     def discontinuity(self) -> bool:
-        """To be played as a new beginning."""
+        """Whether the segment follows a discontinuity."""
         return self._first.discontinuity
 
     @property
@@ -45,11 +51,11 @@ class GrowingSegment:
         return msgspec.structs.replace(self._first, end=self._end).duration
 
     def is_continued_by(self, part: Segment) -> bool:
-        """Whether `part` belongs to it: not where parts between were lost, or time begins anew."""
+        """Whether `part` belongs to it: not where parts between were lost, or after a discontinuity."""
         return part.start == self._end and not part.discontinuity
 
     def add(self, part: Segment) -> None:
-        """Take the next part."""
+        """Append the next part."""
         begin = self.parts[-1].end
         self.contents.append(part.data)
         self.parts.append(Part(begin, begin + len(part.data), part.duration, part.independent))
@@ -57,7 +63,7 @@ class GrowingSegment:
         self._pictures += part.pictures
 
     def join(self) -> Segment:
-        """The segment as one; an MPEG-TS file may be joined of others."""
+        """Return the whole segment; MPEG-TS files may be concatenated, and so may fragments of MP4."""
         return msgspec.structs.replace(
             self._first, end=self._end, data=b"".join(self.contents), pictures=self._pictures, complete=True
         )

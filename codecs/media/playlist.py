@@ -10,6 +10,7 @@ import msgspec
 from m3u8.model import PartialSegment, PartialSegmentList, PartInformation, PreloadHint, ServerControl  # type: ignore[import-untyped]  # as above
 from m3u8.model import Segment as Entry
 
+from motorpool.codecs.media.containers import MPEG_TS, Container
 from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.parts import GrowingSegment, Part
 
@@ -211,7 +212,7 @@ class LivePlaylist:
         for listed in self._listed:
             playlist.add_segment(
                 Entry(
-                    uri=f"{self._prefix}{listed.index}.ts",
+                    uri=f"{self._prefix}{listed.index}.{listed.segment.container.suffix}",
                     duration=round(listed.segment.duration, 6),
                     discontinuity=listed.segment.discontinuity,
                     program_date_time=listed.started_at,
@@ -234,10 +235,10 @@ class LivePlaylist:
                 break
             from_end += listed.segment.duration
             longest = max([longest, *[part.duration for part in listed.parts]])
-            entry.parts = self._entries(listed.index, listed.parts)
+            entry.parts = self._part_entries(listed.index, listed.segment.container, listed.parts)
         if growing is not None:
             entry = Entry(discontinuity=growing.discontinuity, program_date_time=growing.started_at)
-            entry.parts = self._entries(self._next_index, growing.parts)
+            entry.parts = self._part_entries(self._next_index, growing.container, growing.parts)
             playlist.add_segment(entry)
         part_target = math.ceil(longest * _STEPS_PER_SECOND - 1e-6) / _STEPS_PER_SECOND
         playlist.version = _PARTS_VERSION
@@ -247,13 +248,20 @@ class LivePlaylist:
         )
         if not self._ended:
             number = 0 if growing is None else len(growing)
-            playlist.preload_hint = PreloadHint("PART", None, f"{self._prefix}{self._next_index}.{number}.ts")
+            uri = f"{self._prefix}{self._next_index}.{number}.{self._next_container().suffix}"
+            playlist.preload_hint = PreloadHint("PART", None, uri)
 
-    def _entries(self, index: int, parts: Iterable[Part]) -> PartialSegmentList:
+    def _next_container(self) -> Container:
+        """Guess the next part's container: that of the last one."""
+        if self._growing is not None:
+            return self._growing.container
+        return self._listed[-1].segment.container if self._listed else MPEG_TS
+
+    def _part_entries(self, index: int, container: Container, parts: Iterable[Part]) -> PartialSegmentList:
         return PartialSegmentList(
             PartialSegment(
                 None,
-                f"{self._prefix}{index}.{number}.ts",
+                f"{self._prefix}{index}.{number}.{container.suffix}",
                 round(part.duration, 6),
                 independent="YES" if part.independent else None,
             )

@@ -1,4 +1,4 @@
-"""A key frame as a JPEG picture."""
+"""A key frame as a JPEG image."""
 
 from fractions import Fraction
 
@@ -7,15 +7,16 @@ from av.video.codeccontext import VideoCodecContext
 
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import Keyframe
+from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 
 _MAX_PIXELS = 1 << 25
-"""More than 8K has. A parameter set may claim sizes for which no memory suffices."""
-_COARSENESS = 4
-"""On FFmpeg's scale from 2 (best) to 31: steps as fine as those of libjpeg at 85 of 100."""
+"""More than 8K has. A parameter set may claim a size for which there is not enough memory."""
+_QUANTIZER = 4
+"""On FFmpeg's scale from 2 (best) to 31: as fine as quality 85 of libjpeg."""
 
 
-def jpeg_of(keyframe: Keyframe) -> bytes:
-    """The picture as JPEG, in its own size; takes milliseconds and belongs in a thread.
+def encode_jpeg(keyframe: Keyframe) -> bytes:
+    """Return the picture as JPEG, in its own size. Blocking: milliseconds, it belongs in a thread.
 
     Raises:
         CodecError: it does not decode, or not to a picture.
@@ -27,7 +28,7 @@ def jpeg_of(keyframe: Keyframe) -> bytes:
 
 
 def _decode(keyframe: Keyframe) -> av.VideoFrame:
-    decoder = av.CodecContext.create(keyframe.coding.value, "r")
+    decoder = av.CodecContext.create(VIDEO_CODECS[keyframe.coding].ffmpeg_name, "r")
     assert isinstance(decoder, VideoCodecContext)
     decoder.thread_count = 1
     decoder.options = {"max_pixels": str(_MAX_PIXELS)}
@@ -40,10 +41,10 @@ def _decode(keyframe: Keyframe) -> av.VideoFrame:
 def _encode(frame: av.VideoFrame) -> bytes:
     encoder = av.CodecContext.create("mjpeg", "w")
     encoder.thread_count = 1
-    # JPEG's range of colours is the full one, cameras' is not.
+    # JPEG has the full colour range, cameras have the limited one.
     picture = frame.reformat(format="yuvj420p")
     picture.pts = 0
     encoder.width, encoder.height, encoder.pix_fmt = picture.width, picture.height, "yuvj420p"
     encoder.time_base = Fraction(1, 25)
-    encoder.qmin = encoder.qmax = _COARSENESS
+    encoder.qmin = encoder.qmax = _QUANTIZER
     return b"".join(bytes(packet) for part in (picture, None) for packet in encoder.encode(part))

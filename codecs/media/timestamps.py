@@ -47,7 +47,7 @@ class _Track:
 
 
 @dataclass(slots=True)
-class _Trend:
+class _ClockDrift:
     """How far the sound's clock has run ahead of the pictures' since both were first heard together."""
 
     drift: int = 0
@@ -84,7 +84,7 @@ class Timeline:
         self._pace = 40.0 * TICKS_PER_MS
         self._paced = 0
         self._base_difference: float | None = None
-        self._trend = _Trend()
+        self._drift = _ClockDrift()
         self._audio_offset = 0
         self._owed = 0
         """Ticks by which sound is still to be set right; for stamps that stand still, which do not tell."""
@@ -98,7 +98,7 @@ class Timeline:
         self._video = _Track(step=step)
         self._audio = _Track()
         self._base_difference = None
-        self._trend = _Trend()
+        self._drift = _ClockDrift()
         self._owed = 0
         self._skew = 0.0
 
@@ -108,11 +108,11 @@ class Timeline:
         return self._video.pts + self._video.step
 
     @property
-    def sound_end(self) -> int:
+    def audio_end(self) -> int:
         """Where the last unit of sound ends, by its samples."""
         return self._audio.pts + self._audio.step
 
-    def picture(self, timestamp: int, interval: int, now: float) -> tuple[int, bool]:
+    def place_picture(self, timestamp: int, interval: int, now: float) -> tuple[int, bool]:
         """The picture's presentation time, and whether the device's clock jumped before it.
 
         `timestamp` and `interval` in ms as the device says, `now` in seconds of arrival.
@@ -122,7 +122,7 @@ class Timeline:
         if not video.started:
             pts = self._start
             if self._audio.started:
-                pts = self._sound_position(now)
+                pts = self._audio_position(now)
             video.started = True
             self._stamped = True  # until the next stamp tells otherwise
             self._anchor = (pts, now)
@@ -144,7 +144,7 @@ class Timeline:
                 self._stamped = False
             pts = video.pts + video.step
             if not self._stamped and self._audio.started and now - self._audio.arrival < _RECENT_SECONDS:
-                heard = self._sound_position(now)
+                heard = self._audio_position(now)
                 if heard - pts > _SNAP_TICKS:
                     pts = heard  # the camera paused while its sound went on
         video.timestamp = timestamp
@@ -152,10 +152,10 @@ class Timeline:
         video.arrival = now
         return pts, jumped and self._worth_reporting(pts)
 
-    def sound(self, timestamp: int, duration: int, now: float) -> tuple[int, bool]:
+    def place_audio(self, timestamp: int, duration: int, now: float) -> tuple[int, bool]:
         """The presentation time of a unit of sound, and whether a clock jumped (never beside pictures).
 
-        `duration` in ticks, from its count of samples; the other arguments as for `picture`.
+        `duration` in ticks, from its count of samples; the other arguments as for `place_picture`.
         """
         audio, video = self._audio, self._video
         # A picture that is overdue tells nothing more of the time: the camera may have stopped. But nothing
@@ -173,7 +173,7 @@ class Timeline:
             expected = self._picture_position(now) - duration if video.started else self._start
             regular = False
         if beside and self._same_base(timestamp, duration, now):
-            self._audio_offset = video.pts - video.timestamp * TICKS_PER_MS - self._trend.drift
+            self._audio_offset = video.pts - video.timestamp * TICKS_PER_MS - self._drift.drift
         elif not regular:
             # A jump beside pictures is bridged by what they say; else sound just goes on.
             by_pictures = beside and jumped
@@ -218,10 +218,10 @@ class Timeline:
             behind = 0.0
         return max(TICKS_PER_MS, round(min(max(self._pace + 0.1 * behind, self._pace / 4), self._pace * 4)))
 
-    def _sound_position(self, now: float) -> int:
+    def _audio_position(self, now: float) -> int:
         """The presentation time that a picture arriving now has, by the sound."""
         audio = self._audio
-        return self.sound_end + min(max(round((now - audio.arrival) * TICKS_PER_SECOND), 0), audio.step)
+        return self.audio_end + min(max(round((now - audio.arrival) * TICKS_PER_SECOND), 0), audio.step)
 
     def _picture_position(self, now: float) -> int:
         """The presentation time at which sound arriving now ends, by the pictures.
@@ -243,9 +243,9 @@ class Timeline:
         if smoothed is None or not -_LONGEST_STEP_MS <= difference - smoothed <= _LONGEST_STEP_MS:
             smoothed = difference
         self._base_difference = smoothed = smoothed + (difference - smoothed) / 16
-        if not self._stamped or abs(smoothed - self._trend.drift / TICKS_PER_MS) > _SAME_BASE_MS:
+        if not self._stamped or abs(smoothed - self._drift.drift / TICKS_PER_MS) > _SAME_BASE_MS:
             return False
-        self._trend.follow(difference * TICKS_PER_MS, duration)
+        self._drift.follow(difference * TICKS_PER_MS, duration)
         return True
 
     def _follow_pictures(self, pts: int, duration: int, now: float) -> None:

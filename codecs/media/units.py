@@ -1,4 +1,4 @@
-"""What media codecs hand on: coded pictures and sound with their times."""
+"""Coded pictures and audio with the times of the device, as media protocols carry them."""
 
 import enum
 
@@ -20,16 +20,18 @@ class Coding(enum.Enum):
     (docs/protocols/jt1078.md#audio).
     """
     OTHER = "other"
-    """Named by the peer but not carried: dropped and counted."""
+    """Named by the peer but not supported: dropped and counted."""
+
+    __hash__ = object.__hash__  # Enum's own is a Python function, which tables on the packet path would call
 
     @property
     def is_video(self) -> bool:
-        """Whether a picture."""
+        """Whether it is a coding of pictures: one that `video_codecs.VIDEO_CODECS` has."""
         return self in (Coding.H264, Coding.H265)
 
 
 class AccessUnit(msgspec.Struct, frozen=True, gc=False):
-    """One coded picture, or one packet of sound, exactly as the device sent it."""
+    """One coded picture, or one packet of audio, exactly as the device sent it."""
 
     channel: int
     """Logical camera channel as in the packet."""
@@ -39,6 +41,6 @@ class AccessUnit(msgspec.Struct, frozen=True, gc=False):
     timestamp: int
     """Milliseconds by the device's media clock; any origin, may jump."""
     payload: bytes
-    """Annex B for pictures; the bare codec frames for sound."""
+    """Annex B for pictures; the bare codec frames for audio."""
     frame_interval: int = 0
     """Milliseconds since the previous picture, as the device says; 0 where unknown."""

@@ -6,23 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.jt1078.join import KNOWN_BYTES, Join
-from motorpool.codecs.media.jt1078.packet_head import (
+from motorpool.codecs.media.jt1078.packet_header import (
     AUDIO,
     AUDIO_CODINGS,
-    H265_TYPE,
-    HEADS,
+    HEADERS,
     LAST,
     MAGIC,
     MAGIC_NUMBER,
     MIDDLE,
     TRANSPARENT,
+    VIDEO_CODINGS,
     WHOLE,
     sim_width,
-    sniff_video,
     split_hisilicon,
 )
+from motorpool.codecs.media.jt1078.pending_unit import KNOWN_BYTES, Join
 from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.video_codecs import sniff
 from motorpool.codecs.reports import FrameRejected
 
 MAX_UNIT_BYTES = 1 << 20
@@ -52,14 +52,14 @@ class Jt1078Statistics:
     """Units given up: unfinished, begun in the middle, too large, or with a hole."""
 
 
-class Jt1078:
+class Jt1078Parser:
     """One media connection (or UDP peer): any pieces of its bytes in, whole units out."""
 
     def __init__(self, is_known: Callable[[str], bool] | None = None) -> None:
         """`is_known` is told a SIM's digits, zeros and all; it helps to tell the two widths of SIM apart."""
         self.statistics = Jt1078Statistics()
         self._is_known = is_known
-        self._head = HEADS[6]
+        self._head = HEADERS[6]
         self._sim_bytes = b""
         self._rest: bytes | bytearray = b""
         self._needed = 0
@@ -193,7 +193,7 @@ class Jt1078:
                 self._needed = 0
                 break
             if width:
-                self._head = HEADS[width]
+                self._head = HEADERS[width]
                 self._sim_bytes = data[position + 8 : position + 8 + width]
                 break
             position = self._skip(data, position, found, "no packet head")
@@ -263,16 +263,9 @@ class Jt1078:
             return
         if join.data_type == 0 or join.coding is Coding.OTHER:
             if join.coding is Coding.OTHER:
-                join.coding = self._labelled(join.payload_type)
-            join.coding = sniff_video(payload, join.coding)
+                join.coding = VIDEO_CODINGS.get(join.payload_type, Coding.OTHER)
+            join.coding = sniff(payload) or join.coding
         self.statistics.units += 1
         found.append(
             AccessUnit(join.channel, join.coding, join.data_type == 0, join.timestamp, payload, join.interval)
         )
-
-    @staticmethod
-    def _labelled(payload_type: int) -> Coding:
-        """The coding that a picture's payload type names."""
-        if payload_type == H265_TYPE:
-            return Coding.H265
-        return Coding.H264 if payload_type == 98 else Coding.OTHER

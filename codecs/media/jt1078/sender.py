@@ -1,9 +1,9 @@
 """Access units in, JT/T 1078 media packets out: the terminal's side, for the simulated fleet and tests."""
 
-from motorpool.codecs.media.jt1078.packet_head import (
+from motorpool.codecs.media.jt1078.packet_header import (
     AUDIO,
     FIRST,
-    HEADS,
+    HEADERS,
     LAST,
     MAGIC_NUMBER,
     MIDDLE,
@@ -22,7 +22,7 @@ class Jt1078Sender:
     def __init__(self, sim: str, sim_bytes: int = 6, body_bytes: int = BODY_BYTES) -> None:
         """`sim`: the digits of the terminal's phone, zeros are put before them up to 12 or 20."""
         self._sim = bytes.fromhex(sim.zfill(2 * sim_bytes))
-        self._head = HEADS[sim_bytes]
+        self._head = HEADERS[sim_bytes]
         if len(self._sim) != sim_bytes:
             raise ValueError(f"SIM {sim} does not fit {sim_bytes} bytes")
         self._body_bytes = body_bytes

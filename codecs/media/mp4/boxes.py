@@ -1,4 +1,4 @@
-"""Boxes of a fragmented MP4 file (ISO/IEC 14496-12), as many as the film of one camera needs."""
+"""Boxes of a fragmented MP4 file (ISO/IEC 14496-12), as far as a capture of one camera needs them."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -10,27 +10,27 @@ import msgspec
 if TYPE_CHECKING:
     from motorpool.codecs.media.mp4.tracks import Track
 
-__all__ = ["Reference", "Run", "box", "fragment", "full_box", "movie", "segment_index"]
+__all__ = ["SegmentReference", "TrackRun", "box", "full_box", "movie", "movie_fragment", "segment_index"]
 
 FILE_TYPE = b"iso6" + (512).to_bytes(4) + b"iso6" + b"mp41"
 _UNITY = pack(">9I", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
-"""The matrix that turns nothing."""
+"""The identity matrix."""
 _UNDETERMINED = 0x55C4
 """Language `und`."""
-_HANDLERS = {b"vide": b"Pictures\0", b"soun": b"AudioFrame\0"}
+_HANDLERS = {b"vide": b"Pictures\0", b"soun": b"Sound\0"}
 _MEDIA_HEADERS = {b"vide": (b"vmhd", 1, bytes(8)), b"soun": (b"smhd", 0, bytes(4))}
 
 _BASE_IS_FRAGMENT = 0x02_0000
 _DEFAULT_FLAGS = 0x20
 _RUN_FIELDS = 0x01 | 0x100 | 0x200
-"""A run says where its bytes begin, and of each sample duration and size."""
+"""A run has the offset of its data, and the duration and size of each sample."""
 _RUN_FLAGS = 0x400
-"""…and of pictures the flags."""
+"""Runs of pictures have the flags of each sample as well."""
 SYNC = 0x0200_0000
 NO_SYNC = 0x0101_0000
 
 
-class Run(msgspec.Struct, frozen=True):
+class TrackRun(msgspec.Struct, frozen=True):
     """The samples of one track in a fragment."""
 
     track: int
@@ -40,11 +40,11 @@ class Run(msgspec.Struct, frozen=True):
     sizes: Sequence[int]
     """Bytes."""
     flags: Sequence[int] = ()
-    """None: each can be decoded by itself."""
+    """Empty: each sample can be decoded by itself."""
 
 
-class Reference(msgspec.Struct, frozen=True):
-    """A stretch of the file that can be sought."""
+class SegmentReference(msgspec.Struct, frozen=True):
+    """One entry of the index: a stretch of the file that a player can seek to."""
 
     size: int
     duration: int
@@ -52,22 +52,22 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 def box(kind: bytes, *content: bytes) -> bytes:
-    """A box of this kind."""
+    """Return a box of this type."""
     size = 8 + sum(map(len, content))
     return b"".join((size.to_bytes(4), kind, *content))
 
 
 def full_box(kind: bytes, version: int, flags: int, *content: bytes) -> bytes:
-    """A box with version and flags."""
+    """Return a box with version and flags."""
     return box(kind, (version << 24 | flags).to_bytes(4), *content)
 
 
 def movie(tracks: "Sequence[Track]", timescale: int, duration: int = 0) -> bytes:
-    """The file's type and the head of its tracks, all samples of which lie in fragments.
+    """Return the file type and movie boxes; all samples of the tracks are in fragments.
 
     `duration` in units of `timescale`; 0 while it is not known.
     """
-    head = full_box(
+    header = full_box(
         b"mvhd", 1, 0, pack(">QQIQIH10x", 0, 0, timescale, 0, 1 << 16, 1 << 8), _UNITY, bytes(24),
         (len(tracks) + 1).to_bytes(4),
     )  # fmt: skip
@@ -77,12 +77,12 @@ def movie(tracks: "Sequence[Track]", timescale: int, duration: int = 0) -> bytes
     if duration:
         extends.insert(0, full_box(b"mehd", 1, 0, duration.to_bytes(8)))
     described = [_track(number, track, timescale) for number, track in enumerate(tracks, 1)]
-    return box(b"ftyp", FILE_TYPE) + box(b"moov", head, *described, box(b"mvex", *extends))
+    return box(b"ftyp", FILE_TYPE) + box(b"moov", header, *described, box(b"mvex", *extends))
 
 
 def _track(number: int, track: "Track", timescale: int) -> bytes:
     volume = 0 if track.kind == b"vide" else 1 << 8
-    head = full_box(
+    header = full_box(
         b"tkhd", 1, 3, pack(">QQI4xQ8xHHHxx", 0, 0, number, 0, 0, int(volume > 0), volume), _UNITY,
         pack(">II", track.width << 16, track.height << 16),
     )  # fmt: skip
@@ -103,22 +103,22 @@ def _track(number: int, track: "Track", timescale: int) -> bytes:
         full_box(b"hdlr", 0, 0, pack(">4x4s12x", track.kind), _HANDLERS[track.kind]),
         box(b"minf", full_box(media_kind, 0, flags, fields), here, samples),
     )
-    return box(b"trak", head, media)
+    return box(b"trak", header, media)
 
 
-def fragment(sequence: int, runs: Sequence[Run], parts: Sequence[bytes]) -> bytes:
-    """A fragment and its bytes: those of the first run, then those of the next."""
-    offset = len(_fragment_head(sequence, runs, [0] * len(runs))) + 8
+def movie_fragment(sequence: int, runs: Sequence[TrackRun], parts: Sequence[bytes]) -> bytes:
+    """Return a fragment with its media data: that of the first run, then that of the next."""
+    offset = len(_fragment_header(sequence, runs, [0] * len(runs))) + 8
     offsets = []
     for run in runs:
         offsets.append(offset)
         offset += sum(run.sizes)
     content_bytes = 8 + sum(map(len, parts))
-    head = _fragment_head(sequence, runs, offsets)
-    return b"".join((head, content_bytes.to_bytes(4), b"mdat", *parts))
+    header = _fragment_header(sequence, runs, offsets)
+    return b"".join((header, content_bytes.to_bytes(4), b"mdat", *parts))
 
 
-def _fragment_head(sequence: int, runs: Sequence[Run], offsets: Sequence[int]) -> bytes:
+def _fragment_header(sequence: int, runs: Sequence[TrackRun], offsets: Sequence[int]) -> bytes:
     tracks = [
         box(
             b"traf",
@@ -131,7 +131,7 @@ def _fragment_head(sequence: int, runs: Sequence[Run], offsets: Sequence[int]) -
     return box(b"moof", full_box(b"mfhd", 0, 0, pack(">I", sequence)), *tracks)
 
 
-def _run(run: Run, offset: int) -> bytes:
+def _run(run: TrackRun, offset: int) -> bytes:
     columns, values = _RUN_FIELDS, [run.durations, run.sizes]
     if run.flags:
         columns |= _RUN_FLAGS
@@ -141,12 +141,12 @@ def _run(run: Run, offset: int) -> bytes:
 
 
 def segment_index(
-    track: int, timescale: int, first_time: int, first_offset: int, references: Sequence[Reference]
+    track: int, timescale: int, first_time: int, first_offset: int, references: Sequence[SegmentReference]
 ) -> bytes:
-    """Where to seek in the file; `first_offset` counts from the end of this box to the first fragment."""
+    """Return the index; `first_offset` counts from the end of this box to the first fragment."""
     entries = [
-        pack(">III", each.size, each.duration, 0x9000_0000 if each.begins_with_keyframe else 0)
-        for each in references
+        pack(">III", reference.size, reference.duration, 0x9000_0000 if reference.begins_with_keyframe else 0)
+        for reference in references
     ]
     return full_box(
         b"sidx",

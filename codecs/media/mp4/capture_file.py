@@ -1,11 +1,11 @@
-"""Cuts into one MP4 file on disk that plays from its first byte, while it grows and after any crash.
+"""A capture as one fragmented MP4 file (ISO/IEC 14496-12) that plays while it grows and after any crash.
 
-Each cut becomes a fragment, written at once: what ends in the middle of one is whole up to there. The head
-has room to spare, so that a track which comes late (sound that begins after the pictures, another coding)
-is written into it, and in the end the length and an index for seeking.
+Each media fragment becomes one of the file, written at once: a file that ends within one is complete up to
+there. The header has spare room, so that a track which comes late (audio that begins after the pictures,
+another coding) can be added to it, and at the end the duration and an index for seeking.
 
-Written here and not by PyAV: its streams for ready packets take no description of their coding (AAC cannot be
-muxed into MP4 so), its head is final, and it costs three times the CPU.
+Not written by PyAV: its streams for ready packets take no decoder configuration (so AAC cannot be muxed into
+MP4), its header is final, and it costs three times the CPU.
 """
 
 import itertools
@@ -15,39 +15,40 @@ from typing import BinaryIO
 
 import msgspec
 
-from motorpool.codecs.media import adts, annexb
-from motorpool.codecs.media.audio_transcoding import SoundCarrier
-from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, PlacedPicture
+from motorpool.codecs.media import adts
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
 from motorpool.codecs.media.mp4.boxes import (
     NO_SYNC,
     SYNC,
-    Reference,
-    Run,
+    SegmentReference,
+    TrackRun,
     box,
-    fragment,
     movie,
+    movie_fragment,
     segment_index,
 )
-from motorpool.codecs.media.mp4.tracks import Track, picture_track, sound_track
+from motorpool.codecs.media.mp4.tracks import Track, audio_track, video_track
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 
-__all__ = ["HEAD_BYTES", "CaptureFile", "Composed", "mend"]
+__all__ = ["HEADER_BYTES", "CaptureFile", "EncodedFragment", "repair"]
 
-HEAD_BYTES = 16 * 1024
-"""Of the head with its spare room; the first fragment begins behind it."""
-_GROWING = b"growing!"
-"""The last bytes of the head while the file is being written; zeros in the end."""
+HEADER_BYTES = 16 * 1024
+"""The header with its spare room; the first fragment begins behind it."""
+_UNFINISHED = b"growing!"
+"""The last bytes of the header while the file is being written; zeros once it is finished."""
 _MAX_TRACKS = 8
 _MAX_REFERENCES = 1000
-"""Of the index: a longer film is sought in longer steps."""
+"""Entries of the index: a longer file is indexed in longer steps."""
 
 TrackKey = Coding | bytes
-"""What makes two samples of one track: the pictures' coding, or the configuration of AAC."""
+"""Samples with the same key are of one track: the pictures' coding, or the configuration of AAC."""
 
 
 class _Samples:
-    """A track's samples in the fragment that is being made."""
+    """A track's samples in the fragment that is being encoded."""
 
     __slots__ = ("end", "flags", "parts", "sizes", "times")
 
@@ -56,29 +57,29 @@ class _Samples:
         self.sizes: list[int] = []
         self.flags: list[int] = []
         self.parts: list[bytes] = []
-        """Their bytes, in as many pieces as it takes."""
+        """Their bytes, in one or more pieces each."""
         self.end = 0
         """Where the last one ends if none follows in this fragment."""
 
 
-class _Fragment(msgspec.Struct, frozen=True):
-    """What the index needs to know of one."""
+class _IndexedFragment(msgspec.Struct, frozen=True):
+    """What the index says of a fragment."""
 
     size: int
     start: int
     begins_with_keyframe: bool
 
 
-class Composed(msgspec.Struct, frozen=True, gc=False):
+class EncodedFragment(msgspec.Struct, frozen=True, gc=False):
     """What one cut adds to a film, ready for the disk."""
 
-    head: bytes
+    header: bytes
     """In the place of the one before, if not empty."""
     content: bytes
 
 
 class CaptureFile:
-    """Writes one film; `write`, `put` and `finish` are blocking and raise OSError as the disk does.
+    """Encodes and writes one file; `write` and `finish` are blocking and raise OSError as the disk does.
 
     After an OSError the file ends with the last whole fragment, and nothing more is to be written.
     """
@@ -87,221 +88,220 @@ class CaptureFile:
         """`file` is empty, and open for writing and seeking."""
         self.size = 0
         """Bytes written so far."""
-        self.left_out = 0
-        """Units for which there was no room in the head: more tracks than a camera has."""
+        self.rejected_units = 0
+        """Units for which there was no room in the header: more tracks than a camera has."""
         self._file = file
-        self._carrier = SoundCarrier()
-        self._numbers: dict[TrackKey, int] = {}
+        self._transcoder = AudioTranscoder()
+        self._track_numbers: dict[TrackKey, int] = {}
         self._tracks: list[Track] = []
-        self._ends: list[int] = []
-        self._base: int | None = None
-        self._fragments: list[_Fragment] = []
+        self._track_ends: list[int] = []
+        self._start: int | None = None
+        self._fragments: list[_IndexedFragment] = []
 
     @property
     def duration(self) -> float:
         """Seconds, of the longest track."""
-        return max(self._ends, default=0) / TICKS_PER_SECOND
+        return max(self._track_ends, default=0) / TICKS_PER_SECOND
 
-    def write(self, cut: MediaFragment) -> None:
-        """Append the cut; nothing where it holds nothing whole (the first sound of an encoder)."""
-        composed = self.compose(cut)
-        if composed is not None:
-            self.put(composed)
+    def is_quick(self, fragment: MediaFragment) -> bool:
+        """Whether `encode` takes no longer than muxing a segment of it."""
+        return (
+            fragment.coding is None or fragment.coding in self._track_numbers
+        ) and not fragment.needs_transcoding
 
-    def is_quick(self, cut: MediaFragment) -> bool:
-        """Whether `compose` takes no longer than making a segment of it does."""
-        return (cut.coding is None or cut.coding in self._numbers) and not cut.needs_transcoding
+    def encode(self, fragment: MediaFragment) -> EncodedFragment | None:
+        """Return what the fragment adds, to be passed to `write` before the next one. Not blocking.
 
-    def compose(self, cut: MediaFragment) -> Composed | None:
-        """What the cut adds, to be `put` before the next one is; without the disk.
+        None where it holds nothing complete (the first audio of an encoder).
 
         Raises:
-            CodecError: FFmpeg does not take its sound.
+            CodecError: FFmpeg rejects its audio.
         """
-        cut = self._carrier.carry(cut)
-        if not cut.pictures and not cut.sounds:
+        fragment = self._transcoder.transcode(fragment)
+        if not fragment.pictures and not fragment.audio_frames:
             return None
-        if self._base is None:
+        if self._start is None:
             # An encoder's first frame lies before its first sample.
-            self._base = min([cut.start, *(sound.pts for sound in cut.sounds[:1])])
-        known = len(self._tracks)
+            self._start = min([fragment.start, *(frame.pts for frame in fragment.audio_frames[:1])])
+        known_tracks = len(self._tracks)
         samples: dict[int, _Samples] = {}
-        self._place_pictures(cut, samples)
-        self._place_sounds(cut.sounds, samples)
+        self._add_pictures(fragment, samples)
+        self._add_audio(fragment.audio_frames, samples)
         if not samples:
             return None
-        head = self._head() if len(self._tracks) > known else b""
+        header = self._header() if len(self._tracks) > known_tracks else b""
         runs, parts = self._runs(samples)
-        content = fragment(len(self._fragments) + 1, runs, parts)
-        # Sound can be joined anywhere.
+        content = movie_fragment(len(self._fragments) + 1, runs, parts)
+        # A player can start at any unit of audio.
         begins_with_keyframe = not runs[0].flags or runs[0].flags[0] == SYNC
         start = min(run.decode_time for run in runs)
-        self._fragments.append(_Fragment(len(content), start, begins_with_keyframe))
-        return Composed(head, content)
+        self._fragments.append(_IndexedFragment(len(content), start, begins_with_keyframe))
+        return EncodedFragment(header, content)
 
-    def put(self, composed: Composed) -> None:
-        """Write what was composed."""
+    def write(self, encoded: EncodedFragment) -> None:
+        """Write what `encode` returned."""
         if self.size:
-            self._put(0, composed.head)
-            self._append(composed.content)
+            self._write_at(0, encoded.header)
+            self._append(encoded.content)
         else:
-            self._append(composed.head + composed.content)
+            self._append(encoded.header + encoded.content)
 
     def finish(self) -> None:
-        """Write the length and the index into the head; the film is complete without them."""
+        """Write the duration and the index into the header; the file is playable without them."""
         if self._fragments:
-            self._put(0, self._head(max(self._ends), self._references()))
+            self._write_at(0, self._header(max(self._track_ends), self._index_entries()))
 
     # Samples
 
-    def _place_pictures(self, cut: MediaFragment, samples: dict[int, _Samples]) -> None:
-        if cut.coding is None or not cut.pictures:
+    def _add_pictures(self, fragment: MediaFragment, samples: dict[int, _Samples]) -> None:
+        if fragment.coding is None or not fragment.pictures:
             return
-        number = self._track_of_pictures(cut.coding, cut.pictures)
+        number = self._video_track_number(fragment.coding, fragment.pictures)
         if number is None:
-            self.left_out += len(cut.pictures)
+            self.rejected_units += len(fragment.pictures)
             return
-        found = samples[number] = _Samples()
-        found.parts = [annexb.with_lengths(picture.payload) for picture in cut.pictures]
-        found.sizes = [len(part) for part in found.parts]
-        found.times = [picture.pts for picture in cut.pictures]
-        found.flags = [SYNC if picture.keyframe else NO_SYNC for picture in cut.pictures]
-        found.end = cut.end
+        to_sample = VIDEO_CODECS[fragment.coding].to_mp4_sample
+        track_samples = samples[number] = _Samples()
+        track_samples.parts = [to_sample(picture.payload) for picture in fragment.pictures]
+        track_samples.sizes = [len(part) for part in track_samples.parts]
+        track_samples.times = [picture.pts for picture in fragment.pictures]
+        track_samples.flags = [SYNC if picture.keyframe else NO_SYNC for picture in fragment.pictures]
+        track_samples.end = fragment.end
 
-    def _place_sounds(self, sounds: Sequence[AudioFrame], samples: dict[int, _Samples]) -> None:
-        like, alike, ticks = b"", _Samples(), 0
-        for sound in sounds:
-            payload = sound.payload
-            if like and adts.is_bare_frame(payload, like):  # all but the first, as a rule
-                alike.times.append(sound.pts)
-                alike.sizes.append(len(payload) - adts.HEAD_BYTES)
-                alike.parts.append(payload[adts.HEAD_BYTES :])
-                alike.end = sound.pts + ticks
+    def _add_audio(self, audio_frames: Sequence[AudioFrame], samples: dict[int, _Samples]) -> None:
+        previous, repeated, ticks = b"", _Samples(), 0
+        for unit in audio_frames:
+            payload = unit.payload
+            if previous and adts.is_single_frame_without_checksum(payload, previous):  # nearly always
+                repeated.times.append(unit.pts)
+                repeated.sizes.append(len(payload) - adts.HEADER_BYTES)
+                repeated.parts.append(payload[adts.HEADER_BYTES :])
+                repeated.end = unit.pts + ticks
                 continue
             frames = adts.frames(payload)
-            for place, (config, frame) in enumerate(frames):
-                number = self._numbers.get(config) or self._track_of_sound(config)
+            for position, (config, frame) in enumerate(frames):
+                number = self._track_numbers.get(config) or self._audio_track_number(config)
                 if number is None:
-                    self.left_out += 1
+                    self.rejected_units += 1
                     continue
-                found = samples.get(number)
-                if found is None:
-                    found = samples[number] = _Samples()
+                track_samples = samples.get(number)
+                if track_samples is None:
+                    track_samples = samples[number] = _Samples()
                 rate = adts.SAMPLE_RATES[int.from_bytes(config) >> 7 & 15]
-                lasting = sound.samples * TICKS_PER_SECOND // rate
-                found.times.append(sound.pts + lasting * place // len(frames))
-                found.sizes.append(len(frame))
-                found.parts.append(frame)
-                found.end = sound.pts + lasting * (place + 1) // len(frames)
+                unit_ticks = unit.samples * TICKS_PER_SECOND // rate
+                track_samples.times.append(unit.pts + unit_ticks * position // len(frames))
+                track_samples.sizes.append(len(frame))
+                track_samples.parts.append(frame)
+                track_samples.end = unit.pts + unit_ticks * (position + 1) // len(frames)
                 if len(frames) == 1:
-                    like, alike, ticks = payload, found, lasting
+                    previous, repeated, ticks = payload, track_samples, unit_ticks
 
-    def _runs(self, samples: dict[int, _Samples]) -> tuple[list[Run], list[bytes]]:
-        """Pictures first; times never go back in a track."""
-        assert self._base is not None
-        runs: list[Run] = []
+    def _runs(self, samples: dict[int, _Samples]) -> tuple[list[TrackRun], list[bytes]]:
+        """Return the runs, video first, and their bytes; times never go back in a track."""
+        assert self._start is not None
+        runs: list[TrackRun] = []
         parts: list[bytes] = []
-        for number, found in sorted(
-            samples.items(), key=lambda each: self._tracks[each[0] - 1].kind != b"vide"
+        for number, track_samples in sorted(
+            samples.items(), key=lambda entry: self._tracks[entry[0] - 1].kind != b"vide"
         ):
-            least = self._ends[number - 1]
+            earliest = self._track_ends[number - 1]
             times = []
-            for time in (*found.times, found.end):
-                least = max(least, time - self._base)
-                times.append(least)
-            self._ends[number - 1] = times[-1]
+            for time in (*track_samples.times, track_samples.end):
+                earliest = max(earliest, time - self._start)
+                times.append(earliest)
+            self._track_ends[number - 1] = times[-1]
             durations = [after - before for before, after in itertools.pairwise(times)]
-            runs.append(Run(number, times[0], durations, found.sizes, found.flags))
-            parts += found.parts
+            runs.append(TrackRun(number, times[0], durations, track_samples.sizes, track_samples.flags))
+            parts += track_samples.parts
         return runs, parts
 
-    # The head
+    # The header
 
-    def _track_of_pictures(self, coding: Coding, pictures: Sequence[PlacedPicture]) -> int | None:
-        number = self._numbers.get(coding)
+    def _video_track_number(self, coding: Coding, pictures: Sequence[TimedPicture]) -> int | None:
+        number = self._track_numbers.get(coding)
         if number is None and pictures[0].keyframe:
-            number = self._add(coding, picture_track(coding, pictures[0].payload))
+            number = self._add_track(coding, video_track(coding, pictures[0].payload))
         return number
 
-    def _track_of_sound(self, config: bytes) -> int | None:
-        number = self._numbers.get(config)
-        return self._add(config, sound_track(config)) if number is None else number
+    def _audio_track_number(self, config: bytes) -> int | None:
+        number = self._track_numbers.get(config)
+        return self._add_track(config, audio_track(config)) if number is None else number
 
-    def _add(self, key: TrackKey, track: Track) -> int | None:
-        room = HEAD_BYTES // 2  # the other half is for the index
+    def _add_track(self, key: TrackKey, track: Track) -> int | None:
+        room = HEADER_BYTES // 2  # the other half is for the index
         if len(self._tracks) == _MAX_TRACKS or len(movie([*self._tracks, track], TICKS_PER_SECOND)) > room:
             return None
         self._tracks.append(track)
-        self._ends.append(0)
-        self._numbers[key] = len(self._tracks)
+        self._track_ends.append(0)
+        self._track_numbers[key] = len(self._tracks)
         return len(self._tracks)
 
-    def _head(self, duration: int = 0, references: Sequence[Reference] = ()) -> bytes:
-        head = movie(self._tracks, TICKS_PER_SECOND, duration)
+    def _header(self, duration: int = 0, references: Sequence[SegmentReference] = ()) -> bytes:
+        header = movie(self._tracks, TICKS_PER_SECOND, duration)
         index_bytes = len(segment_index(1, TICKS_PER_SECOND, 0, 0, references)) if references else 0
-        mark = bytes(len(_GROWING)) if references else _GROWING
-        spare = box(b"free", bytes(HEAD_BYTES - len(head) - index_bytes - 8 - len(mark)), mark)
+        marker = bytes(len(_UNFINISHED)) if references else _UNFINISHED
+        spare = box(b"free", bytes(HEADER_BYTES - len(header) - index_bytes - 8 - len(marker)), marker)
         if references:
             first_time = self._fragments[0].start
-            head += segment_index(1, TICKS_PER_SECOND, first_time, len(spare), references)
-        return head + spare
+            header += segment_index(1, TICKS_PER_SECOND, first_time, len(spare), references)
+        return header + spare
 
-    def _references(self) -> list[Reference]:
-        """The fragments, several to a step where they are many."""
-        room = HEAD_BYTES - len(movie(self._tracks, TICKS_PER_SECOND, 1)) - 8 - len(_GROWING)
-        most = min(_MAX_REFERENCES, (room - len(segment_index(1, 1, 0, 0, ()))) // 12)
-        step = -(-len(self._fragments) // most)
+    def _index_entries(self) -> list[SegmentReference]:
+        """Return the entries of the index; one covers several fragments where there are many."""
+        room = HEADER_BYTES - len(movie(self._tracks, TICKS_PER_SECOND, 1)) - 8 - len(_UNFINISHED)
+        max_entries = min(_MAX_REFERENCES, (room - len(segment_index(1, 1, 0, 0, ()))) // 12)
+        step = -(-len(self._fragments) // max_entries)
         first = self._fragments[::step]
-        starts = [each.start for each in first] + [max(self._ends)]
+        starts = [entry.start for entry in first] + [max(self._track_ends)]
         return [
-            Reference(
-                sum(each.size for each in self._fragments[place * step : (place + 1) * step]),
-                max(0, starts[place + 1] - starts[place]),
-                each.begins_with_keyframe,
+            SegmentReference(
+                sum(entry.size for entry in self._fragments[position * step : (position + 1) * step]),
+                max(0, starts[position + 1] - starts[position]),
+                entry.begins_with_keyframe,
             )
-            for place, each in enumerate(first)
+            for position, entry in enumerate(first)
         ]
 
     # The disk
 
     def _append(self, content: bytes) -> None:
         try:
-            self._put(self.size, content)
+            self._write_at(self.size, content)
         except OSError:
             self._file.truncate(self.size)
             raise
         self.size += len(content)
 
-    def _put(self, offset: int, content: bytes) -> None:
+    def _write_at(self, offset: int, content: bytes) -> None:
         if not content:
             return
         self._file.seek(offset)
-        left = memoryview(content)
-        while left:
-            left = left[self._file.write(left) :]
+        remaining = memoryview(content)
+        while remaining:
+            remaining = remaining[self._file.write(remaining) :]
 
 
-def mend(file: BinaryIO) -> bool:
-    """Cut a file that a crash has left in the middle of a fragment back to what is whole.
+def repair(file: BinaryIO) -> bool:
+    """Truncate a file that a crash has left within a fragment to its last complete one.
 
-    Players read a file whose last samples lack, but not one that ends within a fragment's head. Whether
-    anything had to be cut off. Blocking; raises OSError as the disk does.
+    Players read a file without its last samples, but not one that ends within a fragment's header. Return
+    whether anything was cut off. Blocking; raises OSError as the disk does.
     """
-    file.seek(HEAD_BYTES - len(_GROWING))
-    if file.read(len(_GROWING)) != _GROWING:
+    file.seek(HEADER_BYTES - len(_UNFINISHED))
+    if file.read(len(_UNFINISHED)) != _UNFINISHED:
         return False
     end = file.seek(0, os.SEEK_END)
-    place = whole = HEAD_BYTES
-    while place + 8 <= end:
-        file.seek(place)
-        head = file.read(8)
-        size = int.from_bytes(head[:4])
-        if size < 8 or place + size > end:
+    position = complete_end = HEADER_BYTES
+    while position + 8 <= end:
+        file.seek(position)
+        header = file.read(8)
+        size = int.from_bytes(header[:4])
+        if size < 8 or position + size > end:
             break
-        place += size
-        if head[4:] == b"mdat":
-            whole = place
-    if whole == end:
+        position += size
+        if header[4:] == b"mdat":
+            complete_end = position
+    if complete_end == end:
         return False
-    file.truncate(whole)
+    file.truncate(complete_end)
     return True

@@ -1,8 +1,7 @@
-"""What the head of an MP4 file says of a track: the sample entries of H.264, H.265 and AAC.
+"""Tracks of an MP4 file with their sample entries (ISO/IEC 14496-12, 8.5.2; esds: 14496-14, 5.6).
 
-ISO/IEC 14496-12 8.5.2, 14496-15 (avcC 5.3.3, hvcC 8.3.3), 14496-14 (esds 5.6). The entries are `avc1` and
-`hvc1`, which every player knows, although key frames repeat their parameter sets in the samples: a set that
-changes later is found there, and who reads the entry alone has the first one.
+The entries of video are `avc1` and `hvc1`, which every player knows, although key frames repeat their
+parameter sets in the samples: there a player finds a set that changes later.
 """
 
 from struct import pack
@@ -11,67 +10,53 @@ import av
 import msgspec
 from av.video.codeccontext import VideoCodecContext
 
-from motorpool.codecs.media import adts, annexb
+from motorpool.codecs.media import adts
 from motorpool.codecs.media.mp4.boxes import box, full_box
+from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codecs import VIDEO_CODECS, VideoCodec
 
-__all__ = ["Track", "picture_track", "sound_track"]
+__all__ = ["Track", "audio_track", "video_track"]
 
 _RESOLUTION = 0x0048_0000
-"""72 dots an inch, which nobody reads."""
-_H264_WITH_FORMAT = frozenset((100, 110, 122, 144, 244))
-"""Profiles whose avcC names the format of the samples."""
-_GENERAL_TIER = slice(3, 15)
-"""Of an H.265 sequence parameter set: profile, compatibility, constraints and level, as hvcC has them."""
+"""72 dots an inch, the template value of ISO/IEC 14496-12, 12.1.3."""
 
 
 class Track(msgspec.Struct, frozen=True):
-    """A track as its samples begin."""
+    """What the movie box says of a track."""
 
     kind: bytes
     """Handler: `vide` or `soun`."""
     entry: bytes
-    """Its sample entry."""
+    """Its sample entry box."""
     width: int = 0
+    """Pixels; 0 for audio, and where the first key frame does not decode."""
     height: int = 0
 
 
-class _Look(msgspec.Struct, frozen=True):
-    """What a decoder makes of a picture; zeros where it makes nothing."""
-
-    width: int = 0
-    height: int = 0
-    chroma: int = 1
-    """4:2:0; by `chroma_format_idc`."""
-    depth: int = 8
-
-
-def picture_track(coding: Coding, keyframe: bytes) -> Track:
-    """A track of pictures that begins with this key frame, which holds its parameter sets.
+def video_track(coding: Coding, keyframe: bytes) -> Track:
+    """Return a video track that begins with this key frame, which holds its parameter sets.
 
     Blocking: the picture is decoded once, some milliseconds.
     """
-    look = _look_at(coding, keyframe)
-    sets = annexb.units(keyframe)
-    if coding is Coding.H264:
-        kind, configuration = b"avc1", _avc_configuration(sets, look)
-    else:
-        kind, configuration = b"hvc1", _hevc_configuration(sets, look)
+    codec = VIDEO_CODECS[coding]
+    picture_format = _probe_format(codec, keyframe)
+    width, height = picture_format.width, picture_format.height
     entry = box(
-        kind,
-        pack(">6xH16xHHII4xH32xHh", 1, look.width, look.height, _RESOLUTION, _RESOLUTION, 1, 24, -1),
-        configuration,
+        codec.sample_entry,
+        pack(">6xH16xHHII4xH32xHh", 1, width, height, _RESOLUTION, _RESOLUTION, 1, 24, -1),
+        codec.decoder_configuration(keyframe, picture_format),
     )
-    return Track(b"vide", entry, look.width, look.height)
+    return Track(b"vide", entry, width, height)
 
 
-def sound_track(config: bytes) -> Track:
-    """A track of AAC with this AudioSpecificConfig."""
+def audio_track(config: bytes) -> Track:
+    """Return a track of AAC with this AudioSpecificConfig (ISO/IEC 14496-3, 1.6.2.1)."""
     rate = adts.SAMPLE_RATES[int.from_bytes(config) >> 7 & 15]
     channels = int.from_bytes(config) >> 3 & 15
     decoder = _descriptor(4, pack(">BBxHII", 0x40, 0x15, 0, 0, 0) + _descriptor(5, config))
     stream = _descriptor(3, bytes(3) + decoder + _descriptor(6, b"\2"))
-    # Rates that do not fit the field stand in the configuration alone.
+    # A rate that does not fit the field is in the configuration alone.
     shown_rate = rate << 16 if rate < 1 << 16 else 0
     entry = box(
         b"mp4a", pack(">6xH8xHHxxxxI", 1, channels or 2, 16, shown_rate), full_box(b"esds", 0, 0, stream)
@@ -84,58 +69,23 @@ def _descriptor(tag: int, content: bytes) -> bytes:
     return bytes((tag, len(content))) + content
 
 
-def _look_at(coding: Coding, picture: bytes) -> _Look:
-    decoder = av.CodecContext.create(coding.value, "r")
+def _probe_format(codec: VideoCodec, keyframe: bytes) -> PictureFormat:
+    """Decode a key frame; zeros where it does not decode."""
+    decoder = av.CodecContext.create(codec.ffmpeg_name, "r")
     assert isinstance(decoder, VideoCodecContext)
     decoder.thread_count = 1
     try:
-        frames = decoder.decode(av.Packet(picture)) + decoder.decode(None)
+        frames = decoder.decode(av.Packet(keyframe)) + decoder.decode(None)
     except av.FFmpegError:
-        return _Look()
+        return PictureFormat()
     if not frames:
-        return _Look()
+        return PictureFormat()
     frame = frames[0]
-    form = frame.format
-    if len(form.components) < 3:
+    pixel_format = frame.format
+    if len(pixel_format.components) < 3:
         chroma = 0
-    elif form.chroma_width(64) == 64:
+    elif pixel_format.chroma_width(64) == 64:
         chroma = 3
     else:
-        chroma = 1 if form.chroma_height(64) < 64 else 2
-    return _Look(frame.width, frame.height, chroma, form.components[0].bits)
-
-
-def _avc_configuration(units: list[bytes], look: _Look) -> bytes:
-    sequence = [unit for unit in units if unit[0] & 31 == 7 and len(unit) > 3][:31]
-    picture = [unit for unit in units if unit[0] & 31 == 8][:255]
-    profile = sequence[0][1:4] if sequence else bytes(3)
-    content = b"\1" + profile + bytes((0xFC | 3, 0xE0 | len(sequence))) + _with_lengths(sequence)
-    content += bytes((len(picture),)) + _with_lengths(picture)
-    if profile[0] in _H264_WITH_FORMAT:
-        content += bytes((0xFC | look.chroma, 0xF8 | look.depth - 8, 0xF8 | look.depth - 8, 0))
-    return box(b"avcC", content)
-
-
-def _hevc_configuration(units: list[bytes], look: _Look) -> bytes:
-    sets = [(kind, [unit for unit in units if unit[0] >> 1 & 63 == kind]) for kind in (32, 33, 34)]
-    sequence = sets[1][1][0].replace(b"\0\0\3", b"\0\0")[:15].ljust(15, b"\0") if sets[1][1] else bytes(15)
-    layers = (sequence[2] >> 1 & 7) + 1
-    content = b"\1" + sequence[_GENERAL_TIER]
-    content += pack(
-        ">HBBBBHB",
-        0xF000,
-        0xFC,
-        0xFC | look.chroma,
-        0xF8 | look.depth - 8,
-        0xF8 | look.depth - 8,
-        0,
-        layers << 3 | (sequence[2] & 1) << 2 | 3,
-    )
-    content += bytes((len(sets),))
-    for kind, of_kind in sets:
-        content += pack(">BH", 0x80 | kind, len(of_kind)) + _with_lengths(of_kind)
-    return box(b"hvcC", content)
-
-
-def _with_lengths(units: list[bytes]) -> bytes:
-    return b"".join(len(unit).to_bytes(2) + unit for unit in units)
+        chroma = 1 if pixel_format.chroma_height(64) < 64 else 2
+    return PictureFormat(frame.width, frame.height, chroma, pixel_format.components[0].bits)

@@ -42,9 +42,13 @@ from motorpool.actors.messages.uplink import (
     SetAccumulators,
 )
 from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME
-from motorpool.actors.video.media_requests import MediaAsked
-from motorpool.actors.video.playback import PLAYBACK, PlaybackRequest, PlaybackSettled, PlaybackSteered
-from motorpool.actors.video.stream import STREAM, Held, Released
+from motorpool.actors.video.media_requests import MediaRequested
+from motorpool.actors.video.playback import (
+    PLAYBACK,
+    PlaybackCommandCompleted,
+    PlaybackControlSent,
+)
+from motorpool.actors.video.stream import STREAM, HoldStream, ReleaseStream
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import (
@@ -653,12 +657,12 @@ class TestCommands:
             device = running.device(row)
             told = running.neighbours.media_requests.messages
             assert await device.ask(SendCommand("videoStart", {"channel": 3})) == CommandSent()
-            assert told == [MediaAsked(row.id, row.unique_id, {"channel": 3}, "live", "192.0.2.7")]
+            assert told == [MediaRequested(row.id, row.unique_id, {"channel": 3}, "live", "192.0.2.7")]
             # No public host is set: the device is sent to where it reached us.
             assert probe.messages[-1].command.media == MediaAddress("198.51.100.1", 5263, 5363, 5015)
-            assert running.streams[(row.id, 3)].messages == [Held()]
+            assert running.streams[(row.id, 3)].messages == [HoldStream()]
             await device.ask(SendCommand("videoStop", {"index": 3}))
-            assert running.streams[(row.id, 3)].messages == [Held(), Released()]
+            assert running.streams[(row.id, 3)].messages == [HoldStream(), ReleaseStream()]
             await device.ask(SendCommand("videoStart", {"channel": 4}, by_reader=True))
             assert (row.id, 4) not in running.streams
             await device.ask(SendCommand("videoPlayback", {"channel": 1}))
@@ -687,16 +691,16 @@ class TestCommands:
             assert running.streams == running.playbacks == {}
             await running.connect(row)
             await time.settle()
-            assert running.streams[(row.id, 3)].messages == [Held()]
+            assert running.streams[(row.id, 3)].messages == [HoldStream()]
             told = running.playbacks[(row.id, 4)].messages
-            assert told == [PlaybackRequest(), PlaybackSettled(sent=True), PlaybackSteered(1)]
+            assert told == [PlaybackRequested(), PlaybackCommandCompleted(sent=True), PlaybackControlSent(1)]
 
     async def test_a_video_stop_that_must_wait_lets_go_of_the_stream_at_once(self, make_device, house, time):
         row = await make_device()
         async with house() as running:
             device = running.device(row)
             assert isinstance(await device.ask(SendCommand("videoStop", {"channel": 3})), CommandQueued)
-            assert running.streams[(row.id, 3)].messages == [Released()]
+            assert running.streams[(row.id, 3)].messages == [ReleaseStream()]
             await device.ask(SendCommand("videoStop", {"channel": 5}, no_queue=True))
             assert (row.id, 5) not in running.streams
             _, probe = await running.connect(row)
@@ -720,7 +724,11 @@ class TestCommands:
             _, probe = await running.connect(row)
             assert await running.device(row).ask(SendCommand("videoStart", {"channel": 1})) == CommandSent()
             (announced,) = running.neighbours.media_requests.messages
-            assert announced.channels.ours == probe.messages[-1].command.channels.ours == numbers
+            assert (
+                announced.channels.channel_by_number
+                == probe.messages[-1].command.channels.channel_by_number
+                == numbers
+            )
             # Streams, like all that the API tells, go by our numbers.
             assert running.streams.keys() == {(row.id, 1)}
 
@@ -732,10 +740,10 @@ class TestCommands:
             start = {"channel": 2, "startTime": "2026-06-15T10:00:00Z"}
             await device.ask(SendCommand("videoPlayback", start))
             told = running.playbacks[(row.id, 2)].messages
-            assert told == [PlaybackRequest(), PlaybackSettled(sent=True)]
+            assert told == [PlaybackRequested(), PlaybackCommandCompleted(sent=True)]
             for attributes in ({"control": "pause"}, {"control": 3, "speed": "4"}, {"control": "nonsense"}):
                 await device.ask(SendCommand("videoPlaybackControl", {"index": 2, **attributes}))
-            assert told[2:] == [PlaybackSteered(1), PlaybackSteered(3, 4)]
+            assert told[2:] == [PlaybackControlSent(1), PlaybackControlSent(3, 4)]
             # What the playback itself has sent it knows.
             stop = SendCommand("videoPlaybackControl", {"channel": 2, "control": "stop"}, by_reader=True)
             await device.ask(stop)
@@ -761,8 +769,8 @@ class TestCommands:
             await running.connect(row)
             outcome = await running.device(row).ask(SendCommand("videoPlayback", {"channel": 1}))
             assert outcome == CommandRefused("startTime is required")
-            assert seen == [[PlaybackRequest()]]
-            assert running.playbacks[(row.id, 1)].messages[1:] == [PlaybackSettled(sent=False)]
+            assert seen == [[PlaybackRequested()]]
+            assert running.playbacks[(row.id, 1)].messages[1:] == [PlaybackCommandCompleted(sent=False)]
 
     async def test_an_answer_is_stored_as_a_position_with_its_event(self, make_device, house):
         row = await make_device()

@@ -11,7 +11,7 @@ from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored, Close, EncodingRefused, Transmit
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
-from motorpool.actors.video.media_requests import FindPublisher, Publisher
+from motorpool.actors.video.media_requests import IdentifyPublisher, PublisherDevice
 from motorpool.actors.video.playback import PLAYBACK
 from motorpool.actors.video.stream import STREAM
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, parse_channel_map
@@ -24,7 +24,7 @@ from motorpool.storage.errors import StorageUnavailable
 
 PHONE = "13912345678"
 DEVICE_ID = 7
-KNOWN = Publisher(DEVICE_ID, PHONE)
+KNOWN = PublisherDevice(DEVICE_ID, PHONE)
 
 
 class Line:
@@ -76,7 +76,7 @@ def opened(tcp, tree, neighbours):
             self.kind = kind
             self.found = {}
             self.wanted = wanted if callable(wanted) else lambda channel: wanted
-            neighbours.media_requests = Probe({FindPublisher: publisher})
+            neighbours.media_requests = Probe({IdentifyPublisher: publisher})
             neighbours.device(DEVICE_ID, {SendCommand: stopped or CommandSent()})
             made = self.stream if streams is None else (lambda key: streams())
             size = 1000 if streams is None else 2
@@ -116,7 +116,7 @@ async def test_pictures_reach_the_stream_of_their_channel_which_is_asked_once(li
         camera.send([*two[:3]])
         camera.send([one[0], two[3]])
         await time.settle()
-        assert neighbours.media_requests.messages == [FindPublisher("013912345678", "127.0.0.1", "live")]
+        assert neighbours.media_requests.messages == [IdentifyPublisher("013912345678", "127.0.0.1", "live")]
         for channel, sent in ((1, [*one, one[0]]), (2, two[:4])):
             told = camera.streams[(DEVICE_ID, channel)].messages
             assert told[0] == Publish(camera.ref)
@@ -337,7 +337,7 @@ class TestOddNumbers:
     @pytest.fixture
     def odd(self, line):
         numbers = parse_channel_map({CHANNEL_MAP_ATTRIBUTE: "0:1,1:2,33:1"})
-        return partial(line, publisher=Publisher(DEVICE_ID, PHONE, numbers))
+        return partial(line, publisher=PublisherDevice(DEVICE_ID, PHONE, numbers))
 
     async def test_pictures_go_to_the_channel_that_their_number_stands_for(self, odd, film, time):
         async with odd() as camera:
@@ -419,7 +419,7 @@ class TestPlayback:
             camera.send(film(1))
             await time.settle()
             assert neighbours.media_requests.messages == [
-                FindPublisher("013912345678", "127.0.0.1", "playback")
+                IdentifyPublisher("013912345678", "127.0.0.1", "playback")
             ]
             told = camera.streams[(DEVICE_ID, 1)].messages
             assert [type(each) for each in told] == [Publish, UnitsPublished]

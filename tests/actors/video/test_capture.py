@@ -16,8 +16,14 @@ from motorpool.actors.video.capture import (
     capture_spec,
     start_capture,
 )
-from motorpool.actors.video.capture_files import CaptureWriting
-from motorpool.actors.video.captures import CAPTURES, GetCapture, ListCaptures, OpenCapture, captures_spec
+from motorpool.actors.video.capture_files import CaptureWriter
+from motorpool.actors.video.capture_list import (
+    CAPTURE_LIST,
+    GetCapture,
+    ListCaptures,
+    OpenCapture,
+    capture_list_spec,
+)
 from motorpool.actors.video.playback import PLAYBACK
 from motorpool.actors.video.stream import STREAM
 from motorpool.codecs.media.segmenter import Segmenter
@@ -37,7 +43,7 @@ class Source(Probe):
 
     def handle(self, message):
         if isinstance(message, Unsubscribe) and not self.is_busy:
-            message.taker.offer(StreamEnded(message.reason, self.segmenter.rest()))
+            message.subscriber.offer(StreamEnded(message.reason, self.segmenter.peek()))
         return super().handle(message)
 
 
@@ -63,7 +69,7 @@ class House:
         return record
 
     async def record(self):
-        return await self.system.ref(CAPTURES).ask(GetCapture(self.id))
+        return await self.system.ref(CAPTURE_LIST).ask(GetCapture(self.id))
 
     def told(self, kind=PLAYBACK):
         return [type(message) for message in self.sources[kind].messages]
@@ -74,9 +80,9 @@ class House:
 
     async def show(self, units):
         for unit in units:
-            cut = self.segmenter.push(unit, 0.0)
-            if cut is not None:
-                await self.ref.tell(FragmentsReady((cut,)))
+            fragment = self.segmenter.push(unit, 0.0)
+            if fragment is not None:
+                await self.ref.tell(FragmentsReady((fragment,)))
         await self.time.settle()
 
     async def end(self, reason="the device ended it"):
@@ -107,7 +113,7 @@ def house(database, make_device, tree, time, tmp_path):
                 DynamicSpec(kind=kind, name=name, factory=lambda key, kind=kind: sources[kind])
                 for kind, name in ((PLAYBACK, "playbacks"), (STREAM, "streams"))
             ]
-            self.running = tree(captures_spec(self.per_device), *specs, capture_spec())
+            self.running = tree(capture_list_spec(self.per_device), *specs, capture_spec())
             system = await self.running.__aenter__()
             return House(system, row, sources, tmp_path, database, time, self.limits)
 
@@ -129,7 +135,7 @@ class TestPlayback:
             assert (created.status, created.live) == ("RECORDING", False)
             # Before anybody sends a command.
             assert captures.told() == [Subscribe]
-            assert captures.sources[PLAYBACK].messages[0].taker == captures.ref
+            assert captures.sources[PLAYBACK].messages[0].subscriber == captures.ref
             sizes = []
             for second in range(9):
                 await captures.show(film(9)[5 * second : 5 * second + 5])
@@ -241,8 +247,10 @@ class TestPlayback:
             for record in (first, second):
                 ref = captures.system.ref(CAPTURE, record.id)
                 segmenter = Segmenter(1.0, live=False)
-                cuts = [segmenter.push(unit, 0.0) for unit in film(3)]
-                await ref.tell(FragmentsReady(tuple(cut for cut in cuts if cut is not None)))
+                fragments = [segmenter.push(unit, 0.0) for unit in film(3)]
+                await ref.tell(
+                    FragmentsReady(tuple(fragment for fragment in fragments if fragment is not None))
+                )
                 await ref.tell(StreamEnded("over", segmenter.flush()))
             await captures.time.settle()
             assert [count(path) for path in captures.files] == [15, 15]
@@ -361,7 +369,7 @@ class TestTrouble:
                 raise OSError(errno.ENOSPC, "No space left on device")
 
             with monkeypatch.context() as patch:
-                patch.setattr(CaptureWriting, "put", refuse)
+                patch.setattr(CaptureWriter, "write_encoded", refuse)
                 await captures.show(film(6)[20:])
                 await time.passes(5, step=1)
             failed = await captures.record()
@@ -384,7 +392,7 @@ class TestTrouble:
             def refuse(self):
                 raise OSError(errno.EIO, "Input/output error")
 
-            monkeypatch.setattr(CaptureWriting, "finish", refuse)
+            monkeypatch.setattr(CaptureWriter, "finish", refuse)
             await captures.end()
             failed = await captures.record()
             assert (failed.status, failed.reason) == (
@@ -404,7 +412,7 @@ class TestTrouble:
                 raise RuntimeError("a bug")
 
             with monkeypatch.context() as patch:
-                patch.setattr(CaptureWriting, "put", crash)
+                patch.setattr(CaptureWriter, "write_encoded", crash)
                 await captures.show(film(6)[20:])
                 await time.passes(5, step=1)
             await time.passes(2, step=0.5)
@@ -419,7 +427,7 @@ class TestTrouble:
         async with house(answers={}) as captures:
             with pytest.raises(ActorFailed):
                 await captures.start()
-            (record,) = await captures.system.ref(CAPTURES).ask(ListCaptures(captures.row.id))
+            (record,) = await captures.system.ref(CAPTURE_LIST).ask(ListCaptures(captures.row.id))
             assert record.status == "FAILED"
             assert record.reason.startswith("the stream could not be asked")
 
@@ -430,7 +438,7 @@ class TestTrouble:
         async with house() as captures:
             await captures.start()
 
-            async def hang(self, writing, cuts, *, last=False):
+            async def hang(self, writing, fragments, *, last=False):
                 await release.wait()
 
             monkeypatch.setattr("motorpool.actors.video.capture.Capture._in_thread", hang)

@@ -7,8 +7,8 @@ from pathlib import Path
 import av
 import pytest
 
-from motorpool.actors.video.capture_files import CaptureWriting, capture_name, device_folder, mend_all, sweep
-from motorpool.codecs.media.mp4.capture_file import HEAD_BYTES
+from motorpool.actors.video.capture_files import CaptureWriter, capture_name, device_folder, repair_all, sweep
+from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 
@@ -29,13 +29,13 @@ def kept(media: Path, device: str, seconds_ago: float, size: int) -> Path:
 
 
 def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up):
-    writing = CaptureWriting(tmp_path / "van 1", "capture-a.mp4")
-    cuts = cut_up(film(5))
+    writing = CaptureWriter(tmp_path / "van 1", "capture-a.mp4")
+    fragments = cut_up(film(5))
     assert (writing.size, writing.path.exists()) == (0, False)
-    writing.write(cuts[:2])
-    assert writing.size == writing.path.stat().st_size > HEAD_BYTES
+    writing.write(fragments[:2])
+    assert writing.size == writing.path.stat().st_size > HEADER_BYTES
     assert count(writing.path) == 10
-    writing.write(cuts[2:])
+    writing.write(fragments[2:])
     writing.finish()
     assert count(writing.path) == 25
     assert writing.duration == pytest.approx(5)
@@ -45,16 +45,16 @@ def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up
 
 
 def test_what_was_missed_leaves_its_time(tmp_path, film, cut_up):
-    writing = CaptureWriting(tmp_path, "capture-a.mp4")
-    cuts = cut_up(film(4))
-    writing.write([cuts[0], *cuts[2:]])
+    writing = CaptureWriter(tmp_path, "capture-a.mp4")
+    fragments = cut_up(film(4))
+    writing.write([fragments[0], *fragments[2:]])
     writing.finish()
     assert count(writing.path) == 15
     assert writing.duration == pytest.approx(4)
 
 
 def test_nothing_that_decodes_leaves_no_file(tmp_path):
-    writing = CaptureWriting(tmp_path, "capture-a.mp4")
+    writing = CaptureWriter(tmp_path, "capture-a.mp4")
     writing.write([])
     writing.finish()
     assert (writing.size, list(tmp_path.iterdir())) == (0, [])
@@ -62,7 +62,7 @@ def test_nothing_that_decodes_leaves_no_file(tmp_path):
 
 def test_a_name_that_is_taken_is_not_written_over(tmp_path, film, cut_up):
     (tmp_path / "capture-a.mp4").write_bytes(b"older")
-    writing = CaptureWriting(tmp_path, "capture-a.mp4")
+    writing = CaptureWriter(tmp_path, "capture-a.mp4")
     with pytest.raises(FileExistsError):
         writing.write(cut_up(film(5)))
     assert (tmp_path / "capture-a.mp4").read_bytes() == b"older"
@@ -71,7 +71,7 @@ def test_a_name_that_is_taken_is_not_written_over(tmp_path, film, cut_up):
 def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film, cut_up):
     names = ["capture-whole.mp4", "capture-crashed.mp4", "capture-open.mp4", "capture-empty.mp4"]
     for name in names:
-        writing = CaptureWriting(tmp_path / "van", name)
+        writing = CaptureWriter(tmp_path / "van", name)
         writing.write(cut_up(film(7)))
         if name == names[0]:
             writing.finish()
@@ -79,11 +79,11 @@ def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film, 
     paths = [tmp_path / "van" / name for name in names]
     for path, less in zip(paths, (0, 50, 50, 10**9), strict=True):
         os.truncate(path, max(100, path.stat().st_size - less))
-    assert mend_all(tmp_path, keep={names[2]}) == [names[1]]
+    assert repair_all(tmp_path, keep={names[2]}) == [names[1]]
     assert [path.exists() for path in paths] == [True, True, True, False]
     assert [count(path) for path in paths[:2]] == [35, 30]
-    assert mend_all(tmp_path, keep={names[2]}) == []
-    assert mend_all(tmp_path / "nowhere") == []
+    assert repair_all(tmp_path, keep={names[2]}) == []
+    assert repair_all(tmp_path / "nowhere") == []
 
 
 def test_the_oldest_files_of_all_devices_go_first_until_the_rest_fits(tmp_path):

@@ -6,9 +6,15 @@ import av
 import pytest
 
 from motorpool.actors.video.capture import CAPTURE, EndCapture
-from motorpool.actors.video.capture_files import CaptureWriting
+from motorpool.actors.video.capture_files import CaptureWriter
+from motorpool.actors.video.capture_list import (
+    CAPTURE_LIST,
+    CaptureEnded,
+    GetCapture,
+    OpenCapture,
+    capture_list_spec,
+)
 from motorpool.actors.video.capture_retention import capture_retention_spec
-from motorpool.actors.video.captures import CAPTURES, CaptureEnded, GetCapture, OpenCapture, captures_spec
 from motorpool.runtime import DynamicSpec
 from motorpool.runtime.testing import Probe
 
@@ -21,20 +27,20 @@ class House:
 
     async def captured(self, size, ago=0.0, *, ended=True):
         """A capture of so many bytes, last written so long ago: its record and its file."""
-        record = await self.system.ref(CAPTURES).ask(OpenCapture(7, 1))
+        record = await self.system.ref(CAPTURE_LIST).ask(OpenCapture(7, 1))
         path = self.media / "van" / record.file_name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(bytes(size))
         at = self.clock.now().timestamp() - ago
         os.utime(path, (at, at))
         if ended:
-            await self.system.ref(CAPTURES).ask(CaptureEnded(record.id, "COMPLETE", "over", size))
+            await self.system.ref(CAPTURE_LIST).ask(CaptureEnded(record.id, "COMPLETE", "over", size))
         else:
             await self.system.start(CAPTURE, record.id, lambda: self.running)
         return record, path
 
     async def record(self, record):
-        return await self.system.ref(CAPTURES).ask(GetCapture(record.id))
+        return await self.system.ref(CAPTURE_LIST).ask(GetCapture(record.id))
 
 
 @pytest.fixture
@@ -46,7 +52,7 @@ def house(tree, tmp_path, clock):
         async def __aenter__(self):
             captures = DynamicSpec(kind=CAPTURE, name="captures", start_on_message=False)
             self.running = tree(
-                captures_spec(100), captures, capture_retention_spec(tmp_path, *self.settings)
+                capture_list_spec(100), captures, capture_retention_spec(tmp_path, *self.settings)
             )
             system = await self.running.__aenter__()
             return House(system, tmp_path, clock, Probe({EndCapture: None}))
@@ -93,11 +99,11 @@ async def test_captures_that_are_too_much_while_they_are_written_are_ended(house
 
 
 async def test_what_a_crash_has_left_is_readable_after_the_start(tree, tmp_path, film, cut_up, time):
-    writing = CaptureWriting(tmp_path / "van", "capture-a.mp4")
+    writing = CaptureWriter(tmp_path / "van", "capture-a.mp4")
     writing.write(cut_up(film(7)))
     writing.close()
     os.truncate(writing.path, writing.size - 50)
-    async with tree(captures_spec(1), capture_retention_spec(tmp_path, 0, 0)):
+    async with tree(capture_list_spec(1), capture_retention_spec(tmp_path, 0, 0)):
         await time.settle()
     with av.open(str(writing.path)) as container:
         assert sum(packet.size > 0 for packet in container.demux()) == 30

@@ -21,14 +21,15 @@ from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback import (
     PLAYBACK,
     FindSegment,
-    PlaybackRequest,
-    PlaybackSettled,
-    PlaybackSteered,
+    PlaybackCommandCompleted,
+    PlaybackControlSent,
+    PlaybackRequested,
     ReadPlayback,
     playback_spec,
 )
-from motorpool.actors.video.segment_files import segment_files_spec, segment_path
+from motorpool.actors.video.segment_store import segment_path, segment_store_spec
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.containers import MPEG_TS
 from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import DynamicSpec, Kind
@@ -43,7 +44,7 @@ class House:
 
     def __init__(self, system, neighbours, row, time, data, takers):
         self.system, self.neighbours, self.row, self.time = system, neighbours, row, time
-        self.data, self.takers = data, takers
+        self.data, self.subscribers = data, takers
         self.ref = system.ref(PLAYBACK, (row.id, 1))
 
     @property
@@ -53,8 +54,8 @@ class House:
 
     async def asked(self):
         """As the device tells it of a command."""
-        await self.ref.tell(PlaybackRequest())
-        await self.ref.tell(PlaybackSettled(sent=True))
+        await self.ref.tell(PlaybackRequested())
+        await self.ref.tell(PlaybackCommandCompleted(sent=True))
 
     async def publish(self, number=1):
         """A media connection's ref and probe, and whether it is wanted."""
@@ -76,11 +77,11 @@ class House:
 
     async def segment(self, index):
         run = await self.ref.ask(FindSegment(index))
-        return None if run is None else segment_path(self.data, run, index).read_bytes()
+        return None if run is None else segment_path(self.data, run, index, MPEG_TS).read_bytes()
 
     async def take(self, name):
         await self.ref.ask(Subscribe(self.system.ref(TAKER, name)))
-        return self.takers.setdefault(name, Probe())
+        return self.subscribers.setdefault(name, Probe())
 
     def files(self):
         return sorted(int(path.stem) for path in (self.data / "playback").rglob("*.ts"))
@@ -102,7 +103,7 @@ def house(database, make_device, tree, neighbours, time, tmp_path):
             takers = {}
             self.running = tree(
                 neighbours.devices_spec,
-                segment_files_spec(tmp_path, self.quota_bytes),
+                segment_store_spec(tmp_path, self.quota_bytes),
                 playback_spec(database, self.limits),
                 DynamicSpec(kind=TAKER, name="takers", factory=lambda key: takers.setdefault(key, Probe())),
                 neighbours.connections_spec,
@@ -195,18 +196,18 @@ class TestPlaylist:
         async with house() as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(3))
-            await playback.ref.tell(PlaybackRequest())
-            await playback.ref.tell(PlaybackSettled(sent=False))
+            await playback.ref.tell(PlaybackRequested())
+            await playback.ref.tell(PlaybackCommandCompleted(sent=False))
             await playback.send(camera, film(5)[15:])
             assert indices(await playback.playlist()) == [0, 1, 2, 3]
 
     async def test_a_terminal_faster_than_the_word_of_its_command_is_taken(self, house, film, time):
         async with house() as playback:
-            await playback.ref.tell(PlaybackRequest())
+            await playback.ref.tell(PlaybackRequested())
             camera, _, wanted = await playback.publish()
             assert wanted
             await playback.send(camera, film(3))
-            await playback.ref.tell(PlaybackSettled(sent=True))
+            await playback.ref.tell(PlaybackCommandCompleted(sent=True))
             assert indices(await playback.playlist()) == [0, 1]
 
     async def test_past_the_quota_the_beginning_goes_and_the_event_with_it(self, house, film, time):
@@ -226,10 +227,10 @@ class TestPlaylist:
         async with house(quota_bytes=40_000) as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(5))
-            await playback.ref.tell(PlaybackSteered(STOP))
+            await playback.ref.tell(PlaybackControlSent(STOP))
             assert (await playback.playlist()).is_endlist
             other = playback.system.ref(PLAYBACK, (playback.row.id, 2))
-            await other.tell(PlaybackRequest())
+            await other.tell(PlaybackRequested())
             ref, _ = await playback.neighbours.connect(playback.system, 2)
             assert await other.ask(Publish(ref))
             await other.tell(UnitsPublished(ref, film(12)))
@@ -244,7 +245,7 @@ class TestPlaylist:
             await playback.send(camera, film(2))
             taker = await playback.take("one")
             run = await playback.ref.ask(FindSegment(0))
-            segment_path(playback.data, run, 1).symlink_to("/dev/full")
+            segment_path(playback.data, run, 1, MPEG_TS).symlink_to("/dev/full")
             await playback.send(camera, film(8)[10:])
             playlist = await playback.playlist()
             assert (indices(playlist), playlist.is_endlist) == ([0], True)
@@ -261,11 +262,11 @@ class TestPlaylist:
     ):
         made = []
 
-        def fails_once(cut):
-            made.append(cut)
+        def fails_once(fragment):
+            made.append(fragment)
             if len(made) == 2:
                 raise CodecError("cannot be muxed: no such bytes")
-            return mux(cut)
+            return mux(fragment)
 
         monkeypatch.setattr("motorpool.actors.video.playback.mux", fails_once)
         async with house() as playback:
@@ -364,18 +365,18 @@ class TestEnd:
         ) as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(2))
-            await playback.ref.tell(PlaybackSteered(PAUSE))
+            await playback.ref.tell(PlaybackControlSent(PAUSE))
             await time.passes(60, step=5)
             await playback.playlist()
             await playback.ref.tell(PublisherLeft(camera))  # it may well hang up meanwhile
             await time.passes(60, step=5)
             assert not (await playback.playlist()).is_endlist
             camera, _, _ = await playback.publish(2)
-            await playback.ref.tell(PlaybackSteered(0))
+            await playback.ref.tell(PlaybackControlSent(0))
             await playback.send(camera, film(4)[10:])
             await time.passes(11, step=1)
             assert not (await playback.playlist()).is_endlist
-            await playback.ref.tell(PlaybackSteered(PAUSE))
+            await playback.ref.tell(PlaybackControlSent(PAUSE))
             await time.passes(119, step=7)
             assert not (await playback.playlist()).is_endlist
             await time.passes(2, step=1)
@@ -385,7 +386,7 @@ class TestEnd:
         async with house() as playback:
             camera, probe = await playback.begin()
             await playback.send(camera, film(2))
-            await playback.ref.tell(PlaybackSteered(STOP))
+            await playback.ref.tell(PlaybackControlSent(STOP))
             playlist = await playback.playlist()
             assert (len(playlist.segments), playlist.is_endlist) == (2, True)
             assert playback.commands == []  # it is being told
@@ -395,7 +396,7 @@ class TestEnd:
     async def test_one_that_closes_by_itself_after_the_end_is_not_closed_again(self, house, film, time):
         async with house() as playback:
             camera, probe = await playback.begin()
-            await playback.ref.tell(PlaybackSteered(STOP))
+            await playback.ref.tell(PlaybackControlSent(STOP))
             await playback.ref.tell(PublisherLeft(camera))
             await time.passes(6, step=1)
             assert probe.messages == []
@@ -412,17 +413,17 @@ class TestEnd:
     async def test_steering_what_does_not_run_does_nothing(self, house, time):
         async with house() as playback:
             for control in (STOP, PAUSE, SEEK):
-                await playback.ref.tell(PlaybackSteered(control))
+                await playback.ref.tell(PlaybackControlSent(control))
             assert (await playback.playlist()).segments == []
 
     async def test_a_seek_is_a_discontinuity_of_the_same_playlist(self, house, film, time):
         async with house() as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(2)[:8])
-            await playback.ref.tell(PlaybackSteered(SEEK))
+            await playback.ref.tell(PlaybackControlSent(SEEK))
             # The rest of the second was on its way; the new begins inside a group of pictures.
             await playback.send(camera, [*film(2)[8:], *film(4, start=900_000)[3:]])
-            await playback.ref.tell(PlaybackSteered(STOP))
+            await playback.ref.tell(PlaybackControlSent(STOP))
             playlist = await playback.playlist()
             assert [entry.discontinuity for entry in playlist.segments] == [False, False, True, False, False]
             assert [pictures(await playback.segment(index)) for index in range(5)] == [5] * 5
@@ -431,7 +432,7 @@ class TestEnd:
         async with house() as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(2)[:8])
-            await playback.ref.tell(PlaybackSteered(FORWARD, 2))
+            await playback.ref.tell(PlaybackControlSent(FORWARD, 2))
             await playback.send(camera, film(5)[8:])
             playlist = await playback.playlist()
             assert [entry.discontinuity for entry in playlist.segments] == [False, False, True, False]
@@ -442,7 +443,7 @@ class TestKeeping:
         async with house(playback_linger_seconds=100) as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(3))
-            await playback.ref.tell(PlaybackSteered(STOP))
+            await playback.ref.tell(PlaybackControlSent(STOP))
             for _ in range(3):
                 await time.passes(90, step=9)
                 assert await playback.segment(1) is not None
@@ -473,7 +474,7 @@ class TestKeeping:
         async with house() as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(4))
-            await playback.ref.tell(PlaybackSteered(STOP))
+            await playback.ref.tell(PlaybackControlSent(STOP))
         async with house(row=playback.row) as again:
             assert (await again.playlist()).segments == []
             camera, _ = await again.begin()
@@ -498,7 +499,7 @@ class TestKeeping:
             _, _, wanted = await playback.publish()
             assert not wanted
             # A word of a command that never settles is not waited for.
-            await playback.ref.tell(PlaybackRequest())
+            await playback.ref.tell(PlaybackRequested())
             await time.passes(16, step=1)
             _, _, wanted = await playback.publish(2)
             assert not wanted
@@ -516,7 +517,7 @@ class TestTakers:
             camera, _ = await playback.begin()
             await playback.send(camera, film(2))
             late = await playback.take("late")
-            await playback.ref.tell(PlaybackSteered(SEEK))
+            await playback.ref.tell(PlaybackControlSent(SEEK))
             await playback.send(camera, [*film(3)[10:13], *film(1, start=900_000)])
             await playback.ref.tell(PublisherLeft(camera))
             again, _, _ = await playback.publish(2)
@@ -524,7 +525,11 @@ class TestTakers:
             await playback.ref.tell(PublisherLeft(again))
             await time.passes(9, step=1)
             *taken, ended = late.messages
-            assert [(len(cut.pictures), cut.discontinuity) for message in taken for cut in message.cuts] == [
+            assert [
+                (len(fragment.pictures), fragment.discontinuity)
+                for message in taken
+                for fragment in message.fragments
+            ] == [
                 (5, False),
                 (3, False),
                 (5, True),
@@ -533,7 +538,7 @@ class TestTakers:
             ]
             assert ended == StreamEnded("the device has hung up")
             assert early.messages[1:] == late.messages
-            assert len(early.messages[0].cuts[0].pictures) == 5
+            assert len(early.messages[0].fragments[0].pictures) == 5
 
     async def test_a_taker_of_before_the_command_is_not_ended_by_what_ran_before_it(self, house, film, time):
         async with house() as playback:
@@ -546,6 +551,6 @@ class TestTakers:
             fresh = await playback.take("fresh")
             camera, _ = await playback.begin(3)
             await playback.send(camera, film(2, start=5_000))
-            assert fresh.messages[-1].cuts[0].discontinuity
+            assert fresh.messages[-1].fragments[0].discontinuity
             assert not any(isinstance(told, StreamEnded) for told in fresh.messages)
             assert isinstance(old.messages[-1], StreamEnded)

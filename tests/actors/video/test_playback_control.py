@@ -2,7 +2,7 @@
 
 import pytest
 
-from motorpool.actors.video.playback_control import END, Steering, parse_control
+from motorpool.actors.video.playback_control import END, PlaybackControlTracker, parse_control
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 PAUSE, FORWARD, SEEK = 1, 3, 5
@@ -19,7 +19,7 @@ def breaks(steering, units, now=100.5):
 @pytest.fixture
 def steering():
     """A playback of which a second has come."""
-    made = Steering()
+    made = PlaybackControlTracker()
     assert (
         breaks(made, [picture(0, keyframe=True), *(picture(stamp) for stamp in range(200, 1001, 200))]) == []
     )

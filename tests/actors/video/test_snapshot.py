@@ -81,8 +81,8 @@ class Counted:
     def __init__(self, monkeypatch):
         self.decoded, self.now, self.most = 0, 0, 0
         self._lock = threading.Lock()
-        self._decode = snapshot.jpeg_of
-        monkeypatch.setattr(snapshot, "jpeg_of", self)
+        self._decode = snapshot.encode_jpeg
+        monkeypatch.setattr(snapshot, "encode_jpeg", self)
 
     def __call__(self, keyframe):
         with self._lock:

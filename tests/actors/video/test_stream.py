@@ -23,11 +23,11 @@ from motorpool.actors.video import sequence_allocator as numbers_file
 from motorpool.actors.video.stream import (
     STREAM,
     AwaitPlaylist,
-    Held,
+    HoldStream,
     ReadPart,
     ReadPlaylist,
     ReadSegment,
-    Released,
+    ReleaseStream,
     WaitFailure,
     channel_of,
     stream_spec,
@@ -56,7 +56,7 @@ class House:
 
     def __init__(self, system, neighbours, row, time, takers):
         self.system, self.neighbours, self.row, self.time = system, neighbours, row, time
-        self.takers = takers
+        self.subscribers = takers
         self.ref = system.ref(STREAM, (row.id, 1))
 
     @property
@@ -70,7 +70,7 @@ class House:
         """A taker's ref and probe."""
         ref = self.system.ref(TAKER, name)
         await self.ref.ask(Subscribe(ref))
-        return ref, self.takers.setdefault(name, Probe())
+        return ref, self.subscribers.setdefault(name, Probe())
 
     async def publish(self, number=1):
         """A new publisher's ref and probe, and whether it is wanted."""
@@ -228,7 +228,7 @@ class TestReaders:
 
     async def test_what_video_start_began_is_held_without_readers_until_video_stop(self, house, film, time):
         async with house(linger_seconds=20) as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, probe, wanted = await stream.publish()
             assert wanted
             await stream.show(camera, film(2))
@@ -236,7 +236,7 @@ class TestReaders:
             await time.passes(600, step=60)
             assert stream.commands == []
             assert stream.ref.alive
-            await stream.ref.tell(Released())
+            await stream.ref.tell(ReleaseStream())
             await time.passes(5.1)
             assert probe.messages == [Close("the stream was stopped", 1)]
 
@@ -244,7 +244,7 @@ class TestReaders:
         async with house(linger_seconds=20) as stream, trio.open_nursery() as nursery:
             nursery.start_soon(stream.playlist)
             await time.settle()
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, probe, _ = await stream.publish()
             await stream.show(camera, film(2))
             await time.passes(120, step=5)
@@ -282,7 +282,7 @@ class TestPublishers:
 
     async def test_the_newest_publisher_wins_and_the_older_is_closed(self, house, film, time):
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             older, older_probe, _ = await stream.publish(1)
             await stream.show(older, film(2))
             newer, newer_probe, wanted = await stream.publish(2)
@@ -303,7 +303,7 @@ class TestPublishers:
     async def test_a_storm_of_connections_leaves_one_and_a_playlist_in_order(self, house, film, time):
         units = film(4)
         async with house(window_segments=50) as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             probes = []
             for number in range(30):
                 camera, probe, wanted = await stream.publish(number)
@@ -327,7 +327,7 @@ class TestPublishers:
             older, _, _ = await stream.publish(1)
             # Stopped, it still sends: nobody asked for that, whatever the setting says of new ones.
             assert await stream.ref.ask(Publish(older, again=True)) is False
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             newer, newer_probe, _ = await stream.publish(2)
             assert await stream.ref.ask(Publish(older, again=True)) is False
             await stream.ref.tell(PublisherLeft(newer))
@@ -338,7 +338,7 @@ class TestPublishers:
 
     async def test_a_publisher_that_leaves_closes_the_open_segment_and_may_come_back(self, house, film, time):
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish(1)
             await stream.show(camera, film(2)[:8])
             assert numbers(await stream.playlist()) == [0]
@@ -351,7 +351,7 @@ class TestPublishers:
     async def test_after_lost_pictures_the_next_segment_begins_with_a_key_frame(self, house, film, time):
         units = film(6)
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await stream.show(camera, units[:7])
             await stream.show(camera, units[12:21], lossy=True)  # from the middle of a group
@@ -364,7 +364,7 @@ class TestPublishers:
         sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(75)]
         units = sorted([*film(3), *sound], key=lambda unit: (unit.timestamp, not unit.coding.is_video))
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await stream.show(camera, units)
             playlist = await stream.playlist()
@@ -379,7 +379,7 @@ class TestPublishers:
         sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(100)]
         units = sorted([*film(4), *sound], key=lambda unit: (unit.timestamp, not unit.coding.is_video))
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await stream.show(camera, units)
             while len((await stream.playlist()).segments) < 3:
@@ -396,7 +396,7 @@ class TestPublishers:
 class TestNumbers:
     async def test_the_window_moves_and_memory_stays_bounded(self, house, film, time):
         async with house(window_segments=3) as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await stream.show(camera, film(40))
             playlist = await stream.playlist()
@@ -407,11 +407,11 @@ class TestNumbers:
 
     async def test_after_an_orderly_end_numbers_go_on_without_a_gap(self, house, film, time):
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await stream.show(camera, film(4))
         async with house(row=stream.row) as again:
-            await again.ref.tell(Held())
+            await again.ref.tell(HoldStream())
             camera, _, _ = await again.publish()
             await again.show(camera, film(2))
             playlist = await again.playlist()
@@ -422,7 +422,7 @@ class TestNumbers:
         highest = []
         async with house() as stream:
             for number in range(3):
-                await stream.ref.tell(Held())
+                await stream.ref.tell(HoldStream())
                 camera, _, _ = await stream.publish(number)
                 await stream.show(camera, film(4))
                 playlist = await stream.playlist()
@@ -444,7 +444,7 @@ class TestNumbers:
             return await database.fetch_value("select next_index from stream_marks")
 
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             for second in range(12):
                 await stream.show(camera, film(12)[5 * second : 5 * second + 5])
@@ -456,7 +456,7 @@ class TestNumbers:
     async def test_pictures_go_on_through_an_outage(self, house, film, time, outage, monkeypatch, caplog):
         monkeypatch.setattr(numbers_file, "RESERVED_INDICES", 2)
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             with outage():
                 await stream.show(camera, film(6))
@@ -468,7 +468,7 @@ class TestNumbers:
             await stream.ref.ask(ReadSegment(0))
             await time.passes(500, step=50)
             assert not stream.ref.alive
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await time.passes(500, step=50)
             assert stream.ref.alive
@@ -489,9 +489,9 @@ class TestTakers:
             await stream.show(again, film(2, start=500_000)[:7])
             await stream.show(again, film(1, start=502_000), lossy=True)
             assert [
-                ([picture.payload for picture in cut.pictures], cut.discontinuity)
+                ([picture.payload for picture in fragment.pictures], fragment.discontinuity)
                 for message in probe.messages
-                for cut in message.cuts
+                for fragment in message.fragments
             ] == [
                 ([unit.payload for unit in film(2)[:5]], False),
                 ([unit.payload for unit in film(2)[5:]], False),
@@ -510,14 +510,14 @@ class TestTakers:
 
     async def test_a_taker_of_what_runs_commands_nothing_and_ends_with_video_stop(self, house, film, time):
         async with house() as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             _, probe = await stream.take()
             await stream.show(camera, film(2)[:7])
-            await stream.ref.tell(Released())
+            await stream.ref.tell(ReleaseStream())
             await stream.show(camera, film(2)[7:])
             taken, ended = probe.messages
-            assert len(taken.cuts[0].pictures) == 5
+            assert len(taken.fragments[0].pictures) == 5
             assert (ended.reason, len(ended.rest.pictures)) == ("the stream was stopped", 2)
             assert stream.commands == []
 
@@ -529,11 +529,11 @@ class TestTakers:
             camera, _, _ = await stream.publish()
             await stream.show(camera, units)
             (taken,) = probe.messages
-            assert {each.coding for each in taken.cuts[0].sounds} == {Coding.AAC}
+            assert {each.coding for each in taken.fragments[0].audio_frames} == {Coding.AAC}
 
     async def test_a_taker_without_room_misses_cuts_and_holds_up_nobody(self, house, film, time, caplog):
         async with house() as stream:
-            stuck = stream.takers["taker"] = Stuck()
+            stuck = stream.subscribers["taker"] = Stuck()
             await stream.take()
             camera, _, _ = await stream.publish()
             await stream.show(camera, film(8))
@@ -577,7 +577,7 @@ class TestParts:
         """A stream with two segments, its publisher, and the pictures that follow."""
         units = film(20)
         async with house(part_seconds=0.4) as stream:
-            await stream.ref.tell(Held())
+            await stream.ref.tell(HoldStream())
             camera, _, wanted = await stream.publish()
             assert wanted
             await stream.show(camera, units[:11])
@@ -634,7 +634,7 @@ class TestParts:
     ):
         stream, _, _ = shown
         for index, part in [(4, None), (4, 0), (2, 8), (10**9, None)]:
-            assert await stream.ref.ask(AwaitPlaylist(index, part)) is WaitFailure.AHEAD
+            assert await stream.ref.ask(AwaitPlaylist(index, part)) is WaitFailure.TOO_FAR_AHEAD
         read = []
 
         async def reload(index, part):
@@ -647,9 +647,9 @@ class TestParts:
             await time.passes(1.9)
             assert read == []
             await time.passes(0.2)
-            assert read == [WaitFailure.OVERDUE]
+            assert read == [WaitFailure.TIMED_OUT]
             await time.passes(1)
-            assert read == [WaitFailure.OVERDUE] * 2
+            assert read == [WaitFailure.TIMED_OUT] * 2
 
     async def test_the_part_that_is_named_as_the_next_is_awaited_and_no_other(self, shown, time):
         stream, camera, units = shown
@@ -695,7 +695,7 @@ class TestParts:
         stream, camera, units = shown
         _, probe = await stream.take()
         await stream.show(camera, units[:10])
-        taken = [cut for told in probe.messages for cut in told.cuts]
-        assert [cut.complete for cut in taken] == [False, False, True] * 2
-        pictures = [picture.payload for cut in taken for picture in cut.pictures]
+        taken = [fragment for told in probe.messages for fragment in told.fragments]
+        assert [fragment.complete for fragment in taken] == [False, False, True] * 2
+        pictures = [picture.payload for fragment in taken for picture in fragment.pictures]
         assert pictures == [unit.payload for unit in film(20)[10:20]]

@@ -63,11 +63,11 @@ def joined(tree):
     return Opened
 
 
-def cut(number):
+def fragment(number):
     return MediaFragment(number, number + 1, None, (), (), False, True, 0.0)
 
 
-CUTS = tuple(cut(number) for number in range(6))
+CUTS = tuple(fragment(number) for number in range(6))
 OVER = StreamEnded("over", CUTS[5])
 
 
@@ -103,8 +103,8 @@ async def test_who_has_no_room_misses_cuts(joined, time):
 async def test_who_may_wait_waits_for_room_but_not_for_ever(joined, time):
     missed = []
 
-    async def wait(cuts):
-        missed.append(await takers.wait(takers.pass_on(cuts), cuts))
+    async def wait(fragments):
+        missed.append(await takers.wait(takers.pass_on(fragments), fragments))
 
     async with joined() as (takers, refs, (slow,)), trio.open_nursery() as nursery:
         takers.pass_on(CUTS[:1])

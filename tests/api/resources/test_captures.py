@@ -8,7 +8,7 @@ import pytest
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE
-from motorpool.actors.video.captures import CAPTURES, CaptureFilesRemoved
+from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureFilesRemoved
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 
@@ -176,7 +176,9 @@ async def test_the_address_follows_the_name_of_the_device_and_goes_with_the_file
     capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
     assert capture["url"].startswith("/api/media/van%202/")
     assert (await served.admin.get(capture["url"].removeprefix("/api"))).status == 200
-    await served.context.system.ref(CAPTURES).tell(CaptureFilesRemoved((capture["fileName"],), "past 1 days"))
+    await served.context.system.ref(CAPTURE_LIST).tell(
+        CaptureFilesRemoved((capture["fileName"],), "past 1 days")
+    )
     capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
     assert (capture["status"], capture["url"], capture["reason"]) == ("COMPLETE", None, "past 1 days")
 

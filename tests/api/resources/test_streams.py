@@ -13,7 +13,7 @@ from PIL import Image
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.settings import VideoSettings
-from motorpool.actors.video.stream import STREAM, Held
+from motorpool.actors.video.stream import STREAM, HoldStream
 from motorpool.api.program.settings import HttpSettings
 from motorpool.codecs.media.units import AccessUnit, Coding
 
@@ -75,7 +75,7 @@ async def test_a_snapshot_is_the_last_key_frame_and_says_when_it_came(served):
     unit = coded_picture()
     stream = served.context.system.ref(STREAM, (number, 2))
     connection = served.context.system.ref(CONNECTION, 1)
-    await stream.tell(Held())
+    await stream.tell(HoldStream())
     assert await stream.ask(Publish(connection))
     await stream.tell(UnitsPublished(connection, [unit]))
     arrived = served.clock.now().replace(microsecond=0)
@@ -95,7 +95,7 @@ async def test_a_snapshot_whose_key_frame_does_not_decode_is_503_in_one_line(ser
     start = whole.payload.rindex(b"\0\0\1\x65") + 4
     stream = served.context.system.ref(STREAM, (number, 1))
     connection = served.context.system.ref(CONNECTION, 1)
-    await stream.tell(Held())
+    await stream.tell(HoldStream())
     assert await stream.ask(Publish(connection))
     spoilt = msgspec.structs.replace(whole, payload=whole.payload[:start] + bytes(9))
     await stream.tell(UnitsPublished(connection, [spoilt]))
@@ -122,7 +122,7 @@ async def shown(served, number, seconds):
     """A stream of channel 1 with two key frames a second, and its connection."""
     stream = served.context.system.ref(STREAM, (number, 1))
     connection = served.context.system.ref(CONNECTION, 1)
-    await stream.tell(Held())
+    await stream.tell(HoldStream())
     assert await stream.ask(Publish(connection))
     picture = coded_picture()
     units = [msgspec.structs.replace(picture, timestamp=500 * count) for count in range(2 * seconds + 1)]

@@ -25,7 +25,9 @@ def write(path: Path, cuts: list[MediaFragment]) -> Path:
     with path.open("w+b", buffering=0) as file:
         capture = CaptureFile(file)
         for cut in cuts:
-            capture.write(cut)
+            encoded = capture.encode(cut)
+            assert encoded is not None
+            capture.write(encoded)
         capture.finish()
     return path
 

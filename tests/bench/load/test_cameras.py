@@ -10,7 +10,7 @@ from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.program import run_program
 from motorpool.bench.vehicles.footage import read_number_message
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import CommandResult, DeviceCommand, MediaAddress, Report
 
@@ -64,7 +64,7 @@ def test_a_camera_films_on_order_in_time_and_whole(film: Path) -> None:
         media.settimeout(20)
         assert program.hear(Streaming, 60).cameras == 1
         assert any(isinstance(report, CommandResult) and report.ok for report in platform.read(connection))
-        codec, units = Jt1078(), []
+        codec, units = Jt1078Parser(), []
         begun = time.perf_counter()
         while sum(unit.coding.is_video for unit in units) < 40:
             units += [unit for unit in codec.receive(media.recv(65536)) if isinstance(unit, AccessUnit)]

@@ -20,7 +20,7 @@ from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
 from motorpool.bench.vehicles.studio import Studio
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import (
     REQUEST_ALARM_FILES,
@@ -160,7 +160,7 @@ async def read_units(
     stream: trio.SocketStream, enough: Callable[[list[AccessUnit]], bool]
 ) -> list[AccessUnit]:
     """Read media until there is enough, or its end."""
-    codec, units = Jt1078(), list[AccessUnit]()
+    codec, units = Jt1078Parser(), list[AccessUnit]()
     with trio.fail_after(PATIENCE_SECONDS):
         while not enough(units) and (content := await stream.receive_some(65536)):
             units += [unit for unit in codec.receive(content) if isinstance(unit, AccessUnit)]

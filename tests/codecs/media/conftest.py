@@ -80,7 +80,7 @@ def sounded(codec: str, seconds: int, rate: int = 8000) -> tuple[bytes, ...]:
         packets += encoder.encode(frame)
     packets += encoder.encode(None)
     if codec == "aac":
-        return tuple(adts.head(len(bytes(packet)), rate) + bytes(packet) for packet in packets)
+        return tuple(adts.header(len(bytes(packet)), rate) + bytes(packet) for packet in packets)
     return tuple(bytes(packet) for packet in packets)
 
 

@@ -6,7 +6,7 @@ import av
 import pytest
 
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.aac import Transcoder
+from motorpool.codecs.media.aac import AacTranscoder
 from motorpool.codecs.media.fragments import AudioFrame
 from motorpool.codecs.media.units import Coding
 
@@ -110,7 +110,7 @@ def test_the_same_sound_comes_out_to_the_sample(
     samples = tone(8000)
     payloads = encoded(codec, samples, bits) if codec else ima_encoded(samples)
     assert len(payloads) == 25
-    transcoder = Transcoder(coding, bits)
+    transcoder = AacTranscoder(coding, bits)
     sounds = sounds_of(coding, payloads, bits)
     frames = transcoder.transcode(sounds[:10]) + transcoder.transcode(sounds[10:]) + transcoder.drain()
     heard = decoded(frames)
@@ -119,15 +119,15 @@ def test_the_same_sound_comes_out_to_the_sample(
 
 
 def test_each_frame_lies_where_its_first_sample_does() -> None:
-    transcoder = Transcoder(Coding.G711A)
+    transcoder = AacTranscoder(Coding.G711A)
     frames = transcoder.transcode(sounds_of(Coding.G711A, [b"\xd5" * 320] * 50)) + transcoder.drain()
     # 1024 samples at 8 kHz are 11,520 ticks; the encoder's first frame lies before the first sample.
     assert [frame.pts for frame in frames] == [900_000 - 11_520 + 11_520 * n for n in range(len(frames))]
-    assert all(adts.extent(frame.payload) == adts.Extent(1024, 8000) for frame in frames)
+    assert all(adts.measure(frame.payload) == adts.AudioLength(1024, 8000) for frame in frames)
 
 
 def test_a_gap_in_the_sound_is_a_gap_in_the_frames() -> None:
-    transcoder = Transcoder(Coding.G711A)
+    transcoder = AacTranscoder(Coding.G711A)
     before = sounds_of(Coding.G711A, [b"\xd5" * 320] * 16)  # five frames to the sample
     after = sounds_of(Coding.G711A, [b"\xd5" * 320] * 16, start=900_000 + 900_000)
     times = [frame.pts for frame in transcoder.transcode(before) + transcoder.transcode(after)]
@@ -137,11 +137,11 @@ def test_a_gap_in_the_sound_is_a_gap_in_the_frames() -> None:
 
 
 def test_units_that_do_not_decode_sound_as_silence() -> None:
-    transcoder = Transcoder(Coding.ADPCM)
+    transcoder = AacTranscoder(Coding.ADPCM)
     broken = AudioFrame(900_000, Coding.ADPCM, b"\0\0\xff\0" + bytes(160), 320)
     frames = transcoder.transcode([broken] * 10) + transcoder.drain()
     assert len(decoded(frames)) >= 3200
 
 
 def test_nothing_gives_nothing() -> None:
-    assert Transcoder(Coding.G711U).transcode([]) == []
+    assert AacTranscoder(Coding.G711U).transcode([]) == []

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.codecs.media import annexb
-from motorpool.codecs.media.annexb import exp_golomb, leading
+from motorpool.codecs.media.annexb import exp_golomb, scan
 
 
 def bits_of(number: int) -> str:
@@ -26,7 +26,7 @@ def test_a_number_that_is_cut_off_reads_as_nought(field: bytes) -> None:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_can_be_walked(payload: bytes) -> None:
-    found = leading(payload, lambda byte: byte > 200 if byte > 100 else None, lambda unit: (len(unit), 0))
+    found = scan(payload, lambda byte: byte > 200 if byte > 100 else None, lambda unit: (len(unit), 0))
     assert found.has_picture or not found.keyframe
 
 
@@ -42,7 +42,7 @@ def test_any_bytes_can_be_walked(payload: bytes) -> None:
     ],
 )
 def test_all_units_come_without_codes_and_the_zeros_between(payload: bytes, units: list[bytes]) -> None:
-    assert annexb.units(payload) == units
+    assert annexb.nal_units(payload) == units
 
 
 @given(
@@ -58,6 +58,8 @@ def test_all_units_come_without_codes_and_the_zeros_between(payload: bytes, unit
         max_size=5,
     )
 )
-def test_with_lengths_each_unit_stands_behind_its_length(units: list[tuple[bytes, bytes, bytes]]) -> None:
+def test_length_prefixed_units_follow_their_lengths(units: list[tuple[bytes, bytes, bytes]]) -> None:
     payload = b"".join(code + unit + zeros for code, unit, zeros in units)
-    assert annexb.with_lengths(payload) == b"".join(len(unit).to_bytes(4) + unit for _, unit, _ in units)
+    assert annexb.to_length_prefixed(payload) == b"".join(
+        len(unit).to_bytes(4) + unit for _, unit, _ in units
+    )

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio_transcoding import SoundCarrier
-from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.playlist import LivePlaylist
@@ -110,9 +110,9 @@ class Server:
     """What a live stream is, without its actor."""
 
     def __init__(self, part_seconds: float = 0.0) -> None:
-        self.codec = Jt1078()
+        self.codec = Jt1078Parser()
         self.segmenter = Segmenter(1.0, part_seconds=part_seconds)
-        self.carrier = SoundCarrier()
+        self.transcoder = AudioTranscoder()
         self.playlist = LivePlaylist(window=4, target_seconds=1.0, part_seconds=part_seconds)
         self.viewer = Viewer(self.playlist)
         self.payloads: list[bytes] = []
@@ -129,18 +129,18 @@ class Server:
                 self._append(self.segmenter.push(unit, now))
 
     def reconnect(self) -> None:
-        self.codec = Jt1078()
+        self.codec = Jt1078Parser()
         self._append(self.segmenter.discontinuity())
 
     def end(self) -> None:
         self._append(self.segmenter.flush())
 
-    def _append(self, cut) -> None:
-        if cut is None:
+    def _append(self, fragment) -> None:
+        if fragment is None:
             return
-        self.payloads += [picture.payload for picture in cut.pictures]
+        self.payloads += [picture.payload for picture in fragment.pictures]
         try:
-            segment = mux(self.carrier.carry(cut))
+            segment = mux(self.transcoder.transcode(fragment))
         except CodecError:
             self.has_gap = True
             return
@@ -162,7 +162,7 @@ class Road:
             "other sets": (Coding.H264, film(Coding.H264, SECONDS * FPS, FPS, (320, 96))),
             "other coding": (Coding.H265, film(Coding.H265, SECONDS * FPS, FPS)),
         }
-        self.sounds = sound("aac" if sound_coding is Coding.AAC else "pcm_alaw", SECONDS)
+        self.audio_frames = sound("aac" if sound_coding is Coding.AAC else "pcm_alaw", SECONDS)
         self.sound_coding = sound_coding
         self.sent: list[bytes] = []
 
@@ -172,7 +172,7 @@ class Road:
         shift, stands, late, which = 0, False, 0.0, "first"
         sound_ms = 128 if self.sound_coding is Coding.AAC else 40
         moments = [(1000 * number // FPS, True, number) for number in range(SECONDS * FPS)]
-        moments += [(sound_ms * number, False, number) for number in range(len(self.sounds))]
+        moments += [(sound_ms * number, False, number) for number in range(len(self.audio_frames))]
         slots = [list(slot) for slot in self.damages]
         for ms, is_video, number in sorted(moments):
             struck = None
@@ -195,7 +195,7 @@ class Road:
                 unit = AccessUnit(1, coding, number % FPS == 0, stamp, payload, 1000 // FPS)
                 self.sent.append(unit.payload)
             else:
-                unit = AccessUnit(1, self.sound_coding, False, stamp, self.sounds[number])
+                unit = AccessUnit(1, self.sound_coding, False, stamp, self.audio_frames[number])
             packets = [b"01cd" + body for body in sender.encode(unit).split(b"01cd")[1:]]
             if struck == "reconnected":
                 sender = Jt1078Sender(SIM, body_bytes=100)

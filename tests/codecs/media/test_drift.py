@@ -34,7 +34,7 @@ class AudioFrame(msgspec.Struct, frozen=True):
     def payload(self, number: int) -> bytes:
         if self.coding is Coding.AAC:
             body = number.to_bytes(4)
-            return adts.head(len(body), self.rate) + body
+            return adts.header(len(body), self.rate) + body
         return number.to_bytes(4).ljust(self.samples, b"\xd5")
 
 
@@ -146,9 +146,9 @@ def test_sound_and_picture_stay_together_for_ten_minutes(habit_name: str, sound_
     habit, sound = HABITS[habit_name], SOUNDS[sound_name]
     segmenter = Segmenter(2.0, live=not habit.burst)
     read_at = arriving(habit, random.Random(1))
-    cuts = [segmenter.push(unit, read_at(true)) for true, unit in recorded(sound, habit)]
-    cuts.append(segmenter.flush())
-    pictures = [picture for cut in cuts if cut is not None for picture in cut.pictures]
+    fragments = [segmenter.push(unit, read_at(true)) for true, unit in recorded(sound, habit)]
+    fragments.append(segmenter.flush())
+    pictures = [picture for fragment in fragments if fragment is not None for picture in fragment.pictures]
     assert len(pictures) == round(SECONDS * habit.fps)
     # How much later than in truth each picture is shown, in ms.
     shown = [
@@ -157,8 +157,8 @@ def test_sound_and_picture_stay_together_for_ten_minutes(habit_name: str, sound_
     ]
     length = 1000 * sound.samples / sound.rate / habit.sound_speed
     heard, worst = 0, 0.0
-    for cut in cuts:
-        for unit in () if cut is None else cut.sounds:
+    for fragment in fragments:
+        for unit in () if fragment is None else fragment.audio_frames:
             number = int.from_bytes(unit.payload[-4:] if sound.coding is Coding.AAC else unit.payload[:4])
             true = number * length
             beside = min(round(true / 1000 * habit.fps), len(shown) - 1)
@@ -167,5 +167,5 @@ def test_sound_and_picture_stay_together_for_ten_minutes(habit_name: str, sound_
                 worst = max(worst, abs(unit.pts / TICKS_PER_MS - true - shown[beside]))
     assert heard >= 1000 * SECONDS / length - 2 * 1000 / length
     assert worst <= MOST_APART_MS
-    times = [unit.pts for cut in cuts if cut is not None for unit in cut.sounds]
+    times = [unit.pts for fragment in fragments if fragment is not None for unit in fragment.audio_frames]
     assert all(before < after for before, after in pairwise(times))

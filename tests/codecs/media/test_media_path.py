@@ -7,8 +7,8 @@ from itertools import pairwise
 import m3u8
 import pytest
 
-from motorpool.codecs.media.audio_transcoding import SoundCarrier
-from motorpool.codecs.media.jt1078.parser import Jt1078
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.playlist import LivePlaylist
@@ -24,37 +24,37 @@ class Server:
 
     def __init__(self, channel: int = 1) -> None:
         self.channel = channel
-        self.codec = Jt1078()
+        self.codec = Jt1078Parser()
         self.segmenter = Segmenter(1.0)
-        self.carrier = SoundCarrier()
+        self.transcoder = AudioTranscoder()
         self.segments: list[Segment] = []
         self.now = 50.0
 
     def connected(self) -> None:
-        self.codec = Jt1078()
-        cut = self.segmenter.discontinuity()
-        if cut is not None:
-            self.segments.append(mux(self.carrier.carry(cut)))
+        self.codec = Jt1078Parser()
+        fragment = self.segmenter.discontinuity()
+        if fragment is not None:
+            self.segments.append(mux(self.transcoder.transcode(fragment)))
 
     def receive(self, data: bytes) -> None:
         for unit in self.codec.receive(data):
             assert isinstance(unit, AccessUnit)
             self.now += 0.04 if unit.coding.is_video else 0.0
             if unit.channel == self.channel:
-                cut = self.segmenter.push(unit, self.now)
-                if cut is not None:
-                    self.segments.append(mux(self.carrier.carry(cut)))
+                fragment = self.segmenter.push(unit, self.now)
+                if fragment is not None:
+                    self.segments.append(mux(self.transcoder.transcode(fragment)))
 
     def end(self) -> list[Segment]:
-        cut = self.segmenter.flush()
-        if cut is not None:
-            self.segments.append(mux(self.carrier.carry(cut)))
+        fragment = self.segmenter.flush()
+        if fragment is not None:
+            self.segments.append(mux(self.transcoder.transcode(fragment)))
         return self.segments
 
 
 def pieces(wire: bytes, chance: random.Random) -> list[bytes]:
-    cuts = sorted(chance.sample(range(len(wire)), k=min(200, len(wire) // 50)))
-    return [wire[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(wire)], strict=True)]
+    fragments = sorted(chance.sample(range(len(wire)), k=min(200, len(wire) // 50)))
+    return [wire[start:stop] for start, stop in zip([0, *fragments], [*fragments, len(wire)], strict=True)]
 
 
 @pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])

@@ -8,8 +8,8 @@ import av
 import pytest
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio_transcoding import SoundCarrier
-from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, PlacedPicture
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -20,9 +20,13 @@ START = 10 * SECOND
 
 
 def segments_of(units: list[AccessUnit], target: float = 1.0, **options: int) -> list[Segment]:
-    segmenter, carrier = Segmenter(target, **options), SoundCarrier()
-    cuts = [segmenter.push(unit, unit.timestamp / 1000) for unit in units]
-    return [mux(carrier.carry(cut)) for cut in [*cuts, segmenter.flush()] if cut is not None]
+    segmenter, transcoder = Segmenter(target, **options), AudioTranscoder()
+    fragments = [segmenter.push(unit, unit.timestamp / 1000) for unit in units]
+    return [
+        mux(transcoder.transcode(fragment))
+        for fragment in [*fragments, segmenter.flush()]
+        if fragment is not None
+    ]
 
 
 @pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
@@ -107,18 +111,18 @@ def test_sound_that_changes_its_coding_plays_on(sound: Film, camera, play) -> No
 
 
 def test_bytes_that_are_no_film_raise_a_codec_error() -> None:
-    pictures = (PlacedPicture(START, b"no start code at all", True),)
+    pictures = (TimedPicture(START, b"no start code at all", True),)
     with pytest.raises(CodecError, match="cannot be muxed"):
         mux(MediaFragment(START, START + 1, Coding.H264, pictures, (), False, True, 0.0))
 
 
 def test_sound_too_short_for_a_frame_comes_with_the_next_segment(play) -> None:
-    carrier = SoundCarrier()
+    transcoder = AudioTranscoder()
     sounds = tuple(AudioFrame(START + 3600 * n, Coding.G711A, b"\xd5" * 320, 320) for n in range(2))
-    first = mux(carrier.carry(MediaFragment(START, START + 7200, None, (), sounds, False, True, 0.0)))
+    first = mux(transcoder.transcode(MediaFragment(START, START + 7200, None, (), sounds, False, True, 0.0)))
     assert first.data == b""
     ending = MediaFragment(START + 7200, START + 7201, None, (), (), False, True, 0.0, last=True)
-    last = mux(carrier.carry(ending))
+    last = mux(transcoder.transcode(ending))
     assert play(last.data).samples >= 640
 
 

@@ -37,15 +37,15 @@ def part(
 
 
 def cut_all(segmenter: Segmenter, units: list[AccessUnit]) -> list[MediaFragment]:
-    cuts = [segmenter.push(unit, unit.timestamp / 1000) for unit in units]
-    return [cut for cut in [*cuts, segmenter.flush()] if cut is not None]
+    fragments = [segmenter.push(unit, unit.timestamp / 1000) for unit in units]
+    return [fragment for fragment in [*fragments, segmenter.flush()] if fragment is not None]
 
 
-def segments_of(cuts: list[MediaFragment]) -> list[list[MediaFragment]]:
+def segments_of(fragments: list[MediaFragment]) -> list[list[MediaFragment]]:
     found: list[list[MediaFragment]] = [[]]
-    for cut in cuts:
-        found[-1].append(cut)
-        if cut.complete:
+    for fragment in fragments:
+        found[-1].append(fragment)
+        if fragment.complete:
             found.append([])
     return found[:-1]
 
@@ -57,41 +57,43 @@ def test_a_segment_is_cut_into_parts_that_end_before_they_are_too_long(film, cam
     units = camera(film(Coding.H264, 100, 25))
     whole = cut_all(Segmenter(2.0), units)
     parted = segments_of(cut_all(Segmenter(2.0, part_seconds=0.5), units))
-    assert [[cut.start for cut in whole], [cut.end for cut in whole]] == [
+    assert [[fragment.start for fragment in whole], [fragment.end for fragment in whole]] == [
         [parts[0].start for parts in parted],
         [parts[-1].end for parts in parted],
     ]
     # 25 pictures a second: twelve fit into half a second; a key frame comes each second and begins a part.
-    assert [[len(cut.pictures) for cut in parts] for parts in parted] == [[12, 12, 12, 12, 2]] * 2
-    assert max(cut.end - cut.start for parts in parted for cut in parts) <= SECOND // 2
+    assert [[len(fragment.pictures) for fragment in parts] for parts in parted] == [[12, 12, 12, 12, 2]] * 2
+    assert max(fragment.end - fragment.start for parts in parted for fragment in parts) <= SECOND // 2
 
 
 def test_a_key_frame_that_ends_no_segment_begins_a_part_where_players_may_join(film, camera):
-    cuts = cut_all(Segmenter(2.0, part_seconds=0.5), camera(film(Coding.H264, 40, 10), gop=10))
-    assert [len(cut.pictures) for cut in cuts] == [10, 10, 10, 10]
-    assert all(cut.independent for cut in cuts)
+    fragments = cut_all(Segmenter(2.0, part_seconds=0.5), camera(film(Coding.H264, 40, 10), gop=10))
+    assert [len(fragment.pictures) for fragment in fragments] == [10, 10, 10, 10]
+    assert all(fragment.independent for fragment in fragments)
 
 
 def test_sound_that_comes_late_goes_with_a_later_part_and_none_is_lost(film, sound, camera):
     units = camera(film(Coding.H264, 100, 25), sound("aac", 4))
     late = sorted(units, key=lambda unit: unit.timestamp + (0 if unit.coding.is_video else 300))
-    cuts = cut_all(Segmenter(2.0, part_seconds=0.4), late)
-    assert [unit.payload for cut in cuts for unit in cut.pictures] == [
+    fragments = cut_all(Segmenter(2.0, part_seconds=0.4), late)
+    assert [unit.payload for fragment in fragments for unit in fragment.pictures] == [
         unit.payload for unit in units if unit.coding.is_video
     ]
-    heard = [unit.payload for cut in cuts for unit in cut.sounds]
+    heard = [unit.payload for fragment in fragments for unit in fragment.audio_frames]
     assert heard == [unit.payload for unit in units if not unit.coding.is_video]
-    times = [unit.pts for cut in cuts for unit in cut.sounds]
+    times = [unit.pts for fragment in fragments for unit in fragment.audio_frames]
     assert all(before < after for before, after in pairwise(times))
-    assert not any(cut.discontinuity for cut in cuts)
+    assert not any(fragment.discontinuity for fragment in fragments)
 
 
 def test_all_parts_of_a_segment_have_the_same_tracks_also_where_no_sound_falls_into_one(film, sound, camera):
     # 128 ms a sound, 80 ms a part.
-    cuts = cut_all(Segmenter(2.0, part_seconds=0.08), camera(film(Coding.H264, 100, 25), sound("aac", 4)))
-    assert not all(cut.sounds for cut in cuts)
-    assert all(cut.has_sound for cut in cuts)
-    assert not any(cut.discontinuity for cut in cuts)
+    fragments = cut_all(
+        Segmenter(2.0, part_seconds=0.08), camera(film(Coding.H264, 100, 25), sound("aac", 4))
+    )
+    assert not all(fragment.audio_frames for fragment in fragments)
+    assert all(fragment.has_audio for fragment in fragments)
+    assert not any(fragment.discontinuity for fragment in fragments)
 
 
 def test_sound_that_begins_within_a_segment_begins_with_the_next_one(film, sound, camera):
@@ -99,8 +101,8 @@ def test_sound_that_begins_within_a_segment_begins_with_the_next_one(film, sound
     units = [unit for unit in units if unit.coding.is_video or unit.timestamp > 1_600]
     segmenter = Segmenter(2.0, part_seconds=0.5)
     parted = segments_of(cut_all(segmenter, units))
-    assert [{cut.has_sound for cut in parts} for parts in parted][:2] == [{False}, {True}]
-    assert [[cut.discontinuity for cut in parts][:2] for parts in parted][:2] == [
+    assert [{fragment.has_audio for fragment in parts} for parts in parted][:2] == [{False}, {True}]
+    assert [[fragment.discontinuity for fragment in parts][:2] for parts in parted][:2] == [
         [False, False],
         [True, False],
     ]
@@ -110,12 +112,12 @@ def test_sound_that_begins_within_a_segment_begins_with_the_next_one(film, sound
 
 
 def test_sound_alone_comes_in_parts_too(sound, camera):
-    cuts = cut_all(Segmenter(2.0, part_seconds=0.5), camera((), sound("aac", 6)))
-    assert sum(len(cut.sounds) for cut in cuts) == len(sound("aac", 6))
+    fragments = cut_all(Segmenter(2.0, part_seconds=0.5), camera((), sound("aac", 6)))
+    assert sum(len(fragment.audio_frames) for fragment in fragments) == len(sound("aac", 6))
     # Until a whole segment of it has come nobody knows that no pictures do.
-    assert [cut.complete for cut in cuts][:2] == [True, False]
-    assert max(cut.end - cut.start for cut in cuts[1:]) <= SECOND // 2
-    assert all(before.end == after.start for before, after in pairwise(cuts))
+    assert [fragment.complete for fragment in fragments][:2] == [True, False]
+    assert max(fragment.end - fragment.start for fragment in fragments[1:]) <= SECOND // 2
+    assert all(before.end == after.start for before, after in pairwise(fragments))
 
 
 @settings(max_examples=80, deadline=None)
@@ -134,19 +136,21 @@ def test_parts_join_to_the_segments_there_would_be_without_them(
         stamp += step
     whole = cut_all(Segmenter(2.0), units)
     parted = segments_of(cut_all(Segmenter(2.0, part_seconds=seconds), units))
-    assert [cut.pictures for cut in whole] == [
-        tuple(picture for cut in parts for picture in cut.pictures) for parts in parted
+    assert [fragment.pictures for fragment in whole] == [
+        tuple(picture for fragment in parts for picture in fragment.pictures) for parts in parted
     ]
-    assert [(cut.start, cut.end) for cut in whole] == [(parts[0].start, parts[-1].end) for parts in parted]
-    for cut in [cut for parts in parted for cut in parts]:
-        assert cut.pictures
-        assert cut.independent == cut.pictures[0].keyframe
+    assert [(fragment.start, fragment.end) for fragment in whole] == [
+        (parts[0].start, parts[-1].end) for parts in parted
+    ]
+    for fragment in [fragment for parts in parted for fragment in parts]:
+        assert fragment.pictures
+        assert fragment.independent == fragment.pictures[0].keyframe
 
 
 def test_a_segment_of_parts_is_one_that_plays_and_holds_what_it_would_whole(film, sound, camera, play):
     units = camera(film(Coding.H264, 100, 25), sound("aac", 4))
-    whole = play(b"".join(mux(cut).data for cut in cut_all(Segmenter(4.0), units)))
-    parts = [mux(cut) for cut in cut_all(Segmenter(4.0, part_seconds=0.3), units)]
+    whole = play(b"".join(mux(fragment).data for fragment in cut_all(Segmenter(4.0), units)))
+    parts = [mux(fragment) for fragment in cut_all(Segmenter(4.0, part_seconds=0.3), units)]
     assert len(parts) > 8
     growing = GrowingSegment(parts[0], None)
     for each in parts[1:]:

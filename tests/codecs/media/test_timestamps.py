@@ -15,7 +15,7 @@ START = 900_000
 def pictures(
     timeline: Timeline, stamps: list[int], interval: int = 0, step: float = 0.04
 ) -> list[tuple[int, bool]]:
-    return [timeline.picture(stamp, interval, number * step) for number, stamp in enumerate(stamps)]
+    return [timeline.place_picture(stamp, interval, number * step) for number, stamp in enumerate(stamps)]
 
 
 def times(placed: list[tuple[int, bool]]) -> list[int]:
@@ -65,7 +65,7 @@ def test_stamps_that_stand_still_without_interval_are_replaced_by_the_pace_of_ar
     late = 0.0
     for number in range(60 * fps):
         late = max(late - 1 / fps, chance.choice([0.0, 0.0, 0.2]))
-        pts, jumped = timeline.picture(0, 0, number / fps + late)
+        pts, jumped = timeline.place_picture(0, 0, number / fps + late)
         assert not jumped
         if number > 10 * fps:
             assert abs((pts - START) / SECOND - number / fps) < 0.3
@@ -73,14 +73,14 @@ def test_stamps_that_stand_still_without_interval_are_replaced_by_the_pace_of_ar
 
 def test_a_recording_with_stamps_that_stand_still_plays_at_25_pictures_a_second() -> None:
     timeline = Timeline(START, live=False)
-    placed = [timeline.picture(0, 0, 1.0) for _ in range(50)]
+    placed = [timeline.place_picture(0, 0, 1.0) for _ in range(50)]
     assert times(placed) == [40 * number for number in range(50)]
 
 
 def test_sound_alone_follows_its_samples() -> None:
     timeline = Timeline(START)
     placed = [
-        timeline.sound(1000 + round(number * 128) + number % 3, 11_520, number * 0.128)
+        timeline.place_audio(1000 + round(number * 128) + number % 3, 11_520, number * 0.128)
         for number in range(99)
     ]
     assert [pts - START for pts, _ in placed] == [11_520 * number for number in range(99)]
@@ -88,30 +88,30 @@ def test_sound_alone_follows_its_samples() -> None:
 
 def test_a_jump_in_sound_alone_is_told_and_bridged() -> None:
     timeline = Timeline(START)
-    placed = [timeline.sound(stamp, 3_600, 0.0) for stamp in (1000, 1040, 9_000_000, 9_000_040)]
+    placed = [timeline.place_audio(stamp, 3_600, 0.0) for stamp in (1000, 1040, 9_000_000, 9_000_040)]
     assert [pts - START for pts, _ in placed] == [0, 3_600, 7_200, 10_800]
     assert [jumped for _, jumped in placed] == [False, False, True, False]
 
 
 def test_a_pause_of_the_camera_is_left_out_unless_its_sound_goes_on() -> None:
     silent = Timeline(START)
-    silent.picture(0, 0, 0.0)
-    assert silent.picture(30_000, 40, 30.0)[0] == START + 40 * MS
+    silent.place_picture(0, 0, 0.0)
+    assert silent.place_picture(30_000, 40, 30.0)[0] == START + 40 * MS
     heard = Timeline(START)
-    heard.picture(0, 0, 0.0)
+    heard.place_picture(0, 0, 0.0)
     for number in range(750):
-        heard.sound(40 * number, 3600, number * 0.04)
-    pts, jumped = heard.picture(30_000, 40, 30.0)
+        heard.place_audio(40 * number, 3600, number * 0.04)
+    pts, jumped = heard.place_picture(30_000, 40, 30.0)
     assert jumped
     assert abs(pts - START - 30 * SECOND) < 100 * MS
 
 
 def test_what_comes_after_a_restart_begins_where_it_is_told() -> None:
     timeline = Timeline(START)
-    timeline.picture(5, 0, 0.0)
-    timeline.sound(5, 3600, 0.0)
+    timeline.place_picture(5, 0, 0.0)
+    timeline.place_audio(5, 3600, 0.0)
     timeline.restart(2 * START)
-    assert timeline.picture(99_999, 0, 0.1) == (2 * START, False)
+    assert timeline.place_picture(99_999, 0, 0.1) == (2 * START, False)
     assert timeline.picture_end == 2 * START + 40 * MS
 
 
@@ -138,10 +138,10 @@ class Film:
         for sent, is_video, true in self.events:
             now = sent / 1000 + late(sent)
             if is_video:
-                pts, _ = timeline.picture(video_clock(true), interval, now)
+                pts, _ = timeline.place_picture(video_clock(true), interval, now)
                 placed_video = pts / MS - true
             else:
-                pts, _ = timeline.sound(audio_clock(true), round(self.sound_ms * MS), now)
+                pts, _ = timeline.place_audio(audio_clock(true), round(self.sound_ms * MS), now)
                 if placed_video is not None and true > settle * 1000:
                     worst = max(worst, abs(pts / MS - true - placed_video))
             assert pts > last[is_video]
@@ -239,8 +239,8 @@ def test_times_only_grow_whatever_is_stamped(units: list[tuple[bool, int, int, f
     for is_video, stamp, interval, wait in units:
         now += wait
         if is_video:
-            placed[True].append(timeline.picture(stamp, interval, now)[0])
+            placed[True].append(timeline.place_picture(stamp, interval, now)[0])
         else:
-            placed[False].append(timeline.sound(stamp, 3600, now)[0])
+            placed[False].append(timeline.place_audio(stamp, 3600, now)[0])
     for track in placed.values():
         assert all(before < after for before, after in pairwise(track))

@@ -3,11 +3,11 @@
 from motorpool.codecs.media.mp4.boxes import (
     NO_SYNC,
     SYNC,
-    Reference,
-    Run,
+    SegmentReference,
+    TrackRun,
     box,
-    fragment,
     full_box,
+    movie_fragment,
     segment_index,
 )
 
@@ -18,9 +18,9 @@ def test_a_box_leads_with_its_size_and_kind() -> None:
 
 
 def test_a_fragment_says_where_each_sample_lies() -> None:
-    pictures = Run(1, 7_200, [3_600, 3_600], [3, 2], [SYNC, NO_SYNC])
-    sound = Run(2, 6_000, [11_520], [4])
-    data = fragment(5, [pictures, sound], [b"one", b"tw", b"wave"])
+    pictures = TrackRun(1, 7_200, [3_600, 3_600], [3, 2], [SYNC, NO_SYNC])
+    sound = TrackRun(2, 6_000, [11_520], [4])
+    data = movie_fragment(5, [pictures, sound], [b"one", b"tw", b"wave"])
     head_bytes = int.from_bytes(data[:4])
     assert data[4:8] == b"moof"
     assert data[head_bytes:] == b"\0\0\0\x11mdatonetwwave"
@@ -35,7 +35,9 @@ def test_a_fragment_says_where_each_sample_lies() -> None:
 
 
 def test_an_index_has_an_entry_for_each_stretch() -> None:
-    data = segment_index(1, 90_000, 20, 300, [Reference(1_000, 180_000, True), Reference(7, 9, False)])
+    data = segment_index(
+        1, 90_000, 20, 300, [SegmentReference(1_000, 180_000, True), SegmentReference(7, 9, False)]
+    )
     assert data[4:12] == b"sidx\x01\0\0\0"
     assert data[12:20] == b"\0\0\0\x01\0\x01\x5f\x90"
     assert data[20:36] == (20).to_bytes(8) + (300).to_bytes(8)

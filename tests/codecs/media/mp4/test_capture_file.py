@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, PlacedPicture
-from motorpool.codecs.media.mp4.capture_file import HEAD_BYTES, CaptureFile, mend
+from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
+from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, repair
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 
@@ -27,15 +27,21 @@ START = 10 * SECOND
 
 def cuts_of(units: list[AccessUnit], target: float = 1.0) -> list[MediaFragment]:
     segmenter = Segmenter(target, live=False)
-    cuts = [segmenter.push(unit, 0.0) for unit in units]
-    return [cut for cut in [*cuts, segmenter.flush()] if cut is not None]
+    fragments = [segmenter.push(unit, 0.0) for unit in units]
+    return [fragment for fragment in [*fragments, segmenter.flush()] if fragment is not None]
 
 
-def capture(cuts: list[MediaFragment], *, finish: bool = True) -> bytes:
+def add(film: CaptureFile, fragment: MediaFragment) -> None:
+    encoded = film.encode(fragment)
+    if encoded is not None:
+        film.write(encoded)
+
+
+def capture(fragments: list[MediaFragment], *, finish: bool = True) -> bytes:
     file = io.BytesIO()
     film = CaptureFile(file)
-    for cut in cuts:
-        film.write(cut)
+    for fragment in fragments:
+        add(film, fragment)
     if finish:
         film.finish()
     assert film.size == len(file.getvalue())
@@ -152,8 +158,8 @@ def test_a_whole_file_tells_its_length_and_can_be_sought(reel) -> None:
 def test_it_plays_while_it_grows(reel) -> None:
     file = io.BytesIO()
     film = CaptureFile(file)
-    for number, cut in enumerate(cuts_of(reel()), 1):
-        film.write(cut)
+    for number, fragment in enumerate(cuts_of(reel()), 1):
+        add(film, fragment)
         assert len(Read(file.getvalue()).pictures) == 25 * number
         assert film.duration == pytest.approx(number, abs=0.3)
 
@@ -161,7 +167,7 @@ def test_it_plays_while_it_grows(reel) -> None:
 def test_nothing_is_written_before_there_is_something_whole() -> None:
     file = io.BytesIO()
     film = CaptureFile(file)
-    film.write(MediaFragment(START, START + 1, None, (), (), False, True, 0.0))
+    add(film, MediaFragment(START, START + 1, None, (), (), False, True, 0.0))
     film.finish()
     assert (file.getvalue(), film.size, film.duration) == (b"", 0, 0.0)
 
@@ -171,8 +177,8 @@ def crashed(reel) -> Crashed:
     file = io.BytesIO()
     film = CaptureFile(file)
     ends = []
-    for cut in cuts_of(reel()):
-        film.write(cut)
+    for fragment in cuts_of(reel()):
+        add(film, fragment)
         ends.append(film.size)
     return Crashed(file.getvalue(), ends, Read(file.getvalue()))
 
@@ -183,19 +189,19 @@ def test_a_crash_at_any_byte_leaves_all_fragments_before_it_readable(crashed: Cr
     data, ends, whole = crashed
     at = ends[0] + round(share * (len(data) - ends[0]))
     file = io.BytesIO(data[:at])
-    assert mend(file) == (at not in ends)
-    assert not mend(file)
+    assert repair(file) == (at not in ends)
+    assert not repair(file)
     read = Read(file.getvalue())
     assert len(read.pictures) == 25 * sum(end <= at for end in ends)
     assert read.pictures == whole.pictures[: len(read.pictures)]
     assert read.frames == whole.frames[: len(read.frames)]
 
 
-@pytest.mark.parametrize("content", [b"", b"growing!", bytes(HEAD_BYTES), b"x" * 40_000])
+@pytest.mark.parametrize("content", [b"", b"growing!", bytes(HEADER_BYTES), b"x" * 40_000])
 def test_what_is_no_unfinished_capture_is_not_touched(content: bytes, reel) -> None:
     for data in (content, capture(cuts_of(reel()))[:-5]):
         file = io.BytesIO(data)
-        assert not mend(file)
+        assert not repair(file)
         assert file.getvalue() == data
 
 
@@ -228,9 +234,9 @@ def test_sound_that_comes_late_gets_its_track_in_the_file_that_stands(
         for unit in camera(sounds=sound("aac", 2))
     ]
     units = sorted(camera(film(Coding.H264, 100, 25)) + later, key=lambda unit: unit.timestamp)
-    cuts = cuts_of(units)
-    assert Read(capture(cuts[:2], finish=False)).tracks == ["avc1 h264"]
-    data = capture(cuts)
+    fragments = cuts_of(units)
+    assert Read(capture(fragments[:2], finish=False)).tracks == ["avc1 h264"]
+    data = capture(fragments)
     read = Read(data)
     assert read.tracks == ["avc1 h264", "mp4a aac"]
     assert len(read.pictures) == 100
@@ -293,7 +299,7 @@ def test_a_clock_that_jumps_makes_no_hole(film: Film, camera) -> None:
 def test_a_picture_of_several_slices_keeps_them_all(code: bytes, film: Film) -> None:
     key = film(Coding.H264, 25, 25)[0]
     several = code + b"\x41first" + code + b"\x41second\0" + b"\0\0\1\x41third\0\0"
-    pictures = (PlacedPicture(START, key, True), PlacedPicture(START + 3600, several, False))
+    pictures = (TimedPicture(START, key, True), TimedPicture(START + 3600, several, False))
     read = Read(capture([MediaFragment(START, START + 7200, Coding.H264, pictures, (), False, True, 0.0)]))
     assert read.pictures[1] == [b"\x41first", b"\x41second", b"\x41third"]
 
@@ -319,32 +325,34 @@ def test_several_frames_in_one_unit_and_checksums_are_taken_apart(sound: Film) -
 
 def test_pictures_that_no_decoder_takes_are_written_all_the_same() -> None:
     broken = b"\0\0\0\1\x67\x42" + b"\0\0\0\1\x68x" + b"\0\0\0\1\x65nothing"
-    pictures = (PlacedPicture(START, broken, True),)
+    pictures = (TimedPicture(START, broken, True),)
     data = capture([MediaFragment(START, START + 3600, Coding.H264, pictures, (), False, True, 0.0)])
-    assert b"nothing" in data[HEAD_BYTES:]
+    assert b"nothing" in data[HEADER_BYTES:]
 
 
 def test_more_tracks_than_a_camera_has_are_left_out_and_counted(film: Film) -> None:
     file = io.BytesIO()
     capture_file = CaptureFile(file)
     for number, rate in enumerate(adts.SAMPLE_RATES):
-        sounds = (AudioFrame(START + number * SECOND, Coding.AAC, adts.head(100, rate) + bytes(100), 1024),)
+        sounds = (AudioFrame(START + number * SECOND, Coding.AAC, adts.header(100, rate) + bytes(100), 1024),)
         start = START + number * SECOND
-        capture_file.write(MediaFragment(start, start + 1, None, (), sounds, False, True, 0.0))
+        add(capture_file, MediaFragment(start, start + 1, None, (), sounds, False, True, 0.0))
     capture_file.finish()
-    assert capture_file.left_out == len(adts.SAMPLE_RATES) - 8
-    assert file.getvalue()[HEAD_BYTES + 4 : HEAD_BYTES + 8] == b"moof"
+    assert capture_file.rejected_units == len(adts.SAMPLE_RATES) - 8
+    assert file.getvalue()[HEADER_BYTES + 4 : HEADER_BYTES + 8] == b"moof"
 
 
 def test_the_index_of_a_long_film_stays_within_its_room(film: Film) -> None:
     key = film(Coding.H264, 25, 25)[0]
-    cuts = []
+    fragments = []
     for number in range(2_500):
         start = START + number * 2 * SECOND
-        pictures = (PlacedPicture(start, key, True),)
-        cuts.append(MediaFragment(start, start + 2 * SECOND, Coding.H264, pictures, (), False, True, 0.0))
-    data = capture(cuts)
-    assert data[HEAD_BYTES + 4 : HEAD_BYTES + 8] == b"moof"
+        pictures = (TimedPicture(start, key, True),)
+        fragments.append(
+            MediaFragment(start, start + 2 * SECOND, Coding.H264, pictures, (), False, True, 0.0)
+        )
+    data = capture(fragments)
+    assert data[HEADER_BYTES + 4 : HEADER_BYTES + 8] == b"moof"
     with av.open(io.BytesIO(data)) as container:
         assert container.duration == 5_000_000_000
         assert sum(packet.size > 0 for packet in container.demux()) == 2_500
@@ -368,13 +376,13 @@ class SmallDisk(io.BytesIO):
 
 
 def test_a_full_disk_leaves_what_is_whole(reel) -> None:
-    cuts = cuts_of(reel())
-    size = len(capture(cuts[:3], finish=False))
+    fragments = cuts_of(reel())
+    size = len(capture(fragments[:3], finish=False))
     disk = SmallDisk(size + 500)
     film = CaptureFile(disk)
-    for cut in cuts[:3]:
-        film.write(cut)
+    for fragment in fragments[:3]:
+        add(film, fragment)
     with pytest.raises(OSError, match="No space left"):
-        film.write(cuts[3])
+        add(film, fragments[3])
     assert len(disk.getvalue()) == film.size == size
     assert len(Read(disk.getvalue()).pictures) == 75

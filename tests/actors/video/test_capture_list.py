@@ -2,9 +2,9 @@
 
 import pytest
 
-from motorpool.actors.video import captures as captures_file
-from motorpool.actors.video.captures import (
-    CAPTURES,
+from motorpool.actors.video import capture_list
+from motorpool.actors.video.capture_list import (
+    CAPTURE_LIST,
     CaptureEnded,
     CaptureFilesRemoved,
     CaptureGrew,
@@ -12,14 +12,14 @@ from motorpool.actors.video.captures import (
     GetOpenCaptures,
     ListCaptures,
     OpenCapture,
-    captures_spec,
+    capture_list_spec,
 )
 
 
 @pytest.fixture
 async def captures(tree):
-    async with tree(captures_spec(per_device=2)) as system:
-        yield system.ref(CAPTURES)
+    async with tree(capture_list_spec(per_device=2)) as system:
+        yield system.ref(CAPTURE_LIST)
 
 
 async def test_a_new_capture_is_recording_and_its_file_has_a_name_nobody_guesses(captures, clock, time):
@@ -84,7 +84,7 @@ async def test_a_record_says_that_its_file_is_gone(captures):
 
 
 async def test_the_list_is_bounded_and_forgets_the_oldest_that_has_ended(captures, monkeypatch):
-    monkeypatch.setattr(captures_file, "KEPT_RECORDS", 3)
+    monkeypatch.setattr(capture_list, "KEPT_RECORDS", 3)
     made = [await captures.ask(OpenCapture(device, 1)) for device in (1, 2, 3)]
     await captures.ask(CaptureEnded(made[1].id, "COMPLETE", "over", 1))
     await captures.ask(OpenCapture(4, 1))

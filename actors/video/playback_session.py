@@ -9,15 +9,15 @@ from typing import Any
 import trio
 
 from motorpool.actors.settings import VideoSettings
-from motorpool.actors.video.playback_control import Steering
-from motorpool.codecs.media.audio_transcoding import SoundCarrier
+from motorpool.actors.video.playback_control import PlaybackControlTracker
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.event_playlist import EventPlaylist
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Ref
 
-__all__ = ["PlaybackRun"]
+__all__ = ["PlaybackSession"]
 
 CONNECT_SECONDS = 120.0
 """For a terminal to connect after the command: it may have to start up its disk first."""
@@ -28,7 +28,7 @@ SAME_MS = 1_000
 """So near to the first picture's stamp another one is the first picture again."""
 
 
-class PlaybackRun:
+class PlaybackSession:
     """Pictures in, cuts and a playlist out; reads no clock."""
 
     def __init__(
@@ -36,7 +36,7 @@ class PlaybackRun:
     ) -> None:
         """`name` is for its files; `now` in monotonic seconds, as everywhere here."""
         self.name = name
-        self.steering = Steering()
+        self.steering = PlaybackControlTracker()
         self.playlist = EventPlaylist(
             target_seconds=settings.segment_seconds,
             prefix=PREFIX,
@@ -51,7 +51,7 @@ class PlaybackRun:
         """A segment before the next was left out."""
         self._settings = settings
         self._segmenter = Segmenter(settings.segment_seconds, live=False, discontinuity=first_index > 0)
-        self._carrier = SoundCarrier()
+        self._transcoder = AudioTranscoder()
         self._has_published = False
         self._heard_at = now
         """The last unit, order, or coming or going of a publisher."""
@@ -85,17 +85,17 @@ class PlaybackRun:
     def push(self, units: list[AccessUnit], now: float) -> list[MediaFragment]:
         """Take units; what they complete."""
         self._heard_at = now
-        cuts: list[MediaFragment | None] = []
+        fragments: list[MediaFragment | None] = []
         for unit in units:
             is_ordered = self.steering.breaks_before(unit, now)
             if is_ordered:
-                cuts.append(self._segmenter.discontinuity())
+                fragments.append(self._segmenter.discontinuity())
             if unit.coding.is_video:
                 self._look_for_loop(unit, is_ordered=is_ordered)
             if self._begins_again:
                 break
-            cuts.append(self._segmenter.push(unit, now))
-        return [cut for cut in cuts if cut is not None]
+            fragments.append(self._segmenter.push(unit, now))
+        return [fragment for fragment in fragments if fragment is not None]
 
     def _look_for_loop(self, unit: AccessUnit, *, is_ordered: bool) -> None:
         """Some terminals repeat a recording until stopped (docs/protocols/jt1078.md#end-of-a-playback)."""
@@ -107,22 +107,22 @@ class PlaybackRun:
 
     def rest(self) -> MediaFragment | None:
         """What is open; it stays so."""
-        return self._segmenter.rest()
+        return self._segmenter.peek()
 
     def flush(self) -> list[MediaFragment]:
         """What is open, as a last cut; whatever follows is a discontinuity."""
-        cut = self._segmenter.discontinuity()
-        return [] if cut is None else [cut]
+        fragment = self._segmenter.discontinuity()
+        return [] if fragment is None else [fragment]
 
-    async def carry(self, cut: MediaFragment) -> MediaFragment:
+    async def transcode(self, fragment: MediaFragment) -> MediaFragment:
         """The cut with sound that HLS and MP4 carry; in a thread where it must be transcoded.
 
         Raises:
             CodecError: FFmpeg does not take it; the next cut may do.
         """
-        if cut.needs_transcoding:
-            return await trio.to_thread.run_sync(self._carrier.carry, cut)
-        return self._carrier.carry(cut)
+        if fragment.needs_transcoding:
+            return await trio.to_thread.run_sync(self._transcoder.transcode, fragment)
+        return self._transcoder.transcode(fragment)
 
     def why_over(self, now: float) -> str:
         """Why nothing more is expected; empty while something is."""

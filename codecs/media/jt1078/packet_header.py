@@ -11,7 +11,7 @@ from motorpool.codecs.media.units import Coding
 MAGIC = b"01cd"
 MAGIC_NUMBER = int.from_bytes(MAGIC)
 
-HEADS = {
+HEADERS = {
     width: Struct(
         f">IxBH{width}sBBQHHH"
     )  # magic, mark and payload type, sequence, SIM, channel, type and cut
@@ -24,35 +24,21 @@ AUDIO, TRANSPARENT = 3, 4
 WHOLE, FIRST, LAST, MIDDLE = 0, 1, 2, 3
 """Fragmentation marks."""
 
-H264_TYPE, H265_TYPE = 98, 99
 PAYLOAD_TYPES = {
     Coding.G711A: 6,
     Coding.G711U: 7,
     Coding.G726: 8,
     Coding.AAC: 19,
     Coding.ADPCM: 26,
-    Coding.H264: H264_TYPE,
-    Coding.H265: H265_TYPE,
+    Coding.H264: 98,
+    Coding.H265: 99,
 }
-"""Table 12 of the standard, as far as we carry it."""
+"""JT/T 1078-2016, table 12, as far as it is supported."""
+VIDEO_CODINGS = {number: coding for coding, number in PAYLOAD_TYPES.items() if coding.is_video}
 AUDIO_CODINGS = {number: coding for coding, number in PAYLOAD_TYPES.items() if not coding.is_video} | {
-    21: Coding.AAC,  # HE-AAC and AAC-LC are AAC to us: the ADTS head tells
+    21: Coding.AAC,  # HE-AAC and AAC-LC are not told apart here: the ADTS header does
     24: Coding.AAC,
 }
-
-_H265_SETS = (b"\x40\x01", b"\x42\x01", b"\x44\x01", b"\x46\x01")  # VPS, SPS, PPS, access unit delimiter
-_H264_SETS = (b"\x67", b"\x47", b"\x27")  # SPS with each nal_ref_idc
-
-
-def sniff_video(payload: bytes, fallback: Coding) -> Coding:
-    """H.264 or H.265 by the first NAL unit; `fallback` where that tells nothing."""
-    start = payload.find(b"\0\0\1", 0, 8) + 3
-    if start >= 3:
-        if payload[start : start + 2] in _H265_SETS:
-            return Coding.H265
-        if payload[start : start + 1] in _H264_SETS:
-            return Coding.H264
-    return fallback
 
 
 def split_hisilicon(payload: bytes) -> list[bytes]:
@@ -78,7 +64,7 @@ def sim_width(data: bytes, position: int, is_known: Callable[[str], bool] | None
     """
     if data[position : position + 4] != MAGIC[: len(data) - position]:
         return 0
-    if len(data) - position < HEADS[10].size:
+    if len(data) - position < HEADERS[10].size:
         return None
     stops = {width: stop for width in (6, 10) if (stop := _packet_stop(data, position, width)) is not None}
     numbers = {width: data[position + 8 : position + 8 + width].hex() for width in stops}
@@ -106,7 +92,7 @@ def sim_width(data: bytes, position: int, is_known: Callable[[str], bool] | None
 
 def _packet_stop(data: bytes, position: int, width: int) -> int | None:
     """Where the packet ends when read with this width; None where its fields make no sense."""
-    _, _, _, _, _, kind, timestamp, since_key, _, length = HEADS[width].unpack_from(data, position)
+    _, _, _, _, _, kind, timestamp, since_key, _, length = HEADERS[width].unpack_from(data, position)
     data_type = kind >> 4
     if data_type > TRANSPARENT or kind & 15 > MIDDLE:
         return None

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.audio_frames import Sounding, Sounds, g726_bits
+from motorpool.codecs.media.audio_parser import AudioParser, ParsedAudio, g726_bits
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 
@@ -30,7 +30,7 @@ def test_telephone_sound_is_as_long_as_its_bytes_say(
     coding: Coding, size: int, samples: int, bits: int
 ) -> None:
     payload = b"\x11" * size
-    assert Sounds().take(unit(coding, payload)) == Sounding(payload, samples, 8000, bits, False)
+    assert AudioParser().push(unit(coding, payload)) == ParsedAudio(payload, samples, 8000, bits, False)
 
 
 @pytest.mark.parametrize(("spacing", "bits"), [(20, 4), (40, 2), (0, 2), (-5, 2), (1_000_000, 2)])
@@ -44,23 +44,23 @@ def test_g726_has_two_to_five_bits(size: int, spacing: int) -> None:
 
 
 def test_aac_with_heads_passes_as_it_is() -> None:
-    frame = adts.head(50, 16000) + bytes(50)
-    sounds = Sounds()
-    assert sounds.take(unit(Coding.AAC, frame)) == Sounding(frame, 1024, 16000, 0, False)
-    assert sounds.take(unit(Coding.AAC, frame)) == Sounding(frame, 1024, 16000, 0, False)
-    assert sounds.take(unit(Coding.AAC, frame * 2)) == Sounding(frame * 2, 2048, 16000, 0, False)
+    frame = adts.header(50, 16000) + bytes(50)
+    sounds = AudioParser()
+    assert sounds.push(unit(Coding.AAC, frame)) == ParsedAudio(frame, 1024, 16000, 0, False)
+    assert sounds.push(unit(Coding.AAC, frame)) == ParsedAudio(frame, 1024, 16000, 0, False)
+    assert sounds.push(unit(Coding.AAC, frame * 2)) == ParsedAudio(frame * 2, 2048, 16000, 0, False)
 
 
 def test_aac_without_heads_is_taken_as_8_khz_mono() -> None:
-    taken = Sounds().take(unit(Coding.AAC, b"\x21\x10\x05"))
-    assert taken == Sounding(adts.head(3, 8000, 1) + b"\x21\x10\x05", 1024, 8000, 0, False)
+    taken = AudioParser().push(unit(Coding.AAC, b"\x21\x10\x05"))
+    assert taken == ParsedAudio(adts.header(3, 8000, 1) + b"\x21\x10\x05", 1024, 8000, 0, False)
 
 
 def test_another_coding_or_rate_is_a_change() -> None:
-    sounds = Sounds()
-    slow, fast = (adts.head(50, rate) + bytes(50) for rate in (8000, 16000))
-    told = [sounds.take(unit(Coding.AAC, frame)) for frame in (slow, slow, fast, fast, slow)]
-    told += [sounds.take(unit(Coding.G711A, b"\xd5" * 160)) for _ in range(2)]
+    sounds = AudioParser()
+    slow, fast = (adts.header(50, rate) + bytes(50) for rate in (8000, 16000))
+    told = [sounds.push(unit(Coding.AAC, frame)) for frame in (slow, slow, fast, fast, slow)]
+    told += [sounds.push(unit(Coding.G711A, b"\xd5" * 160)) for _ in range(2)]
     assert [sounding.changed for sounding in told if sounding] == [
         False,
         False,
@@ -76,7 +76,7 @@ def test_another_coding_or_rate_is_a_change() -> None:
     ("coding", "payload"),
     [
         (Coding.AAC, b""),
-        (Coding.AAC, adts.head(50) + bytes(49)),
+        (Coding.AAC, adts.header(50) + bytes(49)),
         (Coding.AAC, bytes(9000)),
         (Coding.ADPCM, b"\0\0\0\0"),
         (Coding.G711A, b""),
@@ -84,4 +84,4 @@ def test_another_coding_or_rate_is_a_change() -> None:
     ],
 )
 def test_what_cannot_be_decoded_is_refused(coding: Coding, payload: bytes) -> None:
-    assert Sounds().take(unit(coding, payload)) is None
+    assert AudioParser().push(unit(coding, payload)) is None

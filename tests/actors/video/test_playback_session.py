@@ -3,7 +3,7 @@
 import pytest
 
 from motorpool.actors.settings import VideoSettings
-from motorpool.actors.video.playback_run import PlaybackRun
+from motorpool.actors.video.playback_session import PlaybackSession
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import Kind
 from motorpool.runtime.ref import Ref
@@ -29,15 +29,15 @@ CAMERA = Ref(Connections(), 1)
 @pytest.fixture
 def run():
     """A run that began at 1000 s."""
-    return PlaybackRun("7-1-40", LIMITS, 1000.0, first_index=40, first_discontinuity=2)
+    return PlaybackSession("7-1-40", LIMITS, 1000.0, first_index=40, first_discontinuity=2)
 
 
 def test_a_burst_is_cut_by_the_stamps_of_its_pictures_and_not_by_their_arrival(run, film):
     run.publish(CAMERA, 1001.0)
-    cuts = run.push(film(4), 1001.0)
-    assert [(cut.end - cut.start) / 90_000 for cut in cuts] == [1.0, 1.0, 1.0]
+    fragments = run.push(film(4), 1001.0)
+    assert [(fragment.end - fragment.start) / 90_000 for fragment in fragments] == [1.0, 1.0, 1.0]
     # It goes on above an earlier playback.
-    assert [cut.discontinuity for cut in cuts] == [True, False, False]
+    assert [fragment.discontinuity for fragment in fragments] == [True, False, False]
     (last,) = run.flush()
     assert len(last.pictures) == 5
     assert run.flush() == []
@@ -47,12 +47,12 @@ async def test_telephone_sound_is_carried_as_aac_and_pictures_as_they_are(run, f
     sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(25)]
     run.push([film(1)[0], *sound, *film(1)[1:]], 1001.0)
     assert run.rest() == run.rest()
-    (cut,) = run.flush()
-    assert cut.needs_transcoding
-    carried = await run.carry(cut)
-    assert {each.coding for each in carried.sounds} == {Coding.AAC}
-    assert carried.pictures == cut.pictures
-    assert await run.carry(carried) is carried
+    (fragment,) = run.flush()
+    assert fragment.needs_transcoding
+    transcoded = await run.transcode(fragment)
+    assert {each.coding for each in transcoded.audio_frames} == {Coding.AAC}
+    assert transcoded.pictures == fragment.pictures
+    assert await run.transcode(transcoded) is transcoded
 
 
 def test_a_recording_that_begins_again_is_over(run, film):
@@ -83,8 +83,8 @@ def test_a_cut_ends_where_a_seek_takes_hold(run, film):
     run.push(film(1), 1001.0)
     run.steer(SEEK, 1, 1001.0)
     old, new = film(2)[5:8], film(1, start=900_000)
-    cuts = run.push([*old, *new], 1001.1)
-    assert [len(cut.pictures) for cut in cuts] == [5, 3]
+    fragments = run.push([*old, *new], 1001.1)
+    assert [len(fragment.pictures) for fragment in fragments] == [5, 3]
     (after,) = run.flush()
     assert after.discontinuity
 

@@ -8,7 +8,7 @@ import msgspec
 
 from motorpool.runtime import Deferred
 
-__all__ = ["WaitingReaders"]
+__all__ = ["PendingReads"]
 
 
 class _Reader(msgspec.Struct, frozen=True):
@@ -19,7 +19,7 @@ class _Reader(msgspec.Struct, frozen=True):
     reply: Deferred[Any]
 
 
-class WaitingReaders:
+class PendingReads:
     """Those who wait, each for his own time. Whoever goes away meanwhile is answered in vain."""
 
     def __init__(self) -> None:

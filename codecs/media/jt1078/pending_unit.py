@@ -8,7 +8,7 @@ comes late.
 from collections import deque
 from dataclasses import dataclass, field
 
-from motorpool.codecs.media.jt1078.packet_head import AUDIO, LAST
+from motorpool.codecs.media.jt1078.packet_header import AUDIO, LAST
 from motorpool.codecs.media.units import Coding
 
 _STEADY_UNITS = 8

@@ -4,15 +4,16 @@ import errno
 
 import pytest
 
-from motorpool.actors.video.segment_files import (
-    SEGMENT_FILES,
+from motorpool.actors.video.segment_store import (
+    SEGMENT_STORE,
+    DeleteRuns,
     EndRun,
-    ForgetRuns,
-    SegmentsDropped,
+    SegmentsEvicted,
     StoreSegment,
-    segment_files_spec,
     segment_path,
+    segment_store_spec,
 )
+from motorpool.codecs.media.containers import MPEG_TS
 from motorpool.runtime import DynamicSpec, Kind
 from motorpool.runtime.testing import Probe
 
@@ -24,11 +25,11 @@ class Disk:
 
     def __init__(self, system, owners, data):
         self.system, self.owners, self.data = system, owners, data
-        self.ref = system.ref(SEGMENT_FILES)
+        self.ref = system.ref(SEGMENT_STORE)
 
     async def store(self, run, index, size=100):
         content = bytes([index % 256]) * size
-        return await self.ref.ask(StoreSegment(run, self.system.ref(OWNER, run[0]), index, content))
+        return await self.ref.ask(StoreSegment(run, self.system.ref(OWNER, run[0]), index, content, MPEG_TS))
 
     def kept(self):
         """Indices on disk by run."""
@@ -54,7 +55,7 @@ def disk(tree, tmp_path):
             owned = DynamicSpec(
                 kind=OWNER, name="owners", factory=lambda key: owners.setdefault(key, Probe())
             )
-            self.running = tree(segment_files_spec(tmp_path, self.quota_bytes), owned)
+            self.running = tree(segment_store_spec(tmp_path, self.quota_bytes), owned)
             return Disk(await self.running.__aenter__(), owners, tmp_path)
 
         async def __aexit__(self, *error):
@@ -67,12 +68,12 @@ async def test_a_segment_lies_where_its_path_says(disk, tmp_path, time):
     async with disk() as files:
         assert await files.store("a-1", 7) == 7
         assert await files.store("a-1", 8) == 7
-        assert segment_path(tmp_path, "a-1", 8).read_bytes() == b"\x08" * 100
+        assert segment_path(tmp_path, "a-1", 8, MPEG_TS).read_bytes() == b"\x08" * 100
         assert files.kept() == {"a-1": [7, 8]}
 
 
 async def test_what_an_earlier_server_left_is_removed_at_the_start(disk, tmp_path, time):
-    old = segment_path(tmp_path, "a-1", 3)
+    old = segment_path(tmp_path, "a-1", 3, MPEG_TS)
     old.parent.mkdir(parents=True)
     old.write_bytes(b"old")
     other = tmp_path / "media" / "3.ts"
@@ -97,7 +98,7 @@ async def test_what_has_ended_makes_room_oldest_first(disk, time):
         assert await files.store("a-1", 4) == 0
         await time.settle()
         assert files.kept() == {"a-1": [0, 1, 2, 3, 4], "c-1": [0, 1, 2]}
-        assert files.told("b") == [SegmentsDropped("b-1", None)]
+        assert files.told("b") == [SegmentsEvicted("b-1", None)]
         assert files.told("c") == []
 
 
@@ -120,14 +121,14 @@ async def test_of_those_that_run_the_oldest_loses_its_beginning_and_keeps_its_la
             assert await files.store("b-1", index) == max(0, index - 3)
         await time.settle()
         assert files.kept() == {"a-1": [2], "b-1": [1, 2, 3, 4]}
-        assert files.told("a") == [SegmentsDropped("a-1", 1), SegmentsDropped("a-1", 2)]
+        assert files.told("a") == [SegmentsEvicted("a-1", 1), SegmentsEvicted("a-1", 2)]
 
 
 async def test_forgotten_runs_are_removed_with_their_bytes(disk, time):
     async with disk(quota_bytes=400) as files:
         for run in ("a-1", "a-2", "b-1"):
             await files.store(run, 0)
-        await files.ref.tell(ForgetRuns(files.system.ref(OWNER, "a")))
+        await files.ref.tell(DeleteRuns(files.system.ref(OWNER, "a")))
         for index in range(1, 4):
             assert await files.store("b-1", index) == 0
         assert files.kept() == {"b-1": [0, 1, 2, 3]}
@@ -137,7 +138,7 @@ async def test_a_full_disk_costs_the_segment_alone(disk, tmp_path, time):
     async with disk() as files:
         await files.store("a-1", 0)
         # The device that is always full stands for a disk that is.
-        segment_path(tmp_path, "a-1", 1).symlink_to("/dev/full")
+        segment_path(tmp_path, "a-1", 1, MPEG_TS).symlink_to("/dev/full")
         with pytest.raises(OSError, match="No space") as caught:
             await files.store("a-1", 1)
         assert caught.value.errno == errno.ENOSPC

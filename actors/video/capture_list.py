@@ -14,19 +14,19 @@ from motorpool.actors.video.capture_files import capture_name
 from motorpool.runtime import Actor, ChildSpec, Kind, Request
 
 __all__ = [
-    "CAPTURES",
+    "CAPTURE_LIST",
     "CaptureEnded",
     "CaptureFilesRemoved",
     "CaptureGrew",
+    "CaptureList",
+    "CaptureListMessage",
     "CaptureRecord",
-    "Captures",
-    "CapturesMessage",
     "GetCapture",
     "GetOpenCaptures",
     "ListCaptures",
     "OpenCapture",
     "Status",
-    "captures_spec",
+    "capture_list_spec",
 ]
 
 Status = Literal["RECORDING", "COMPLETE", "FAILED"]
@@ -102,7 +102,7 @@ class GetOpenCaptures(msgspec.Struct, Request[tuple[CaptureRecord, ...]], frozen
     """Those of all devices that are still recording, oldest first."""
 
 
-CapturesMessage = (
+CaptureListMessage = (
     CaptureGrew
     | GetCapture
     | ListCaptures
@@ -111,10 +111,10 @@ CapturesMessage = (
     | CaptureFilesRemoved
     | GetOpenCaptures
 )
-CAPTURES: Kind[None, CapturesMessage] = Kind("capture_list")
+CAPTURE_LIST: Kind[None, CaptureListMessage] = Kind("capture_list")
 
 
-class Captures(Actor[CapturesMessage]):
+class CaptureList(Actor[CaptureListMessage]):
     """Keeps the records, oldest first."""
 
     def __init__(self, per_device: int) -> None:
@@ -122,7 +122,7 @@ class Captures(Actor[CapturesMessage]):
         self._records: dict[str, CaptureRecord] = {}
         self._by_device: dict[int, list[str]] = {}
 
-    def handle(self, message: CapturesMessage) -> object:
+    def handle(self, message: CaptureListMessage) -> object:
         """One message; nothing here waits."""
         match message:
             case CaptureGrew():
@@ -192,6 +192,8 @@ class Captures(Actor[CapturesMessage]):
                 self._records[name] = msgspec.structs.replace(record, removed=True, reason=message.reason)
 
 
-def captures_spec(per_device: int) -> ChildSpec[CapturesMessage]:
-    """Its place in the tree: it leans on nobody. `per_device` captures may be open at once."""
-    return ChildSpec(kind=CAPTURES, factory=lambda: Captures(per_device), resident=False, mailbox_size=10_000)
+def capture_list_spec(per_device: int) -> ChildSpec[CaptureListMessage]:
+    """Return the child spec of the capture list; `per_device` captures may be open at once."""
+    return ChildSpec(
+        kind=CAPTURE_LIST, factory=lambda: CaptureList(per_device), resident=False, mailbox_size=10_000
+    )

@@ -16,18 +16,19 @@ import msgspec
 import trio
 
 from motorpool.actors.files.disk_space import require_room
+from motorpool.codecs.media.containers import Container
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Ref, Request
 
 __all__ = [
-    "SEGMENT_FILES",
+    "SEGMENT_STORE",
+    "DeleteRuns",
     "EndRun",
-    "ForgetRuns",
-    "SegmentFiles",
-    "SegmentFilesMessage",
-    "SegmentsDropped",
+    "SegmentStore",
+    "SegmentStoreMessage",
+    "SegmentsEvicted",
     "StoreSegment",
-    "segment_files_spec",
     "segment_path",
+    "segment_store_spec",
 ]
 
 
@@ -42,6 +43,7 @@ class StoreSegment(msgspec.Struct, Request[int], frozen=True, gc=False):
     owner: Ref[Any]
     index: int
     content: bytes
+    container: Container
 
 
 class EndRun(msgspec.Struct, frozen=True, gc=False):
@@ -50,13 +52,13 @@ class EndRun(msgspec.Struct, frozen=True, gc=False):
     run: str
 
 
-class ForgetRuns(msgspec.Struct, frozen=True, gc=False):
+class DeleteRuns(msgspec.Struct, frozen=True, gc=False):
     """Remove all runs of `owner`."""
 
     owner: Ref[Any]
 
 
-class SegmentsDropped(msgspec.Struct, frozen=True, gc=False):
+class SegmentsEvicted(msgspec.Struct, frozen=True, gc=False):
     """Told to the owner: these had to make room for another's."""
 
     run: str
@@ -64,29 +66,29 @@ class SegmentsDropped(msgspec.Struct, frozen=True, gc=False):
     """The lowest index that is still there; None when the whole run is gone."""
 
 
-SegmentFilesMessage = StoreSegment | EndRun | ForgetRuns
-SEGMENT_FILES: Kind[None, SegmentFilesMessage] = Kind("segment_files")
+SegmentStoreMessage = StoreSegment | EndRun | DeleteRuns
+SEGMENT_STORE: Kind[None, SegmentStoreMessage] = Kind("segment_files")
 
 
 FOLDER = "playback"
 """Of the data folder."""
 
 
-def segment_path(data: Path, run: str, index: int) -> Path:
+def segment_path(data: Path, run: str, index: int, container: Container) -> Path:
     """Where a segment lies."""
-    return data / FOLDER / run / f"{index}.ts"
+    return data / FOLDER / run / f"{index}.{container.suffix}"
 
 
 @dataclass(slots=True)
 class _Run:
     owner: Ref[Any]
-    kept: deque[tuple[int, int]] = field(default_factory=deque)
-    """Index and size of each segment."""
+    kept: deque[tuple[int, int, Container]] = field(default_factory=deque)
+    """Index, bytes and container of each segment."""
     bytes: int = 0
     runs: bool = True
 
 
-class SegmentFiles(Actor[SegmentFilesMessage]):
+class SegmentStore(Actor[SegmentStoreMessage]):
     """Keeps what lies on disk under `quota_bytes`, but for one segment of each playback that runs."""
 
     def __init__(self, data: Path, quota_bytes: int, reserve_bytes: int = 0) -> None:
@@ -101,7 +103,7 @@ class SegmentFiles(Actor[SegmentFilesMessage]):
         """Remove what an earlier life left."""
         await _remove(self._data / FOLDER)
 
-    def handle(self, message: SegmentFilesMessage) -> object:
+    def handle(self, message: SegmentStoreMessage) -> object:
         """One message."""
         match message:
             case StoreSegment():
@@ -110,7 +112,7 @@ class SegmentFiles(Actor[SegmentFilesMessage]):
                 if message.run in self._runs:
                     self._runs[message.run].runs = False
                 return None
-            case ForgetRuns():
+            case DeleteRuns():
                 return self._forget(message)
             case _:
                 assert_never(message)
@@ -119,12 +121,12 @@ class SegmentFiles(Actor[SegmentFilesMessage]):
         run = self._runs.setdefault(message.run, _Run(message.owner))
         size = len(message.content)
         await self._make_room(size, run)
-        path = segment_path(self._data, message.run, message.index)
+        path = segment_path(self._data, message.run, message.index, message.container)
         try:
             await trio.to_thread.run_sync(_write, path, message.content, self._reserve)
         except OSError as error:
             return Failure(error)
-        run.kept.append((message.index, size))
+        run.kept.append((message.index, size, message.container))
         run.bytes += size
         self._bytes += size
         return run.kept[0][0]
@@ -135,20 +137,20 @@ class SegmentFiles(Actor[SegmentFilesMessage]):
                 return
             self.context.log.info("playback %s made room for another", name)
             await self._drop(name, run)
-            run.owner.offer(SegmentsDropped(name, None))
+            run.owner.offer(SegmentsEvicted(name, None))
         for name, run in list(self._runs.items()):
             lost: list[Path] = []
             while self._bytes + size > self._quota and len(run.kept) > (run is not writing):
-                index, its_size = run.kept.popleft()
+                index, its_size, container = run.kept.popleft()
                 run.bytes -= its_size
                 self._bytes -= its_size
-                lost.append(segment_path(self._data, name, index))
+                lost.append(segment_path(self._data, name, index, container))
             if lost:
                 await trio.to_thread.run_sync(_unlink, lost)
                 if run is not writing:
-                    run.owner.offer(SegmentsDropped(name, run.kept[0][0]))
+                    run.owner.offer(SegmentsEvicted(name, run.kept[0][0]))
 
-    async def _forget(self, message: ForgetRuns) -> None:
+    async def _forget(self, message: DeleteRuns) -> None:
         for name, run in list(self._runs.items()):
             if run.owner == message.owner:
                 await self._drop(name, run)
@@ -179,13 +181,13 @@ async def _remove(folder: Path) -> None:
     await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
-def segment_files_spec(
+def segment_store_spec(
     data: Path, quota_bytes: int, reserve_bytes: int = 0
-) -> ChildSpec[SegmentFilesMessage]:
+) -> ChildSpec[SegmentStoreMessage]:
     """Its place in the tree, above the playbacks."""
     return ChildSpec(
-        kind=SEGMENT_FILES,
-        factory=lambda: SegmentFiles(data, quota_bytes, reserve_bytes),
+        kind=SEGMENT_STORE,
+        factory=lambda: SegmentStore(data, quota_bytes, reserve_bytes),
         resident=False,
         mailbox_size=100,
     )

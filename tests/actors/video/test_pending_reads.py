@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.video.waiting_readers import WaitingReaders
+from motorpool.actors.video.pending_reads import PendingReads
 
 
 class Asker:
@@ -17,7 +17,7 @@ class Asker:
 
 def test_who_waits_is_answered_when_it_is_there_and_the_others_wait_on():
     there = set()
-    readers = WaitingReaders()
+    readers = PendingReads()
     askers = {
         name: Asker(
             readers.add(
@@ -34,7 +34,7 @@ def test_who_waits_is_answered_when_it_is_there_and_the_others_wait_on():
 
 
 def test_whose_time_is_over_gets_what_was_agreed_unless_it_has_come_by_then():
-    readers = WaitingReaders()
+    readers = PendingReads()
     late = Asker(readers.add(5.0, lambda: False, lambda: "it", overdue=lambda: "sorry"))
     lucky = Asker(readers.add(5.0, lambda: True, lambda: "it", overdue=lambda: "sorry"))
     patient = Asker(readers.add(7.0, lambda: False, lambda: "it", overdue=lambda: "sorry"))
@@ -47,7 +47,7 @@ def test_whose_time_is_over_gets_what_was_agreed_unless_it_has_come_by_then():
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(0, 50)), max_size=20), st.lists(st.integers(0, 3)))
 def test_nobody_is_answered_twice_or_waits_beyond_his_time(waits, steps):
-    readers, now, there = WaitingReaders(), 0.0, [0]
+    readers, now, there = PendingReads(), 0.0, [0]
     askers = [
         (
             until,

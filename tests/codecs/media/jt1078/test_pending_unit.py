@@ -1,6 +1,6 @@
 import pytest
 
-from motorpool.codecs.media.jt1078.join import Join
+from motorpool.codecs.media.jt1078.pending_unit import Join
 
 KEY, PLAIN, SOUND = 0x00, 0x10, 0x30
 """Data type and cut mark of whole units."""
