@@ -47,6 +47,7 @@ from motorpool.actors.video.playback import (
     PLAYBACK,
     PlaybackCommandCompleted,
     PlaybackControlSent,
+    PlaybackRequested,
 )
 from motorpool.actors.video.stream import STREAM, HoldStream, ReleaseStream
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE
