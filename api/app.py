@@ -1,12 +1,13 @@
-"""The application: declared operations behind login, one error table, headers, the console at `/`."""
+"""The application: declared operations with authentication, errors, headers, WebSocket and console."""
 
 import logging
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
 
 import trio
-from quart import Request, Response, Websocket, has_request_context, request
-from quart import websocket as socket
+from quart import Request, Response, Websocket, has_request_context
+from quart import request as current_request
+from quart import websocket as current_websocket
 from quart.globals import request_ctx
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
 
@@ -34,7 +35,7 @@ __all__ = ["create_app"]
 _log = logging.getLogger(__name__)
 
 PREFLIGHT_SECONDS = 7200
-"""A player asks for the playlist every second; browsers remember for two hours at most that they may."""
+"""How long browsers may cache a preflight answer, in seconds; they cap it at two hours."""
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
@@ -43,18 +44,18 @@ SECURITY_HEADERS = {
 
 
 def create_app(context: ServerContext) -> Application:
-    """Make the application for one running server."""
+    """Create the application of one running server."""
     app = Application("motorpool.api", direct_prefix="/api/stream/")
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = context.settings.http.body_bytes
     app.config["BODY_TIMEOUT"] = context.settings.http.body_seconds
-    # Long answers may take long; a client that stops reading is dropped by listening.py.
+    # Long answers may take long; listening_sockets.py drops clients that stop reading.
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
     http_metrics = metrics.HttpMetrics(context)
     operations = [*OPERATIONS, _document_operation()]
     for operation in operations:
-        answer = _answering(context, operation, http_metrics)
+        answer = _direct_handler(context, operation, http_metrics)
         app.add_url_rule(
             operation.rule, endpoint=operation.name, view_func=_view(answer), methods=[operation.method]
         )
@@ -65,34 +66,34 @@ def create_app(context: ServerContext) -> Application:
     metrics.add_metrics_route(app, context, http_metrics)
 
     @app.errorhandler(Exception)
-    async def refuse(error: Exception) -> Response:
-        return answer_error(error, request if has_request_context() else socket)
+    async def handle_error(error: Exception) -> Response:
+        return answer_error(error, current_request if has_request_context() else current_websocket)
 
     @app.after_request
     async def finish(response: Response) -> Response:
-        await _finish(context, request_ctx.request, response)
+        await _add_headers(context, request_ctx.request, response)
         return response
 
     return app
 
 
-async def _finish(context: ServerContext, asked: Request, response: Response) -> None:
-    """Add what every answer has."""
+async def _add_headers(context: ServerContext, request: Request, response: Response) -> None:
+    """Add the headers of every answer, and compress it."""
     for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)
     if context.settings.http.tls_certificate is not None:
         response.headers["Strict-Transport-Security"] = "max-age=31536000"
-    if asked.path.startswith("/api/"):
+    if request.path.startswith("/api/"):
         response.headers.setdefault("Cache-Control", "no-store")
-        _allow_origin(asked, response, context.settings.http.cors_origin)
-        await compress(asked, response)
+        _allow_origin(request, response, context.settings.http.cors_origin)
+        await compress(request, response)
 
 
 async def _answer_directly(
-    context: ServerContext, answer: DirectHandler, asked: Request, path: dict[str, int | str]
+    context: ServerContext, answer: DirectHandler, request: Request, path: dict[str, int | str]
 ) -> Response:
-    response = await answer(asked, path)
-    await _finish(context, asked, response)
+    response = await answer(request, path)
+    await _add_headers(context, request, response)
     return response
 
 
@@ -117,24 +118,24 @@ def _view(answer: DirectHandler) -> Callable[..., Awaitable[Response]]:
     return view
 
 
-def _answering(
+def _direct_handler(
     context: ServerContext, operation: Operation, http_metrics: metrics.HttpMetrics
 ) -> DirectHandler:
-    async def answer(asked: Request, path: dict[str, int | str]) -> Response:
+    async def answer(request: Request, path: dict[str, int | str]) -> Response:
         began = context.clock.monotonic()
         try:
-            response = await serve(asked, path)
+            response = await serve(request, path)
         except Exception as error:
-            response = answer_error(error, asked)
+            response = answer_error(error, request)
         http_metrics.observe(operation.name, response.status_code, context.clock.monotonic() - began)
         return response
 
-    async def serve(asked: Request, path: dict[str, int | str]) -> Response:
-        call = Call(context, asked, path)
+    async def serve(request: Request, path: dict[str, int | str]) -> Response:
+        call = Call(context, request, path)
         try:
             call.optional_caller = await authenticate(context, call.request)
         except (HttpError, StorageUnavailable):
-            # On a public operation a credential that is bad, or cannot be looked at now, is none.
+            # On a public operation an invalid credential, or one that cannot be checked now, counts as none.
             if not operation.public:
                 raise
         if call.optional_caller is None and not operation.public:
@@ -143,16 +144,16 @@ def _answering(
             context.system.ref(STATISTICS).offer(RequestServed(call.optional_caller.id))
         if operation.method == "GET" or operation.raw_media_types:
             return await operation.serve(call)
-        return await _change(call, operation)
+        return await _serve_change(call, operation)
 
     return answer
 
 
-async def _change(call: Call, operation: Operation) -> Response:
-    """Serve what changes something to its end, whether or not the client waits for it.
+async def _serve_change(call: Call, operation: Operation) -> Response:
+    """Serve a change to its end, even if the client disconnects.
 
-    Nobody may drop out between a commit and the news of it. Where it is not known whether there was a
-    commit, whatever is remembered is read again.
+    A cancellation between a commit and its announcement would leave caches stale. If it is unknown whether
+    the transaction was committed, everything cached is read again.
     """
     if operation.body is not None or operation.form is not None:
         await call.raw_body()
@@ -167,23 +168,23 @@ async def _change(call: Call, operation: Operation) -> Response:
     return response
 
 
-def answer_error(error: Exception, asked: Request | Websocket) -> Response:
-    """The one table from what went wrong to status and text."""
+def answer_error(error: Exception, request: Request | Websocket) -> Response:
+    """Return the answer for an exception: the one mapping from errors to status and text."""
     match error:
         case HttpError():
-            refusal = error
+            http_error = error
         case StorageUnavailable():
-            refusal = Unavailable("the database cannot be reached now")
+            http_error = Unavailable("the database cannot be reached now")
         case NotFound():
             return as_text("not found", 404)
         case Conflict() | StatementRejected():
             return as_text(str(error), 400)
         case StorageError():
-            _log.error("storage failed at %s %s: %s", asked.method, asked.path, error)
+            _log.error("storage failed at %s %s: %s", request.method, request.path, error)
             return as_text("the database refused the request", 500)
         case AskTimedOut() | ActorStopped() | ActorFailed() | ActorError():
-            _log.warning("%s %s: %s", asked.method, asked.path, error)
-            refusal = Unavailable("the server is too busy or restarting a part; try again")
+            _log.warning("%s %s: %s", request.method, request.path, error)
+            http_error = Unavailable("the server is too busy or restarting a part; try again")
         case RequestEntityTooLarge():
             return as_text("the body is too large", 413, {"Connection": "close"})
         case RequestTimeout():
@@ -193,24 +194,24 @@ def answer_error(error: Exception, asked: Request | Websocket) -> Response:
             headers = {"Allow": ", ".join(allowed)} if allowed else {}
             return as_text((error.name or "refused").lower(), error.code or 500, headers)
         case _:
-            _log.error("%s %s failed", asked.method, asked.path, exc_info=error)
+            _log.error("%s %s failed", request.method, request.path, exc_info=error)
             return as_text("internal error", 500)
-    headers = dict(refusal.headers)
-    if isinstance(refusal, Unauthorized) and "text/html" in asked.headers.get("Accept", ""):
-        # Only for people who open an API address by hand; a fetch must not make the browser ask.
+    headers = dict(http_error.headers)
+    if isinstance(http_error, Unauthorized) and "text/html" in request.headers.get("Accept", ""):
+        # Only for people who open an API address by hand; a fetch must not open the browser's login dialog.
         headers.setdefault("WWW-Authenticate", 'Basic realm="api"')
-    return as_text(refusal.text, refusal.status, headers)
+    return as_text(http_error.text, http_error.status, headers)
 
 
-def _allow_origin(asked: Request, response: Response, allowed: str | None) -> None:
+def _allow_origin(request: Request, response: Response, allowed: str | None) -> None:
     response.headers["Access-Control-Allow-Headers"] = "origin, content-type, accept, authorization"
     response.headers["Access-Control-Allow-Credentials"] = "true"
     response.headers["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS"
-    if asked.method == "OPTIONS":
+    if request.method == "OPTIONS":
         response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
-    # Also without one: a segment that a browser keeps must not serve a page of another origin later.
+    # Also without an Origin: a cached segment must not be used for a page of another origin later.
     response.headers.add("Vary", "Origin")
-    origin = asked.headers.get("Origin")
+    origin = request.headers.get("Origin")
     if origin is None:
         response.headers["Access-Control-Allow-Origin"] = "*"
         return

@@ -1,5 +1,5 @@
-"""Records to JSON and back: names, times and leniency in one place (docs/http-api.md#json-conventions,
-docs/decisions/0008).
+"""Conversion of records to and from JSON: names, times, and what is read leniently
+(docs/http-api.md#json-conventions, docs/decisions/0008).
 """
 
 import re
@@ -20,7 +20,7 @@ __all__ = ["camel", "decode", "encode", "format_time", "parse_time", "read_field
 T = TypeVar("T")
 
 _LATEST_MILLISECONDS = 253_402_300_799_999
-"""The last instant of the year 9999."""
+"""The end of the year 9999."""
 
 
 _encoder = msgspec.json.Encoder()
@@ -28,12 +28,12 @@ _WHOLE_SECONDS = len(b'"2000-01-01T00:00:00Z"')
 
 
 def format_time(instant: datetime) -> str:
-    """ISO 8601 in UTC with `Z`; milliseconds only where they are not zero."""
+    """Format as ISO 8601 in UTC with `Z`; with milliseconds if they are not zero."""
     return _quoted_time(instant)[1:-1].decode()
 
 
 def _quoted_time(instant: datetime) -> bytes:
-    # msgspec writes six digits of a second or none, in a tenth of the time that isoformat takes.
+    # msgspec writes six digits of a second or none, and is ten times as fast as isoformat.
     text = _encoder.encode(instant if instant.tzinfo is UTC else instant.astimezone(UTC))
     if len(text) == _WHOLE_SECONDS:
         return text
@@ -46,9 +46,9 @@ _DATE_TIME = re.compile(
 
 
 def parse_time(text: str) -> datetime:
-    """Read an ISO 8601 date-time that carries `Z` or an offset; ValueError for anything else.
+    """Parse an ISO 8601 date-time with `Z` or an offset; ValueError for anything else.
 
-    `+00:00Z`, which a client library makes of an aware datetime, is read as `+00:00`
+    `+00:00Z`, which a client library makes from an aware datetime, is read as `+00:00`
     (docs/http-api.md#client-quirks).
     """
     found = _DATE_TIME.fullmatch(text.strip())
@@ -64,27 +64,27 @@ def parse_time(text: str) -> datetime:
 
 
 def camel(name: str) -> str:
-    """The name that JSON has for a field: `deviceId` of `device_id`."""
+    """Return the JSON name of a field: `deviceId` for `device_id`."""
     return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
 
 
 def encode(value: object) -> bytes:
-    """Encode records, lists of them, or mappings of names to either; secrets in attributes are masked."""
+    """Encode records, lists of them, or mappings to either; secrets in attributes are masked."""
     return msgspec.json.encode(_to_wire(value))
 
 
 def decode(body: bytes, shape: type[T], *, depth: int = 32, strict: bool = True) -> T:
-    """Read a JSON body as `shape`; BadRequest names the field that is wrong."""
+    """Decode a JSON body as `shape`; BadRequest names the invalid field."""
     return read_fields(parse(body, depth=depth), shape, strict=strict)
 
 
 def parse(body: bytes, *, depth: int = 32) -> object:
-    """Read JSON of bounded depth into plain values."""
+    """Decode JSON of bounded depth into plain values."""
     if not body.strip():
         raise BadRequest("the request needs a JSON body")
     try:
         value = msgspec.json.decode(body)
-        # A lone surrogate or a NUL can be neither stored nor sent back.
+        # A lone surrogate or a NUL can be neither stored nor encoded.
         if b"\\u" in body and _is_unstorable(value):
             raise BadRequest("the body holds characters that cannot be stored")
     except RecursionError:
@@ -97,7 +97,9 @@ def parse(body: bytes, *, depth: int = 32) -> object:
 
 
 def read_fields(value: object, shape: type[T], *, strict: bool = True) -> T:
-    """Read plain values as a record: null is the default where the field knows no null; dates leniently."""
+    """Convert plain values to `shape`; null stands for the default if the field takes no null, dates are read
+    leniently.
+    """
     record = _record(shape)
     if isinstance(value, dict) and record is not None:
         value = _normalize(value, record)
@@ -141,7 +143,7 @@ def _read_date(name: str, item: object) -> datetime | None:
 
 @cache
 def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[bool, bool, type[msgspec.Struct] | None]]:
-    """Field name in JSON -> takes null, is a date, the records that it lists."""
+    """Return by JSON name whether a field takes null, whether it is a date, and the record type it lists."""
     found = {}
     hints = typing.get_type_hints(shape)
     for field in msgspec.structs.fields(shape):
@@ -169,10 +171,10 @@ def _to_wire(value: object) -> object:
 
 @cache
 def _converter_for(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], object]:
-    """How records of this type are shown: dates as text, all else as msgspec encodes it.
+    """Return the conversion of a record type for encoding: dates as text, all else as msgspec encodes it.
 
-    msgspec writes six digits of a second; a twin of the record with texts in place of dates costs less than
-    a dictionary. Records whose dates are whole seconds pass as they are.
+    msgspec writes six digits of a second. A struct with the same fields and encoded dates costs less than a
+    dictionary; record types without dates and nested records need no conversion.
     """
     hints = typing.get_type_hints(shape)
     fields = msgspec.structs.fields(shape)
@@ -187,13 +189,13 @@ def _converter_for(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], ob
         )
     if not dates and not nested:
         return lambda record: record
-    twin = msgspec.defstruct(
+    wire_struct = msgspec.defstruct(
         f"{shape.__name__}Wire",
         [(field.encode_name, Any) for field in fields],
         gc=False,
     )
 
-    def present(record: msgspec.Struct) -> object:
+    def convert(record: msgspec.Struct) -> object:
         values = list(msgspec.structs.astuple(record))
         if nested:
             values = [
@@ -203,9 +205,9 @@ def _converter_for(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], ob
             instant = values[index]
             if isinstance(instant, datetime):
                 values[index] = msgspec.Raw(_quoted_time(instant))
-        return twin(*values)
+        return wire_struct(*values)
 
-    return present
+    return convert
 
 
 def _is_deeper_than(value: object, depth: int) -> bool:
@@ -234,7 +236,7 @@ _PATH = re.compile(r" - at `(?:key in )?\$\.?(.*)`$")
 
 
 def _explain(text: str) -> str:
-    """Put msgspec's sentence in the order people expect: the field, then what is wrong."""
+    """Rewrite msgspec's error text with the field first."""
     found = _PATH.search(text)
     if found is None:
         return _lower(text)

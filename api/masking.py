@@ -1,8 +1,8 @@
-"""Secrets inside of `attributes`: they are taken in, used, and never shown again (docs/decisions/0010).
+"""Masking of secrets inside `attributes`: they are stored and used, but never sent out (docs/decisions/0010).
 
-Whoever may edit a record gets it with a mask in place of each secret, and may send that back: the mask means
-what is stored, and so does leaving the secret out. Null or an empty text removes it. So does a new host that
-it would be told: or who may edit a record would learn its secrets by naming a host of his own.
+Answers contain a mask in place of each secret. A client that sends the mask back, or leaves the secret out,
+keeps the stored one; null or an empty text removes it. A new value for the host that the secret is sent to
+removes it as well: otherwise anyone who may edit the record could have it sent to a host of their own.
 """
 
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ MASK = "********"
 SECRETS: tuple[tuple[str, ...], ...] = (
     # A user's own mail server (docs/events.md#notificators).
     ("mail.smtp.password",),
-    # What ticket events are signed with (docs/http-api.md#secrets).
+    # The key that ticket events are signed with (docs/http-api.md#secrets).
     ("ticketWebhook", "secret"),
 )
-"""Where they are: keys from the outermost to the innermost object."""
+"""Paths of secrets: keys from the outermost to the innermost object."""
 
 HOST_KEYS = {"mail.smtp.password": "mail.smtp.host"}
-"""The key beside a secret that says which host is told it."""
+"""Secret -> the key beside it that names the host it is sent to."""
 
 _OUTERMOST = frozenset(path[0] for path in SECRETS)
 
 
 def mask_secrets(record: R) -> R:
-    """The record as anybody may see it; api/json.py shows none otherwise."""
+    """Return the record with secrets masked; api/json.py applies this to everything it encodes."""
     attributes = _attributes(record)
     if _OUTERMOST.isdisjoint(attributes):
         return record
@@ -41,7 +41,7 @@ def mask_secrets(record: R) -> R:
 
 
 def restore_secrets(sent: R, stored: R | None) -> R:
-    """What is to be stored in place of `stored`, which is None for a new record."""
+    """Return the record to store, with secrets of `stored` that were not changed; None for a new record."""
     attributes = _attributes(sent)
     known = {} if stored is None else _attributes(stored)
     if _OUTERMOST.isdisjoint(attributes) and _OUTERMOST.isdisjoint(known):
@@ -72,7 +72,7 @@ def _kept(
     name, *inner = path
     value = attributes.get(name, MASK)
     if inner:
-        # An object that is gone took its secret along.
+        # Removing the object removes its secret.
         if not isinstance(attributes.get(name), dict):
             return attributes
         held = known.get(name)

@@ -1,11 +1,12 @@
-"""`/metrics`: Prometheus http_metrics, for this machine only unless configured (docs/decisions/0015)."""
+"""`/metrics` for Prometheus, open to this machine only unless configured (docs/decisions/0015)."""
 
 from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from quart import Request, Response, request
+from quart import Request, Response
+from quart import request as current_request
 from quart_trio import QuartTrio
 
 from motorpool.actors.messages.counters import COUNTERS
@@ -23,7 +24,7 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class HttpMetrics:
-    """The registry of one server, and what the HTTP side counts itself."""
+    """The registry of one server, with the metrics of HTTP."""
 
     def __init__(self, context: ServerContext) -> None:
         self.registry = CollectorRegistry()
@@ -52,31 +53,31 @@ class HttpMetrics:
 
 
 class DatabaseCollector(Collector):
-    """Whether the database answers."""
+    """The metric of the database's availability."""
 
     def __init__(self, available: Callable[[], bool]) -> None:
         self._available = available
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the one gauge."""
+        """Yield the gauge."""
         yield GaugeMetricFamily(
             "motorpool_database_available", "1 while the database answers.", value=float(self._available())
         )
 
 
 def add_metrics_route(app: QuartTrio, context: ServerContext, http_metrics: HttpMetrics) -> None:
-    """Serve the http_metrics."""
+    """Add GET /metrics."""
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        if not permitted(request, context.settings.http.metrics_allow):
+        if not permitted(current_request, context.settings.http.metrics_allow):
             raise Forbidden("metrics are for this machine only; [http] metrics_allow names others")
         return as_bytes(generate_latest(http_metrics.registry), TEXT, {"Cache-Control": "no-store"})
 
 
-def permitted(asked: Request, allowed: tuple[str, ...]) -> bool:
-    """This machine and nothing forwarded through it, or a network of the settings."""
-    address = peer_address(asked)
-    if any(name in asked.headers for name in FORWARDED):
+def permitted(request: Request, allowed: tuple[str, ...]) -> bool:
+    """Return whether the client is this machine, not as a proxy, or in a configured network."""
+    address = peer_address(request)
+    if any(name in request.headers for name in FORWARDED):
         return False
     return is_trusted(address, LOOPBACK) or is_trusted(address, allowed)

@@ -1,5 +1,5 @@
-"""Who a request is from: Basic, Bearer or the session cookie (docs/authentication.md, docs/decisions/0012
-and docs/decisions/0013).
+"""Authentication of requests: Basic, Bearer or the session cookie (docs/authentication.md,
+docs/decisions/0012, docs/decisions/0013).
 """
 
 import base64
@@ -34,7 +34,7 @@ __all__ = [
 COOKIE = "JSESSIONID"
 
 TOUCH_INTERVAL = timedelta(minutes=1)
-"""A session's last use is written at most so often."""
+"""A session's last use is written at most once in this time."""
 
 
 class OneTimeCodeRequired(Unauthorized):
@@ -45,7 +45,7 @@ class OneTimeCodeRequired(Unauthorized):
 
 
 async def authenticate(context: ServerContext, request: Request | Websocket) -> Caller | None:
-    """Find who asks; None is anonymous. An Authorization header decides alone, else the cookie."""
+    """Return who sent the request; None is anonymous. An Authorization header overrides the cookie."""
     header = request.headers.get("Authorization")
     if header is not None:
         scheme, _, credential = header.strip().partition(" ")
@@ -61,12 +61,12 @@ async def authenticate(context: ServerContext, request: Request | Websocket) -> 
 
 
 def may_log_in(user: User, now: datetime) -> bool:
-    """Neither disabled nor expired."""
+    """Return whether the user is neither disabled nor expired."""
     return not user.disabled and (user.expiration_time is None or user.expiration_time > now)
 
 
 async def log_in(context: ServerContext, address: str, email: str, password: str, code: str | None) -> User:
-    """Check a login form; raises Unauthorized, with the TOTP header where only the code is missing."""
+    """Check a login form. Raises Unauthorized, with the TOTP header if only the code is missing."""
     if context.settings.openid.forced:
         raise Unauthorized("passwords are switched off; log in through the OpenID provider")
     user = await _check_password(context, address, email, password)
@@ -81,13 +81,13 @@ async def log_in(context: ServerContext, address: str, email: str, password: str
         if not context.codes.accept(user.id, user.totp_key, code, context.clock.now()):
             raise Unauthorized("wrong one-time code, or one that was used already")
         context.login_throttle.record_success(f"code of {user.id}", address)
-    # Also where the password was remembered, so that nothing had to be tried.
+    # A cached credential was not counted as an attempt, so failures are cleared here for all cases.
     context.login_throttle.reset_failures(email)
     return user
 
 
 async def authenticate_token(context: ServerContext, text: str) -> Caller | None:
-    """Find the user of a session or share token."""
+    """Return the user of a session or share token; None if it is not valid."""
     try:
         token = await read_token(context, text)
     except InvalidToken:
@@ -97,7 +97,7 @@ async def authenticate_token(context: ServerContext, text: str) -> Caller | None
 
 
 async def read_token(context: ServerContext, text: str) -> Token:
-    """Check a token that opens the API and that it is not revoked; InvalidToken otherwise."""
+    """Verify a session or share token that is not revoked. Raises InvalidToken."""
     token = read(context.token_key, text, LOGINS, now=context.clock.now())
     if await context.accounts.is_revoked(token.id):
         raise InvalidToken("the token has been revoked")
@@ -105,7 +105,7 @@ async def read_token(context: ServerContext, text: str) -> Token:
 
 
 async def user_of_token(context: ServerContext, token: Token) -> User | None:
-    """Fetch the token's user if he may log in, and if his tokens have not ended since it was issued."""
+    """Return the token's user if they may log in and their tokens were not ended after it was issued."""
     account = await context.accounts.by_id(token.user_id)
     if account is None or not may_log_in(account.user, context.clock.now()):
         return None
@@ -116,7 +116,7 @@ async def user_of_token(context: ServerContext, token: Token) -> User | None:
 async def begin_session(
     call: Call, response: Response, user: User, *, token_expires: datetime | None = None
 ) -> None:
-    """Open a new session under a new id, whatever the client sent: an id planted before is worth nothing."""
+    """Open a session under a new id, whatever cookie the client sent, which prevents session fixation."""
     context = call.context
     await end_session(call)
     now = call.now
@@ -144,7 +144,7 @@ async def begin_session(
 
 
 async def end_session(call: Call) -> None:
-    """Forget the session of the request's cookie."""
+    """Delete the session of the request's cookie."""
     cookie = call.request.cookies.get(COOKIE)
     if cookie:
         await sessions.delete(call.context.database, _hash_secret(cookie))
@@ -152,21 +152,21 @@ async def end_session(call: Call) -> None:
 
 
 def is_secure(context: ServerContext, request: Request | Websocket) -> bool:
-    """Whether the client speaks TLS, to us or to a trusted proxy."""
+    """Return whether the client uses TLS, towards us or a trusted proxy."""
     if is_trusted(peer_address(request), context.settings.http.trusted_proxies):
         return request.headers.get("X-Forwarded-Proto", request.scheme) in {"https", "wss"}
     return request.scheme in {"https", "wss"}
 
 
-def same_origin(context: ServerContext, request: Request | Websocket, remembered: str | None) -> bool:
-    """Whether a cookie may be believed: a page elsewhere could have sent it
-    (docs/authentication.md#cookies).
+def same_origin(context: ServerContext, request: Request | Websocket, session_origin: str | None) -> bool:
+    """Return whether the request comes from the origin of the session, which guards against cross-site
+    requests (docs/authentication.md#cookies).
     """
     origin = request.headers.get("Origin")
     if origin is None:
         return True
-    if remembered is not None:
-        return origin == remembered
+    if session_origin is not None:
+        return origin == session_origin
     hosts = {request.headers.get("Host", "")}
     if is_trusted(peer_address(request), context.settings.http.trusted_proxies):
         hosts.add(request.headers.get("X-Forwarded-Host", ""))
@@ -183,7 +183,7 @@ async def _authenticate_cookie(
     if session is None:
         return None
     if session.expires <= now or (session.token_expires is not None and session.token_expires <= now):
-        # Its row goes with the next look of actors/retention.py.
+        # actors/upkeep/retention.py deletes its row.
         return None
     if not same_origin(context, request, session.origin):
         return None
@@ -211,7 +211,7 @@ async def _authenticate_basic(
         return None
     address = client_address(request, context.settings.http.trusted_proxies)
     user = await _check_password(context, address, email, password)
-    # There is no place for a one-time code in this scheme.
+    # This scheme cannot carry a one-time code.
     if user is None or user.totp_key or not may_log_in(user, context.clock.now()):
         return None
     return Caller(user=user, server=context.server)

@@ -1,4 +1,4 @@
-"""Who asks, and what he may do apart from any single object (docs/users.md#restrictions,
+"""The authenticated user of a request, and the restrictions they are under (docs/users.md#restrictions,
 docs/permissions.md#who-may-do-what).
 """
 
@@ -12,14 +12,14 @@ __all__ = ["Caller"]
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """A user behind a valid credential, under the flags of user and server together."""
+    """An authenticated user; the restrictions are those of the user and of the server together."""
 
     user: User
     server: ServerSettings
     session: Session | None = None
-    """The cookie's session, where it was a cookie."""
+    """The session, if the credential was a cookie."""
     token_expires: datetime | None = None
-    """Until when the credential lives, where it was a token or began with one."""
+    """When the credential expires, if it was a token or a session opened with one."""
 
     @property
     def id(self) -> int:
@@ -28,35 +28,35 @@ class Caller:
 
     @property
     def administrator(self) -> bool:
-        """May do everything."""
+        """Whether they may do everything."""
         return self.user.administrator
 
     @property
     def manager(self) -> bool:
-        """May have users of his own; administrators may."""
+        """Whether they may have users of their own, as administrators may."""
         return self.user.administrator or self.user.user_limit != 0
 
     @property
     def readonly(self) -> bool:
-        """Changes nothing; reading and sending commands stay."""
+        """Whether they may only read and send commands."""
         return not self.administrator and (self.user.readonly or self.server.readonly)
 
     @property
     def device_readonly(self) -> bool:
-        """Changes no devices."""
+        """Whether they may not change devices."""
         return not self.administrator and (self.user.device_readonly or self.server.device_readonly)
 
     @property
     def limit_commands(self) -> bool:
-        """Sends saved commands only."""
+        """Whether they may send saved commands only."""
         return not self.administrator and (self.user.limit_commands or self.server.limit_commands)
 
     @property
     def disable_reports(self) -> bool:
-        """Sees no history."""
+        """Whether they may not see history and reports."""
         return not self.administrator and (self.user.disable_reports or self.server.disable_reports)
 
     @property
     def fixed_email(self) -> bool:
-        """Keeps his address."""
+        """Whether they may not change their e-mail address."""
         return not self.administrator and (self.user.fixed_email or self.server.fixed_email)

@@ -11,14 +11,14 @@ __all__ = ["OneTimeCodes"]
 STEP_SECONDS = 30
 DIGITS = 6
 TOLERANCE = 1
-"""Steps that the clocks of user and server may differ, either way."""
+"""Steps by which the clocks of user and server may differ, either way."""
 
 
 class OneTimeCodes:
-    """Accepts each code once: who looks over a shoulder, or reads the traffic, cannot use it again.
+    """Accepts each code once, so that a code seen by somebody else is useless.
 
-    What was used is remembered until it would be refused anyway. A restart forgets it, so that within those
-    ninety seconds a code could serve twice.
+    Used codes are remembered until they expire, in memory only: after a restart a code may be used again
+    within its ninety seconds.
     """
 
     def __init__(self) -> None:
@@ -28,25 +28,25 @@ class OneTimeCodes:
         return len(self._used)
 
     def accept(self, user_id: int, key: str, code: str, now: datetime) -> bool:
-        """Whether the code is right and newer than the last one that this user logged in with."""
-        present = int(now.timestamp()) // STEP_SECONDS
-        self._used = {who: step for who, step in self._used.items() if step >= present - TOLERANCE}
-        # Clients that take it for a number lose its zeros in front.
-        step = _step_of(key, code.strip().zfill(DIGITS), present)
+        """Return whether the code is right and newer than the last one that this user logged in with."""
+        current_step = int(now.timestamp()) // STEP_SECONDS
+        self._used = {used: step for used, step in self._used.items() if step >= current_step - TOLERANCE}
+        # Clients that treat the code as a number lose its leading zeros.
+        step = _step_of(key, code.strip().zfill(DIGITS), current_step)
         if step is None or step <= self._used.get((user_id, key), -1):
             return False
         self._used[user_id, key] = step
         return True
 
 
-def _step_of(key: str, code: str, present: int) -> int | None:
+def _step_of(key: str, code: str, current_step: int) -> int | None:
     if not (code.isascii() and code.isdigit()):
         return None
     found = None
     try:
         totp = pyotp.TOTP(key)
-        for step in range(present - TOLERANCE, present + TOLERANCE + 1):
-            # No early end: how long it takes does not tell which step it was.
+        for step in range(current_step - TOLERANCE, current_step + TOLERANCE + 1):
+            # No early exit: the time taken must not reveal the step.
             if hmac.compare_digest(totp.generate_otp(step), code):
                 found = step
     except (binascii.Error, ValueError):

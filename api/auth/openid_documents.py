@@ -1,6 +1,6 @@
-"""What the OpenID provider publishes: its addresses and its keys (OpenID Connect Discovery 1.0, RFC 7517).
+"""The documents of the OpenID provider: metadata and keys (OpenID Connect Discovery 1.0, RFC 7517).
 
-Each is kept for an hour; all requests go out by actors/outgoing/http.py, with its deadlines and bounds.
+Each is cached for an hour; requests use actors/outgoing/http.py, with its deadlines and limits.
 """
 
 import logging
@@ -19,7 +19,7 @@ __all__ = ["Metadata", "ProviderDocuments", "ProviderUnavailable", "decode"]
 
 CACHE_SECONDS = 3600.0
 RETRY_SECONDS = 10.0
-"""What could not be read, or holds no key for a token, is asked for again after this at the earliest."""
+"""A document that could not be read, or lacks the key of a token, is not requested again before this."""
 REQUEST_SECONDS = 10.0
 MOST_BYTES = 256 * 1024
 
@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 
 class ProviderUnavailable(Exception):
-    """The provider cannot be reached, or does not make sense; the text is for people."""
+    """The provider cannot be reached or answers nonsense; the text is shown to users."""
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """What discovery tells (its section 3)."""
+    """Provider metadata (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -46,13 +46,13 @@ class Metadata(msgspec.Struct, frozen=True):
 
 
 class KeySet(msgspec.Struct, frozen=True):
-    """Public keys, of which only the one that is needed is looked at closely."""
+    """A JWK set (RFC 7517, section 5); keys are parsed when they are used."""
 
     keys: tuple[dict[str, Any], ...]
 
 
 class CachedDocument(Generic[T]):
-    """A document that is read once for all who need it."""
+    """A document that is read once for all callers."""
 
     def __init__(self, read: Callable[[], Awaitable[T]], monotonic: Callable[[], float]) -> None:
         self._read = read
@@ -63,10 +63,10 @@ class CachedDocument(Generic[T]):
         self._failed_at = float("-inf")
 
     async def get(self, *, newer: bool = False) -> T:
-        """Return it as it was within the hour; with `newer` as it was a moment ago.
+        """Return the document, at most an hour old; with `newer` at most ten seconds old.
 
         Raises:
-            ProviderUnavailable: it could not be read; nor is that tried again for a while.
+            ProviderUnavailable: it could not be read; the next attempt is made after ten seconds.
         """
         async with self._lock:
             now = self._monotonic()
@@ -85,7 +85,7 @@ class CachedDocument(Generic[T]):
 
 
 class ProviderDocuments:
-    """The documents of one issuer, and the way to its other addresses."""
+    """The documents of one issuer, and requests to its other endpoints."""
 
     def __init__(self, issuer: str, http: OutgoingHttp, monotonic: Callable[[], float]) -> None:
         self._issuer = issuer
@@ -94,11 +94,11 @@ class ProviderDocuments:
         self._keys = CachedDocument(self._read_keys, monotonic)
 
     async def metadata(self) -> Metadata:
-        """What discovery tells. Raises ProviderUnavailable."""
+        """Return the provider metadata. Raises ProviderUnavailable."""
         return await self._metadata.get()
 
     async def key(self, algorithm: str, kid: object) -> jwt.PyJWK:
-        """Return the key that a token names; they are read anew where it is not among those known.
+        """Return the key that a token names; the keys are read again if it is not among them.
 
         Raises:
             ProviderUnavailable: they cannot be read.
@@ -119,12 +119,12 @@ class ProviderDocuments:
     async def request(
         self, method: str, address: str, *, headers: Mapping[str, str], form: Mapping[str, str] | None = None
     ) -> HttpAnswer:
-        """Ask the provider something. Raises ProviderUnavailable where no answer comes."""
+        """Send a request to the provider. Raises ProviderUnavailable if there is no answer."""
         try:
             return await self._http.request(
                 method,
                 address,
-                # The operator named this host himself; others that it refers to are as foreign as any.
+                # The operator configured this host; other hosts that it refers to are as untrusted as any.
                 trusted=urlsplit(address).hostname == urlsplit(self._issuer).hostname,
                 headers={"Accept": "application/json", **headers},
                 form=form,
@@ -143,7 +143,7 @@ class ProviderDocuments:
         addresses = [found.authorization_endpoint, found.token_endpoint, found.jwks_uri]
         if found.userinfo_endpoint is not None:
             addresses.append(found.userinfo_endpoint)
-        # Without TLS only where the operator himself asked for it.
+        # Without TLS only if the configured issuer has none.
         schemes = ("https://",) if self._issuer.startswith("https:") else ("https://", "http://")
         if not all(address.startswith(schemes) for address in addresses):
             raise ProviderUnavailable("the OpenID provider names addresses without TLS")
@@ -161,7 +161,7 @@ class ProviderDocuments:
 
 
 def decode(answer: HttpAnswer, shape: type[T]) -> T:
-    """Read an answer of the provider. Raises ProviderUnavailable where it makes no sense."""
+    """Decode an answer of the provider. Raises ProviderUnavailable if it is malformed."""
     try:
         return msgspec.convert(answer.json(), shape)
     except (OutgoingError, msgspec.ValidationError) as error:

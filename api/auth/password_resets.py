@@ -1,7 +1,7 @@
 """Mails a link that sets a new password (docs/authentication.md#password-reset).
 
-A request only leaves the address here and is answered at once: how long looking it up and writing a mail
-takes, or whether there is anybody to write to, cannot be seen from outside.
+The HTTP request only enqueues the address and is answered at once, so that neither the answer nor its time
+reveals whether there is such an account.
 """
 
 from datetime import timedelta
@@ -25,11 +25,11 @@ from motorpool.storage.records import User
 __all__ = ["PASSWORD_RESETS", "PasswordResetRequested", "PasswordResets", "password_resets_spec"]
 
 WAITING = 1000
-"""Requests that may wait; more are forgotten, and people ask again."""
+"""Requests that may wait; further ones are dropped, and users ask again."""
 
 
 class PasswordResetRequested(msgspec.Struct, frozen=True):
-    """Somebody says that he has forgotten his password."""
+    """A new password was requested for this address."""
 
     email: str
 
@@ -38,7 +38,7 @@ PASSWORD_RESETS: Kind[None, PasswordResetRequested] = Kind("password_resets")
 
 
 class PasswordResets(Actor[PasswordResetRequested]):
-    """Writes to who has an account and may log in, but not without end."""
+    """Mails links to users who may log in, at a limited rate."""
 
     def __init__(self, database: Database, mail: Mail, token_key: bytes, settings: Settings) -> None:
         self._database = database
@@ -48,7 +48,7 @@ class PasswordResets(Actor[PasswordResetRequested]):
         self._lifetime = timedelta(minutes=settings.users.reset_minutes)
 
     async def start(self) -> None:
-        """Begin to count."""
+        """Create the rate limit, and warn if links lead to an address that is only assumed."""
         limit = self._settings.users.resets_per_account
         self._rate = RateLimit(limit, self._lifetime.total_seconds(), self.context.clock.monotonic)
         if self._mail.enabled and self._settings.public.url is None:
@@ -57,7 +57,7 @@ class PasswordResets(Actor[PasswordResetRequested]):
             )
 
     async def handle(self, message: PasswordResetRequested) -> None:
-        """Put a mail into the outbox, if there is anybody to write to."""
+        """Put a mail into the outbox if the address belongs to a user who may log in."""
         if not self._mail.enabled or self._settings.openid.forced or "\x00" in message.email:
             return
         try:
@@ -65,7 +65,7 @@ class PasswordResets(Actor[PasswordResetRequested]):
             if user is not None and self._may_receive(user):
                 await self._write(user)
         except StorageError as error:
-            self.context.log.warning("a password reset is not written: %s", error)
+            self.context.log.warning("a password reset could not be written: %s", error)
 
     def _may_receive(self, user: User) -> bool:
         if (
@@ -75,7 +75,7 @@ class PasswordResets(Actor[PasswordResetRequested]):
         ):
             return False
         if self._rate.hit(str(user.id)):
-            self.context.log.info("user %d has been sent enough links for a new password", user.id)
+            self.context.log.info("user %d has reached the limit of links for a new password", user.id)
             return False
         return True
 
@@ -89,14 +89,14 @@ class PasswordResets(Actor[PasswordResetRequested]):
 
 
 def _reset_mail(user: User, link: str, minutes: int) -> OutgoingMessage:
-    """What the mail says. The user's name is left out: who registered may have made it any message."""
+    """Build the mail, without the user's name: whoever registered could have put a message into it."""
     asked = "somebody, probably you, asked for a new password for your account at Motorpool."
     within = f"Set it here within {minutes} minutes; the link works once:"
     otherwise = "If it was not you, nothing needs to be done: your password stays as it is."
     shown = escape(link)
     return OutgoingMessage(
         channel="mail",
-        # By the server's own account: it must not depend on what the user has set.
+        # Through the server's account, whatever mail server the user has set.
         system=True,
         user_id=user.id,
         to=user.email,
@@ -110,7 +110,7 @@ def _reset_mail(user: User, link: str, minutes: int) -> OutgoingMessage:
 def password_resets_spec(
     database: Database, mail: Mail, token_key: bytes, settings: Settings
 ) -> ChildSpec[PasswordResetRequested]:
-    """Its place in the tree."""
+    """Return the child spec of the actor that mails password resets."""
     return ChildSpec(
         kind=PASSWORD_RESETS,
         factory=lambda: PasswordResets(database, mail, token_key, settings),

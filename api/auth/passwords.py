@@ -1,4 +1,4 @@
-"""PasswordHasher: hashing off the loop, remembering what was verified, counting what was not
+"""Password hashing in threads, a cache of verified credentials, and a limit on failed logins
 (docs/decisions/0013).
 """
 
@@ -17,17 +17,17 @@ from motorpool.api.program.settings import LoginSettings
 __all__ = ["LoginThrottle", "PasswordHasher"]
 
 _CACHE_SIZE = 10_000
-"""Verified credentials kept; each is a 32-byte digest."""
+"""Verified credentials in the cache; each is a digest of 32 bytes."""
 
 _MAX_KEYS = 50_000
-"""Accounts and addresses whose failures are counted; the oldest is forgotten first."""
+"""Accounts and addresses whose failures are counted; the oldest is dropped first."""
 
 
 class PasswordHasher:
-    """Argon2id in threads, few at once; a credential verified before costs one HMAC.
+    """Hashes with Argon2id in threads, few at once; a credential in the cache costs one HMAC.
 
-    What is remembered is a digest, under a key of this process, over the stored hash and the password: when
-    the password changes the stored hash does, and the memory of the old one matches nothing.
+    The cache holds digests, under a key of this process, of stored hash and password together: when the
+    password changes so does the stored hash, and the cached digest no longer matches.
     """
 
     def __init__(self, settings: LoginSettings) -> None:
@@ -41,7 +41,7 @@ class PasswordHasher:
 
     @property
     def threads_busy(self) -> int:
-        """Hashes being computed now."""
+        """How many hashes are being computed."""
         return int(self._threads.borrowed_tokens)
 
     async def hash(self, password: str) -> str:
@@ -49,7 +49,7 @@ class PasswordHasher:
         return await trio.to_thread.run_sync(self._hasher.hash, password, limiter=self._threads)
 
     def is_verified(self, stored: str, password: str) -> bool:
-        """Whether this very credential was verified before; constant cost."""
+        """Return whether this credential was verified before, at constant cost."""
         digest = self._digest(stored, password)
         if digest not in self._verified:
             return False
@@ -57,7 +57,7 @@ class PasswordHasher:
         return True
 
     async def verify(self, stored: str | None, password: str) -> bool:
-        """Compare with a stored hash; None (no such user) takes as long and is always False."""
+        """Compare with a stored hash; None (no such user) takes equally long and is always False."""
         if stored is None:
             if self._dummy_hash is None:
                 self._dummy_hash = await self.hash(secrets.token_hex(16))
@@ -87,9 +87,9 @@ class PasswordHasher:
 
 
 class LoginThrottle:
-    """Counts failed logins per account and per address; successes never count.
+    """Limits failed logins per account and per address; successful ones do not count.
 
-    An attempt counts as failed while it runs, so that a thousand parallel guesses are no way around.
+    An attempt counts as failed while it is in progress, so that parallel guesses do not evade the limit.
     """
 
     def __init__(self, settings: LoginSettings, monotonic: Callable[[], float]) -> None:
@@ -101,7 +101,7 @@ class LoginThrottle:
         return len(self._failures)
 
     def begin_attempt(self, account: str, address: str) -> None:
-        """Note an attempt; raises TooManyRequests when either has failed too often."""
+        """Count an attempt. Raises TooManyRequests if the account or the address has failed too often."""
         now = self._monotonic()
         limits = (
             (("account", account.strip().lower()), self._settings.failures_per_account),
@@ -119,16 +119,16 @@ class LoginThrottle:
             self._failures.popitem(last=False)
 
     def record_success(self, account: str, address: str) -> None:
-        """Take the attempt back; an account's success also clears what it failed before."""
+        """Uncount the attempt of the address, and all failures of the account."""
         self._failures.pop(("account", account.strip().lower()), None)
         self.withdraw_attempt(address)
 
     def reset_failures(self, account: str) -> None:
-        """Forget the failures of an account whose owner has proved himself in another way."""
+        """Clear the failures of an account whose owner has authenticated in another way."""
         self._failures.pop(("account", account.strip().lower()), None)
 
     def withdraw_attempt(self, address: str) -> None:
-        """Take one attempt of an address back."""
+        """Uncount one attempt of an address."""
         failures = self._failures.get(("address", address))
         if failures:
             failures.pop()

@@ -1,4 +1,4 @@
-"""How often something may happen for one key within a window of time."""
+"""A rate limit for each of many keys, in a sliding window."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -6,11 +6,11 @@ from collections.abc import Callable
 __all__ = ["RateLimit"]
 
 _KEYS = 50_000
-"""Keys that are counted; the oldest is forgotten first."""
+"""Keys that are counted; the oldest is dropped first."""
 
 
 class RateLimit:
-    """At most `limit` times within `seconds` for each key."""
+    """Allows `limit` events within `seconds` for each key."""
 
     def __init__(self, limit: int, seconds: float, monotonic: Callable[[], float]) -> None:
         self._limit = limit
@@ -22,7 +22,7 @@ class RateLimit:
         return len(self._times)
 
     def hit(self, key: str) -> float:
-        """Count one more; 0, or the seconds to wait where it is one too many, which does not count."""
+        """Count an event and return 0; past the limit return the seconds to wait, and count nothing."""
         now = self._monotonic()
         times = self._times.setdefault(key, deque())
         while times and times[0] <= now - self._seconds:

@@ -1,9 +1,9 @@
 """Who may do what, as one table (docs/users.md, docs/permissions.md#links).
 
-This is the part that hangs on who asks: his role, and the restrictions that he or the whole server is under.
-The other part is access to the object itself, which comes by links: `access` of each table in storage/ says
-which rows a user sees, and storage/links.py which kinds of links there are. Who has a right and has access
-may do it; only the limits of users and devices are counted beside that, in the policy of their families.
+This table depends on the caller alone: on their role, and on the restrictions that they or the whole server
+are under. Access to the record itself comes from links: `access` of each table in storage/ says which rows a
+user sees, and storage/links.py which kinds of links there are. A caller with the right and with access may
+act; only the limits on users and devices are checked beside that, in the policies of their resources.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Role(Enum):
-    """Whom a right is given to; an administrator is a manager too, and nothing restricts him."""
+    """Who has a right; administrators count as managers, and no restriction applies to them."""
 
     USER = "anybody who is logged in"
     MANAGER = "an administrator or a manager"
@@ -45,7 +45,7 @@ class Role(Enum):
 
 
 class Restriction(Enum):
-    """What takes a right away; the text is for who asked."""
+    """What takes a right away; the value is the text of the error."""
 
     READONLY = "the user is read-only"
     DEVICE_READONLY = "the user may not change devices"
@@ -73,15 +73,15 @@ _APPLIES: Mapping[Restriction, Callable[[Caller], bool]] = {
 
 @dataclass(frozen=True)
 class Right:
-    """One line of the table."""
+    """Who has a right, and how others are refused."""
 
     role: Role
     restrictions: tuple[Restriction, ...] = ()
     refusal: type[HttpError] = BadRequest
-    """What everybody else gets (docs/decisions/0009)."""
+    """The error for all others (docs/decisions/0009)."""
 
     def require(self, caller: Caller) -> None:
-        """Refuse who does not have it."""
+        """Raise `refusal` if the caller does not have the right."""
         if not _HOLDS[self.role](caller):
             raise self.refusal(f"only {self.role.value} may do this")
         for restriction in self.restrictions:
@@ -89,7 +89,7 @@ class Right:
                 raise self.refusal(restriction.value)
 
 
-# Creating, editing and deleting, by the names of families.
+# Creating, editing and deleting, by the names of resources.
 CHANGE: Mapping[str, Right] = {
     "device": Right(USER, (READONLY, DEVICE_READONLY)),
     "group": Right(USER, (READONLY,)),
@@ -102,13 +102,13 @@ CHANGE: Mapping[str, Right] = {
     "command": Right(USER, (READONLY, LIMIT_COMMANDS)),
     "scheduledCommand": Right(USER, (READONLY, LIMIT_COMMANDS)),
     "attribute": Right(ADMINISTRATOR),
-    # By field, below; and even the readonly change a little of themselves.
+    # Checked by field, see below: read-only users may change some fields of their own.
     "user": Right(USER),
 }
 MANAGE_USERS = Right(USER, (READONLY,))
-"""Making them as a manager, and deleting them."""
+"""Creating users as a manager, and deleting users."""
 CAPTURE_VIDEO = Right(USER, (READONLY,))
-"""A capture writes a file."""
+"""Captures write files."""
 DELETE_POSITIONS = Right(USER, (READONLY,))
 LINK = Right(USER, (READONLY,))
 
@@ -117,19 +117,19 @@ READ_HISTORY = Right(USER, (DISABLE_REPORTS,))
 ISSUE_TOKENS = Right(USER, (TEMPORARY,))
 SHARE_OBJECTS = Right(USER, (TEMPORARY,), Forbidden)
 CREATE_GUESTS = Right(USER, (READONLY,))
-"""Sharing makes a user: it needs this as well."""
+"""Needed for sharing as well, which creates a user."""
 
 LIST_USERS = Right(MANAGER)
 ANNOUNCE = Right(MANAGER)
 ADMINISTER = Right(ADMINISTRATOR)
-"""The server's settings, files, statistics and innards, and the list of links."""
+"""The server's settings, files, statistics and diagnostics, and the list of links."""
 READ_AUDIT = Right(ADMINISTRATOR, refusal=Unauthorized)
 TEST_ATTRIBUTES = Right(ADMINISTRATOR, refusal=Unauthorized)
 
-# The fields of a user (docs/users.md#creation, docs/users.md#changes); all others are his own and his
-# manager's to change.
+# Fields of a user that not everybody may change (docs/users.md#creation, docs/users.md#changes); all others
+# may be changed by the user and their manager.
 ROLE_FIELDS = ("administrator", "device_limit", "user_limit")
-"""What only administrators give."""
+"""Fields that only administrators change."""
 RESTRICTION_FIELDS = (
     "readonly",
     "device_readonly",
@@ -138,6 +138,6 @@ RESTRICTION_FIELDS = (
     "disable_reports",
     "fixed_email",
 )
-"""Given and lifted by his manager and by administrators: nobody lifts his own."""
+"""Fields that managers and administrators change, but no user for themselves."""
 SELF_EDITABLE_ATTRIBUTES = frozenset({"notificationTokens", "termsAccepted"})
-"""What even a readonly user may change of himself: push token and terms dialog of the client."""
+"""Attributes that even a read-only user may change of their own: the client's push token and terms dialog."""

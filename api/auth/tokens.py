@@ -1,4 +1,4 @@
-"""Signed tokens with a purpose; one for another purpose is refused (docs/decisions/0012)."""
+"""Signed tokens (JWT) with a purpose; one for another purpose is refused (docs/decisions/0012)."""
 
 import secrets
 from collections.abc import Collection
@@ -12,21 +12,21 @@ import msgspec
 __all__ = ["LOGINS", "OPENID", "RESET", "SESSION", "SHARE", "InvalidToken", "Token", "issue", "read"]
 
 SESSION = "session"
-"""Stands for a login of a user."""
+"""Purpose: a login of a user."""
 SHARE = "share"
-"""Stands for a login of a temporary user, who was made for it."""
+"""Purpose: a login of a temporary user that was created for the share link."""
 RESET = "reset"
-"""Sets a new password, once."""
+"""Purpose: setting a new password, once."""
 OPENID = "openid"
-"""What a browser brings back from the OpenID provider; no user's."""
+"""Purpose: the state that a browser brings back from the OpenID provider; belongs to no user."""
 
 LOGINS = (SESSION, SHARE)
-"""What opens the API."""
+"""Purposes that give access to the API."""
 
 _ALGORITHM = "HS256"
 
 CACHE_SIZE = 10_000
-"""Tokens whose signatures need no second look."""
+"""Tokens whose verified signatures are cached."""
 
 
 class InvalidToken(Exception):
@@ -34,21 +34,21 @@ class InvalidToken(Exception):
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """What a token says."""
+    """The claims of a token."""
 
     id: str
-    """Random; the key of the revocation list."""
+    """Random; revocations refer to it."""
     user_id: int
-    """0 where it is nobody's."""
+    """0 if the token belongs to no user."""
     purpose: str
     issued: datetime
     expires: datetime
     extra: dict[str, str] = {}
-    """What else its maker wants to read again."""
+    """Further claims of the issuer."""
 
     @property
     def issuer_id(self) -> int:
-        """Who made it for another user to use; 0 where nobody did."""
+        """The user who issued it for another user; 0 if there is none."""
         return int(self.extra.get("by", 0))
 
 
@@ -61,7 +61,7 @@ def issue(
     now: datetime,
     extra: dict[str, str] | None = None,
 ) -> tuple[str, Token]:
-    """Make a token; its text is URL-safe. Whoever holds it can read `extra`, but not change it."""
+    """Issue a token; its text is URL-safe. `extra` is signed but not encrypted."""
     token = Token(
         id=secrets.token_urlsafe(16),
         user_id=user_id,
@@ -74,7 +74,7 @@ def issue(
         "jti": token.id,
         "sub": str(user_id),
         "aud": purpose,
-        # With its fraction: a password may change in the second in which a token was issued.
+        # With fractions of a second: a password may change in the second in which a token is issued.
         "iat": token.issued.timestamp(),
         "exp": int(token.expires.timestamp()),
     }
@@ -86,10 +86,10 @@ def issue(
 def read(
     key: bytes, text: str, purposes: Collection[str], *, now: datetime, allow_expired: bool = False
 ) -> Token:
-    """Check signature, purpose and expiry; InvalidToken otherwise.
+    """Verify signature, purpose and expiry. Raises InvalidToken.
 
-    Revocation, and whether the user's tokens have ended, are the caller's questions. `allow_expired` is for
-    revoking: an expired token may be revoked.
+    The caller checks revocation, and whether the user's tokens have been ended. `allow_expired` is for
+    revoking, which is possible for expired tokens.
     """
     token = _verified(key, text)
     if token.purpose not in purposes:
@@ -101,7 +101,7 @@ def read(
 
 @lru_cache(CACHE_SIZE)
 def _verified(key: bytes, text: str) -> Token:
-    """Check the signature; what was signed once stays signed, so that a Bearer costs this once."""
+    """Verify the signature; the result is cached since it never changes."""
     try:
         claims = jwt.decode(
             text,
@@ -119,7 +119,7 @@ def _verified(key: bytes, text: str) -> Token:
             id=str(claims["jti"]),
             user_id=int(claims["sub"]),
             purpose=str(claims["aud"]),
-            # Tokens of before this was noted end with the first change of the password.
+            # Tokens without this claim end with the first change of the password.
             issued=datetime.fromtimestamp(claims.get("iat", 0), UTC),
             expires=datetime.fromtimestamp(claims["exp"], UTC),
             extra=dict(claims.get("ext", {})),

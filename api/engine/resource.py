@@ -19,7 +19,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operation, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
-from motorpool.api.http.responses import as_json, as_json_array, nothing
+from motorpool.api.http.responses import as_json, as_json_array, no_content
 from motorpool.api.masking import restore_secrets
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
@@ -260,13 +260,13 @@ class _ResourceOperations(Generic[R]):
         if not await self._may_write(call, "DELETE"):
             if "DELETE" in self._policy.distinguishes_missing:
                 raise ResourceNotFound(f"no such {self._resource.words}")
-            return nothing()
+            return no_content()
         async with call.context.database.transaction() as transaction:
             old = await self._resource.table.fetch(transaction, call.id)
             if await self._policy.delete(call, transaction, call.id):
                 await record_action(call, transaction, "remove", self._resource.name, call.id)
         await self._policy.after_commit(call, call.id, None, old)
-        return nothing()
+        return no_content()
 
     async def _may_write(self, call: Call, method: str) -> bool:
         """Return whether the caller may write; False if there is no such record and the caller may know it.

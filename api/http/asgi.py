@@ -1,4 +1,4 @@
-"""Quart on Trio: answers that are sent to their end, and a quick way for what players ask every second."""
+"""Quart on Trio: answers that are sent completely, and a direct path for requests that players repeat."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,30 +14,30 @@ from werkzeug.exceptions import HTTPException
 __all__ = ["Application", "DirectHandler"]
 
 DirectHandler = Callable[[Request, dict[str, int | str]], Awaitable[Response]]
-"""Answers a request with these path parameters, errors included; needs none of Quart's contexts."""
+"""Answers a request with these path parameters, errors included, without Quart's contexts."""
 _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 
 
-class Connection(TrioASGIHTTPConnection):
-    """Keeps the end of an answer from cancelling itself.
+class HttpScope(TrioASGIHTTPConnection):
+    """One HTTP request; its sends are shielded from cancellation.
 
-    With the last byte Hypercorn tells the application that the request is over, upon which Quart-Trio cancels
-    the task that is still inside that send: the connection then misses its keep-alive timer, or its close.
-    Sends end by themselves (listening.py), so shielding them costs nothing.
+    With the last byte Hypercorn reports the end of the request, upon which Quart-Trio cancels the task that
+    is still inside that send: the connection would miss its keep-alive timer, or its close. Sends have a
+    time limit of their own (listening_sockets.py), so a shielded send cannot hang.
     """
 
     app: "Application"
 
     async def __call__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Serve one request; the quick ones without the tasks and contexts that cost more than the answer.
+        """Serve one request; those of direct routes without Quart's tasks and contexts.
 
-        A client that leaves meanwhile is noticed when the answer is sent.
+        A client that disconnects meanwhile is noticed when the answer is sent.
         """
-        quick = self.app.match_direct_route(self.scope["method"], self.scope["path"])
-        if quick is None or not _BODY_HEADERS.isdisjoint(name for name, _ in self.scope["headers"]):
+        matched = self.app.match_direct_route(self.scope["method"], self.scope["path"])
+        if matched is None or not _BODY_HEADERS.isdisjoint(name for name, _ in self.scope["headers"]):
             await super().__call__(receive, send)
             return
-        answer, path = quick
+        answer, path = matched
         response = await answer(self._create_request_from_scope(send), path)
         content = await response.get_data(as_text=False)
         headers = encode_headers(response.headers)
@@ -47,7 +47,7 @@ class Connection(TrioASGIHTTPConnection):
     async def handle_request(  # type: ignore[override]  # Quart-Trio's own form, which adds the nursery
         self, nursery: trio.Nursery, request: Request, send: ASGISendCallable
     ) -> None:
-        """Answer one request."""
+        """Serve one request through Quart."""
 
         async def send_whole(event: ASGISendEvent) -> None:
             with trio.CancelScope(shield=True):
@@ -57,23 +57,23 @@ class Connection(TrioASGIHTTPConnection):
 
 
 class Application(QuartTrio):
-    """What create_app makes."""
+    """A Quart application with direct routes."""
 
-    asgi_http_class: Any = Connection
-    """`Any` because Quart and Quart-Trio disagree about the class."""
+    asgi_http_class: Any = HttpScope
+    """`Any`: Quart and Quart-Trio declare different classes."""
 
     def __init__(self, name: str, *, direct_prefix: str = "/") -> None:
-        """`direct_prefix`: what the paths of all quick operations begin with."""
+        """`direct_prefix` is the common prefix of the paths of all direct routes."""
         super().__init__(name, static_folder=None)
         self._direct_prefix = direct_prefix
         self._direct_handlers: dict[str, DirectHandler] = {}
 
     def add_direct_route(self, endpoint: str, answer: DirectHandler) -> None:
-        """Answer GET at this endpoint, whose rule is added as any other, by the quick way."""
+        """Serve GET of this endpoint directly; its URL rule is added as any other."""
         self._direct_handlers[endpoint] = answer
 
     def match_direct_route(self, method: str, path: str) -> tuple[DirectHandler, dict[str, int | str]] | None:
-        """What answers this quickly, and the path's parameters."""
+        """Return the direct handler of a path and the path's parameters, or None."""
         if not self._direct_handlers or method != "GET" or not path.startswith(self._direct_prefix):
             return None
         try:

@@ -1,7 +1,7 @@
-"""Text that goes out gzipped where the client accepts it: JSON, playlists, and the like.
+"""Gzip for text such as JSON and playlists, if the client accepts it.
 
-Answers to GET alone: what else is answered may hold a secret beside what the client sent, and how well such
-two compress together tells about the secret. Nothing that is a file with a tag or ranges of its own.
+Only answers to GET are compressed: others may contain a secret next to text that the client sent, and the
+compressed size would reveal something about it (the BREACH attack). Nor are files with an ETag or ranges.
 """
 
 import zlib
@@ -15,34 +15,34 @@ from quart.wrappers.response import IterableBody
 __all__ = ["accepts_gzip", "compress"]
 
 MIN_BYTES = 512
-"""Less than this fits into one packet anyway."""
+"""Shorter answers fit into one packet anyway."""
 IN_THREAD_BYTES = 64 * 1024
-"""More than this takes milliseconds, and the loop does not wait for it."""
+"""Longer answers take milliseconds and are compressed in a thread."""
 LEVEL = 1
-"""JSON and playlists become an eighth at this level already."""
+"""The zlib level; JSON and playlists shrink to an eighth at this level already."""
 _TYPES = frozenset({"application/json", "application/vnd.apple.mpegurl", "text/plain", "text/csv"})
 _GZIP = 16 + zlib.MAX_WBITS
 SMALL_BYTES = 4096
-"""Up to this little tables do: clearing large ones takes 0.2 ms, a live playlist with little ones 0.01."""
+"""Up to this length small tables are used: initializing large ones takes 0.2 ms, small ones 0.01 ms."""
 _SMALL_GZIP, _SMALL_MEMORY = 16 + 11, 4
 
 
-def accepts_gzip(asked: Request) -> bool:
-    """Whether the client said so; silence is no."""
-    return "Accept-Encoding" in asked.headers and asked.accept_encodings.quality("gzip") > 0
+def accepts_gzip(request: Request) -> bool:
+    """Return whether the client accepts gzip explicitly."""
+    return "Accept-Encoding" in request.headers and request.accept_encodings.quality("gzip") > 0
 
 
-async def compress(asked: Request, response: Response) -> None:
-    """Compress the answer in place if that is worth it; say that it depends on the request."""
+async def compress(request: Request, response: Response) -> None:
+    """Compress the answer in place if that is worthwhile, and add Vary."""
     if (
-        asked.method != "GET"
+        request.method != "GET"
         or response.status_code != 200
         or response.mimetype not in _TYPES
         or {"Content-Encoding", "ETag", "Content-Range"} & set(response.headers.keys())
     ):
         return
     response.headers.add("Vary", "Accept-Encoding")
-    if not accepts_gzip(asked):
+    if not accepts_gzip(request):
         return
     body = response.response
     if isinstance(body, IterableBody):
@@ -55,21 +55,21 @@ async def compress(asked: Request, response: Response) -> None:
     response.headers["Content-Encoding"] = "gzip"
 
 
-async def _gzip_stream(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Compress what comes piece by piece, and end with it."""
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP)
-    async with aclosing(pieces):  # type: ignore[type-var]  # they are a generator, as all of ours
-        async for piece in pieces:
-            if packed := await _run(packer.compress, piece):
-                yield packed
-    yield packer.flush()
+async def _gzip_stream(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Compress an answer chunk by chunk."""
+    compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP)
+    async with aclosing(chunks):  # type: ignore[type-var]  # the type does not say that it is a generator
+        async for chunk in chunks:
+            if compressed := await _run(compressor.compress, chunk):
+                yield compressed
+    yield compressor.flush()
 
 
 def _gzip(content: bytes) -> bytes:
     if len(content) > SMALL_BYTES:
         return zlib.compress(content, LEVEL, _GZIP)
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _SMALL_GZIP, _SMALL_MEMORY)
-    return packer.compress(content) + packer.flush()
+    compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, _SMALL_GZIP, _SMALL_MEMORY)
+    return compressor.compress(content) + compressor.flush()
 
 
 async def _run(call: Callable[[bytes], bytes], content: bytes) -> bytes:

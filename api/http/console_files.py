@@ -1,7 +1,7 @@
 """The console's static files, read once from package data and served from memory.
 
-What lies in the override folder at the same path is served in their place, and whatever else lies there at
-its own path (docs/server.md#files); never below /api.
+Files in the override folder replace those of the same path, and other files there are served as well
+(docs/server.md#files), but never below /api.
 """
 
 import gzip
@@ -32,7 +32,7 @@ TYPES = {
 }
 HIDDEN = {"__init__.py", "vendor.py", "package.json", "package-lock.json"}
 
-# hls.js plays from blobs and works in a worker of its own making.
+# hls.js plays from blobs and creates a worker from one.
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self'; worker-src 'self' blob:; media-src 'self' blob:; "
     "connect-src 'self'; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -42,16 +42,16 @@ CONTENT_SECURITY_POLICY = (
 
 @dataclass(frozen=True)
 class StaticFile:
-    """A file in memory."""
+    """A static file in memory, also compressed."""
 
     content: bytes
-    zipped: bytes
-    tag: str
+    gzipped: bytes
+    etag: str
     media_type: str
 
 
 class OutsideApi(PathConverter):
-    """Any path but those of the API, whose unknown ones are the API's to answer."""
+    """Matches any path but those of the API, which answers unknown ones itself."""
 
     regex = r"(?!api(?:/|$))[^/].*?"
 
@@ -59,7 +59,7 @@ class OutsideApi(PathConverter):
 def add_console_routes(app: QuartTrio, override: Path) -> None:
     """Serve index.html at `/`, the other files under `/console/`, and those of the override folder.
 
-    A path that names no file, opened as a page, is a place inside the console: it gets the console.
+    A path without a file, opened as a page, is a view inside the console and gets index.html.
     """
     known = _files()
     app.url_map.converters["outside_api"] = OutsideApi
@@ -114,16 +114,16 @@ def _load(folder: Traversable, prefix: str) -> Iterator[tuple[str, StaticFile]]:
 
 def _serve(file: StaticFile) -> Response:
     headers = {
-        "ETag": file.tag,
-        # Asked again each time, answered 304 while unchanged: an update is seen at once.
+        "ETag": file.etag,
+        # Revalidated each time, so an update is seen at once.
         "Cache-Control": "no-cache",
         "Content-Security-Policy": CONTENT_SECURITY_POLICY,
         "Vary": "Accept-Encoding",
     }
-    if file.tag in request.headers.get("If-None-Match", ""):
+    if file.etag in request.headers.get("If-None-Match", ""):
         return Response(b"", 304, headers=headers)
     if "gzip" in request.headers.get("Accept-Encoding", ""):
         return Response(
-            file.zipped, 200, headers={**headers, "Content-Encoding": "gzip"}, content_type=file.media_type
+            file.gzipped, 200, headers={**headers, "Content-Encoding": "gzip"}, content_type=file.media_type
         )
     return Response(file.content, 200, headers=headers, content_type=file.media_type)

@@ -1,7 +1,4 @@
-"""Refusals, and the one table from exceptions to status and text (docs/decisions/0009).
-
-A client shows the body as it is: one short line of plain text.
-"""
+"""HTTP errors: status, headers and one line of text, which clients show as it is (docs/decisions/0009)."""
 
 from http import HTTPStatus
 from typing import ClassVar
@@ -19,7 +16,7 @@ __all__ = [
 
 
 class HttpError(Exception):
-    """What a request is answered with in place of a result; the text is one line for people."""
+    """An error answer; `text` is its body, one line for people."""
 
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
 
@@ -30,37 +27,37 @@ class HttpError(Exception):
 
 
 class BadRequest(HttpError):
-    """Invalid input, or a write that the caller may not make."""
+    """400: invalid input, or a write without the right to it."""
 
     status = HTTPStatus.BAD_REQUEST
 
 
 class Unauthorized(HttpError):
-    """No credentials, invalid ones, or the wrong role where the specification says 401."""
+    """401: no credentials, invalid ones, or the wrong role where the specification says so."""
 
     status = HTTPStatus.UNAUTHORIZED
 
 
 class Forbidden(HttpError):
-    """Share links and files that are switched off or not the caller's."""
+    """403: share links and files that are switched off or not accessible to the caller."""
 
     status = HTTPStatus.FORBIDDEN
 
 
 class ResourceNotFound(HttpError):
-    """Unknown, or not to be seen by this caller."""
+    """404: unknown, or not visible to the caller."""
 
     status = HTTPStatus.NOT_FOUND
 
 
 class BodyTooLarge(HttpError):
-    """A body past the limit."""
+    """413: the body exceeds the limit."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
 class TooManyRequests(HttpError):
-    """Too many failed logins; the header says when to come back."""
+    """429: too many failed logins or requests; Retry-After says when to try again."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
 
@@ -69,7 +66,7 @@ class TooManyRequests(HttpError):
 
 
 class Unavailable(HttpError):
-    """The database or an actor cannot answer now; asking again later may help."""
+    """503: the database or an actor cannot answer now; Retry-After says when to try again."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 

@@ -1,7 +1,7 @@
-"""Files from disk as answers: types, ranges, and no more bytes than needed.
+"""Answers with files from disk: media types, conditional requests and ranges.
 
-A file may be replaced at any moment, but only as a whole: a long answer that finds another file in the place
-of the one it began with ends early, so that nobody gets a mixture.
+A file may be replaced at any moment, but only as a whole. An answer that is still being sent then ends early,
+so that no client gets a mixture of two files.
 """
 
 import mimetypes
@@ -18,11 +18,11 @@ from quart import Request, Response
 
 __all__ = ["media_type", "send_file"]
 
-PIECE_BYTES = 256 * 1024
-"""Files up to this go out as one piece (docs/performance.md#http)."""
+CHUNK_BYTES = 256 * 1024
+"""Files up to this size are sent as one chunk (docs/performance.md#http)."""
 
 _TYPES = mimetypes.MimeTypes()
-"""Python's own table: what the machine thinks of endings does not matter."""
+"""Python's own table, without those of the operating system."""
 for _ending, _type in {
     ".avif": "image/avif",
     ".gz": "application/gzip",
@@ -41,104 +41,106 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 def media_type(name: str) -> str:
-    """The type of a file by its ending."""
+    """Return the media type of a file by its suffix."""
     found = _TYPES.types_map[True].get(PurePosixPath(name).suffix.lower(), "application/octet-stream")
     return f"{found}; charset=utf-8" if found.startswith("text/") else found
 
 
 @dataclass(frozen=True)
 class FileVersion:
-    """A file as it was when it was asked for."""
+    """A file as it was when it was requested."""
 
     path: Path
     size: int
     modified: float
-    tag: str
+    etag: str
     content: bytes | None
-    """Of a short one."""
+    """The content of a short file."""
 
 
-async def send_file(asked: Request, root: Path, name: str, headers: Mapping[str, str]) -> Response | None:
-    """Answer with a file below `root`; None where there is none, or where it leads out of `root`.
+async def send_file(request: Request, root: Path, name: str, headers: Mapping[str, str]) -> Response | None:
+    """Build the answer for a file below `root`; None if there is none, or if it leads out of `root`.
 
-    Conditions and ranges are answered with 304, 206 or 416.
+    Conditional requests and ranges are answered with 304, 206 or 416.
     """
-    found = await trio.to_thread.run_sync(_find, root, name)
+    found = await trio.to_thread.run_sync(_open_file, root, name)
     if found is None:
         return None
-    known = {
+    all_headers = {
         **headers,
-        "ETag": found.tag,
+        "ETag": found.etag,
         "Last-Modified": formatdate(found.modified, usegmt=True),
         "Accept-Ranges": "bytes",
     }
-    if _is_not_modified(asked, found):
-        return Response(b"", 304, headers=known)
+    if _is_not_modified(request, found):
+        return Response(b"", 304, headers=all_headers)
     start, end, status = 0, found.size, 200
-    wanted = _range(asked, found)
-    if wanted is not None:
-        start, end = wanted
+    requested_range = _range(request, found)
+    if requested_range is not None:
+        start, end = requested_range
         if start >= end:
-            return Response(b"", 416, headers={**known, "Content-Range": f"bytes */{found.size}"})
+            return Response(b"", 416, headers={**all_headers, "Content-Range": f"bytes */{found.size}"})
         status = 206
-        known["Content-Range"] = f"bytes {start}-{end - 1}/{found.size}"
+        all_headers["Content-Range"] = f"bytes {start}-{end - 1}/{found.size}"
     kind = media_type(name)
-    if asked.method == "HEAD":
-        response = Response(b"", status, headers=known, content_type=kind)
+    if request.method == "HEAD":
+        response = Response(b"", status, headers=all_headers, content_type=kind)
     elif found.content is not None:
-        response = Response(found.content[start:end], status, headers=known, content_type=kind)
+        response = Response(found.content[start:end], status, headers=all_headers, content_type=kind)
     else:
-        response = Response(_pieces(found, start, end), status, headers=known, content_type=kind)
+        response = Response(_chunks(found, start, end), status, headers=all_headers, content_type=kind)
     response.headers["Content-Length"] = str(end - start)
     return response
 
 
-def _find(root: Path, name: str) -> FileVersion | None:
+def _open_file(root: Path, name: str) -> FileVersion | None:
     path = root / name
     try:
-        # A link may stand in the folder, but not lead out of it.
+        # Symbolic links are followed as long as they stay inside the folder.
         if not path.resolve(strict=True).is_relative_to(root.resolve()):
             return None
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):  # not there, or no name at all
+    except (OSError, ValueError):  # missing, or not a valid name
         return None
     state = os.fstat(opened)
     if not stat.S_ISREG(state.st_mode):
         os.close(opened)
         return None
     with os.fdopen(opened, "rb") as file:
-        content = file.read(PIECE_BYTES + 1)
-        short = len(content) <= PIECE_BYTES
+        content = file.read(CHUNK_BYTES + 1)
+        short = len(content) <= CHUNK_BYTES
         size = len(content) if short else state.st_size
-        return FileVersion(path, size, state.st_mtime, _tag(state), content if short else None)
+        return FileVersion(path, size, state.st_mtime, _etag(state), content if short else None)
 
 
-def _tag(state: os.stat_result) -> str:
+def _etag(state: os.stat_result) -> str:
     return f'"{state.st_ino:x}-{state.st_mtime_ns:x}-{state.st_size:x}"'
 
 
-def _is_not_modified(asked: Request, found: FileVersion) -> bool:
-    tags = asked.headers.get("If-None-Match")
+def _is_not_modified(request: Request, found: FileVersion) -> bool:
+    tags = request.headers.get("If-None-Match")
     if tags is not None:
-        return tags.strip() == "*" or found.tag in (tag.strip().removeprefix("W/") for tag in tags.split(","))
-    since = _time(asked.headers.get("If-Modified-Since"))
+        return tags.strip() == "*" or found.etag in (
+            tag.strip().removeprefix("W/") for tag in tags.split(",")
+        )
+    since = _parse_http_date(request.headers.get("If-Modified-Since"))
     return since is not None and int(found.modified) <= since
 
 
-def _time(text: str | None) -> float | None:
+def _parse_http_date(text: str | None) -> float | None:
     try:
         return parsedate_to_datetime(text).timestamp() if text else None
     except (ValueError, OverflowError):
         return None
 
 
-def _range(asked: Request, found: FileVersion) -> tuple[int, int] | None:
-    """First byte and the one after the last; None is all. Empty where the file has none of it."""
-    condition = asked.headers.get("If-Range")
-    if condition is not None and condition != found.tag and _time(condition) != int(found.modified):
+def _range(request: Request, found: FileVersion) -> tuple[int, int] | None:
+    """Return the range as start and end; None for the whole file. It is empty if it lies past the end."""
+    if_range = request.headers.get("If-Range")
+    if if_range is not None and if_range != found.etag and _parse_http_date(if_range) != int(found.modified):
         return None
-    # Several ranges at once may be ignored, and are.
-    matched = _RANGE.fullmatch(asked.headers.get("Range", "").replace(" ", ""))
+    # Several ranges in one request are ignored, as RFC 9110, section 14.2, allows.
+    matched = _RANGE.fullmatch(request.headers.get("Range", "").replace(" ", ""))
     if matched is None or matched[0] == "bytes=-":
         return None
     first, last = matched.groups()
@@ -151,18 +153,18 @@ def _range(asked: Request, found: FileVersion) -> tuple[int, int] | None:
     return start, end
 
 
-async def _pieces(found: FileVersion, start: int, end: int) -> AsyncIterator[bytes]:
+async def _chunks(found: FileVersion, start: int, end: int) -> AsyncIterator[bytes]:
     file = await trio.to_thread.run_sync(open, found.path, "rb")
     try:
-        if _tag(os.fstat(file.fileno())) != found.tag:
+        if _etag(os.fstat(file.fileno())) != found.etag:
             raise OSError(f"{found.path} was replaced while it was sent")
         file.seek(start)
-        left = end - start
-        while left:
-            piece = await trio.to_thread.run_sync(file.read, min(PIECE_BYTES, left))
-            if not piece:
+        remaining = end - start
+        while remaining:
+            chunk = await trio.to_thread.run_sync(file.read, min(CHUNK_BYTES, remaining))
+            if not chunk:
                 raise OSError(f"{found.path} became shorter while it was sent")
-            left -= len(piece)
-            yield piece
+            remaining -= len(chunk)
+            yield chunk
     finally:
         file.close()

@@ -1,9 +1,8 @@
-"""HTTP listening sockets whose connections never wait for a client without end.
+"""HTTP listening sockets whose connections never wait indefinitely for a client.
 
 Hypercorn sends inside a shield without a deadline: a client that stops reading a large body would hold its
-connection, and the stop of the server, for ever (docs/performance.md#http). Every stream handed to it from
-here gives up
-when no piece of an answer moves for `stall_seconds`, and can be aborted from outside, shield or not.
+connection, and the shutdown of the server, for ever (docs/performance.md#http). The streams from here fail
+when no chunk of an answer is taken for `stall_seconds`, and can be aborted even while shielded.
 """
 
 import errno
@@ -17,13 +16,13 @@ import trio
 __all__ = ["AbortableStream", "ConnectionListener", "bind"]
 
 _PIECE_BYTES = 64 * 1024
-"""A stall is judged for each piece, so that a slow but steady client gets its whole answer."""
+"""The stall time applies to each chunk, so that a slow but steady client gets its whole answer."""
 
 
 def bind(host: str, port: int) -> tuple[socket.socket, ...]:
-    """Bind, but do not listen yet: a port in use is known before anything else starts.
+    """Bind without listening yet, so that a port in use is found before anything else starts.
 
-    A name that stands for several addresses gives a socket each. Raises OSError whose text names the address.
+    A name with several addresses gives a socket for each. Raises OSError with the address in its text.
     """
     sockets: list[socket.socket] = []
     try:
@@ -34,8 +33,8 @@ def bind(host: str, port: int) -> tuple[socket.socket, ...]:
             if family == socket.AF_INET6:
                 opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             # Port 0 (tests) must be the same on every family.
-            taken = sockets[0].getsockname()[1] if len(sockets) > 1 else port
-            opened.bind((address[0], taken, *address[2:]))
+            shared_port = sockets[0].getsockname()[1] if len(sockets) > 1 else port
+            opened.bind((address[0], shared_port, *address[2:]))
             opened.setblocking(False)
     except OSError as error:
         for opened in sockets:
@@ -53,30 +52,30 @@ def _resolve(
     tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int] | tuple[str, int, int, int]]
 ]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    # The resolver may list an address more than once, and loopback names differ from machine to machine.
+    # The resolver may list an address more than once.
     return list({entry[4]: entry for entry in found}.values())  # type: ignore[arg-type]  # typeshed widens AF_BLUETOOTH in
 
 
 class AbortableStream(trio.abc.HalfCloseableStream):
-    """A socket's stream whose sends end: by success, by a stall, or by `abort`."""
+    """A socket's stream whose sends always end: with success, by a stall, or by `abort`."""
 
-    def __init__(self, stream: trio.SocketStream, door: "ConnectionListener") -> None:
+    def __init__(self, stream: trio.SocketStream, listener: "ConnectionListener") -> None:
         self._stream = stream
-        self._door = door
+        self._listener = listener
         self.socket = stream.socket
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Send; BrokenResourceError when nothing moves for the door's stall time."""
+        """Send; raises BrokenResourceError if no chunk is taken within the listener's stall time."""
         view = memoryview(data)
         for start in range(self._send_now(view), len(view), _PIECE_BYTES):
-            with trio.move_on_after(self._door.stall_seconds) as patience:
+            with trio.move_on_after(self._listener.stall_seconds) as timeout:
                 await self._stream.send_all(view[start : start + _PIECE_BYTES])
-            if patience.cancelled_caught:
+            if timeout.cancelled_caught:
                 self.abort()
                 raise trio.BrokenResourceError("the client takes no bytes")
 
     def _send_now(self, view: memoryview) -> int:
-        """What the socket takes at once, which is all of a usual answer; errors come again where we wait."""
+        """Send without waiting and return how many bytes were taken; an error recurs in the next send."""
         try:
             return os.write(self.socket.fileno(), view)
         except OSError:
@@ -87,14 +86,14 @@ class AbortableStream(trio.abc.HalfCloseableStream):
         await self._stream.wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Receive what is there."""
+        """Receive the bytes available."""
         return bytes(await self._stream.receive_some(max_bytes))
 
     async def send_eof(self) -> None:
         """Close the sending half.
 
-        Without a checkpoint: Hypercorn calls it in scopes that are cancelled already, and must come to the
-        close that follows.
+        There is no checkpoint: Hypercorn calls this in cancelled scopes and must reach the close
+        that follows.
         """
         try:
             self.socket.shutdown(socket.SHUT_WR)
@@ -103,47 +102,47 @@ class AbortableStream(trio.abc.HalfCloseableStream):
 
     async def aclose(self) -> None:
         """Close both halves."""
-        self._door.forget(self)
+        self._listener.release(self)
         await self._stream.aclose()
 
     def abort(self) -> None:
-        """Close at once; whoever waits in this stream, even shielded, is woken with an error."""
-        self._door.forget(self)
+        """Close at once; tasks that wait in this stream, even shielded, are woken with an error."""
+        self._listener.release(self)
         self._stream.socket.close()
 
 
 class ConnectionListener(trio.abc.Listener[AbortableStream]):
-    """A listening socket that lets in at most `places` connections at a time and knows them all."""
+    """A listening socket that limits its open connections and can abort them all."""
 
-    def __init__(self, opened: socket.socket, *, places: trio.Semaphore, stall_seconds: float) -> None:
+    def __init__(self, bound: socket.socket, *, slots: trio.Semaphore, stall_seconds: float) -> None:
         self.stall_seconds = stall_seconds
-        self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(opened))
-        self._places = places
+        self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(bound))
+        self._slots = slots
         self._streams: set[AbortableStream] = set()
         self._emptied = trio.lowlevel.ParkingLot()
 
     async def accept(self) -> AbortableStream:
-        """Wait for a place, then for a client."""
-        await self._places.acquire()
+        """Wait for a free slot, then for a client."""
+        await self._slots.acquire()
         try:
             accepted = await self._listener.accept()
         except BaseException:
-            self._places.release()
+            self._slots.release()
             raise
         stream = AbortableStream(accepted, self)
         self._streams.add(stream)
         return stream
 
-    def forget(self, stream: AbortableStream) -> None:
-        """Give the place of a closed stream to the next."""
+    def release(self, stream: AbortableStream) -> None:
+        """Free the slot of a closed stream."""
         if stream in self._streams:
             self._streams.discard(stream)
-            self._places.release()
+            self._slots.release()
             if not self._streams:
                 self._emptied.unpark_all()
 
     def abort_all(self) -> None:
-        """End every connection now."""
+        """Abort all connections."""
         for stream in tuple(self._streams):
             stream.abort()
 
@@ -154,7 +153,7 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
 
     @property
     def connections(self) -> int:
-        """Connections that are open now."""
+        """How many connections are open."""
         return len(self._streams)
 
     def close(self) -> None:
@@ -167,6 +166,6 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
         await trio.lowlevel.checkpoint()
 
 
-def encrypt(door: ConnectionListener, context: ssl.SSLContext) -> trio.SSLListener[AbortableStream]:
-    """TLS on top of a door; the bytes below stay bounded."""
-    return trio.SSLListener(door, context, https_compatible=True)
+def tls_listener(listener: ConnectionListener, context: ssl.SSLContext) -> trio.SSLListener[AbortableStream]:
+    """Wrap a listener in TLS; its limits apply below it."""
+    return trio.SSLListener(listener, context, https_compatible=True)

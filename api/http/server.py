@@ -1,4 +1,4 @@
-"""The HTTP server as an actor: Hypercorn's connections behind our own doors (see listening.py)."""
+"""The HTTP server as an actor: Hypercorn's connections on our own listeners (listening_sockets.py)."""
 
 import contextlib
 import errno
@@ -17,7 +17,7 @@ from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
-from motorpool.api.http.listening_sockets import AbortableStream, ConnectionListener, encrypt
+from motorpool.api.http.listening_sockets import AbortableStream, ConnectionListener, tls_listener
 from motorpool.api.http.tcp_server import HttpConnection
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import Actor, ChildSpec, Kind, System
@@ -27,37 +27,37 @@ __all__ = ["HTTP", "HttpServer", "ServedApp", "http_spec", "tls_context"]
 HTTP: Kind[None, None] = Kind("http")
 
 GRACE_SECONDS = 2.0
-"""Requests under way at the stop may end within this; then their connections are closed."""
+"""At shutdown requests in progress may take so long to end, in seconds; then they are aborted."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServedApp:
-    """An application, and what tells its endless answers (sockets) to end."""
+    """An application, and the event that ends its WebSockets at shutdown."""
 
     app: QuartTrio
     closing: trio.Event
 
 
 class HttpServer(Actor[None]):
-    """Accepts until stopped; the stop takes at most the grace time whatever clients do."""
+    """Serves HTTP until stopped; stopping takes at most the grace time whatever clients do."""
 
     def __init__(
         self,
-        make_app: Callable[[System], ServedApp],
+        app_factory: Callable[[System], ServedApp],
         sockets: Sequence[socket.socket],
         settings: HttpSettings,
     ) -> None:
-        self._make_app = make_app
+        self._app_factory = app_factory
         self._sockets = sockets
         self._settings = settings
         self._stopping = trio.Event()
         self._ended = trio.Event()
 
     async def start(self) -> None:
-        """Make the application and listen; the bound sockets outlive a restart of this actor."""
-        self._made = self._make_app(self.context.system)
+        """Create the application and listen; the bound sockets survive a restart of this actor."""
+        self._served = self._app_factory(self.context.system)
         for bound in self._sockets:
             try:
                 bound.listen(self._settings.backlog)
@@ -72,45 +72,45 @@ class HttpServer(Actor[None]):
 
     async def run(self) -> None:
         """Serve, on duplicates of the bound sockets."""
-        places = trio.Semaphore(self._settings.connections)
+        slots = trio.Semaphore(self._settings.connections)
         stall = self._settings.stall_seconds
-        doors = [
-            ConnectionListener(bound.dup(), places=places, stall_seconds=stall) for bound in self._sockets
+        listeners = [
+            ConnectionListener(bound.dup(), slots=slots, stall_seconds=stall) for bound in self._sockets
         ]
         config = hypercorn_config(self._settings)
         context = WorkerContext(None)
         tls = tls_context(self._settings)
-        listeners: list[trio.abc.Listener[Any]] = [
-            door if tls is None else encrypt(door, tls) for door in doors
+        accepting_from: list[trio.abc.Listener[Any]] = [
+            listener if tls is None else tls_listener(listener, tls) for listener in listeners
         ]
-        app = wrap_app(self._made.app, config.wsgi_max_body_size, "asgi")
+        app = wrap_app(self._served.app, config.wsgi_max_body_size, "asgi")
         serve = partial(self._serve, partial(HttpConnection, app, config, context))
         try:
             async with trio.open_nursery() as connections:
                 try:
                     async with trio.open_nursery() as accepting:
                         accepting.start_soon(
-                            partial(trio.serve_listeners, serve, listeners, handler_nursery=connections)
+                            partial(trio.serve_listeners, serve, accepting_from, handler_nursery=connections)
                         )
                         await self._stopping.wait()
                         accepting.cancel_scope.cancel()
-                    self._made.closing.set()
+                    self._served.closing.set()
                     await context.terminated.set()
                     with trio.move_on_after(GRACE_SECONDS):
-                        for door in doors:
-                            await door.wait_empty()
+                        for listener in listeners:
+                            await listener.wait_empty()
                 finally:
-                    # Hypercorn shields its sends and closes; a socket that is gone ends them.
-                    for door in doors:
-                        door.abort_all()
+                    # Hypercorn shields its sends and closes; closing the sockets ends them.
+                    for listener in listeners:
+                        listener.abort_all()
                     connections.cancel_scope.cancel()
         finally:
-            for door in doors:
-                door.close()
+            for listener in listeners:
+                listener.close()
             self._ended.set()
 
     async def stop(self) -> None:
-        """Stop accepting, let requests end, close what stays."""
+        """Stop accepting, let requests end, abort the rest."""
         self._stopping.set()
         await self._ended.wait()
 
@@ -118,7 +118,7 @@ class HttpServer(Actor[None]):
         try:
             await make(ConnectionState({}), stream)
         except Exception:
-            # One connection's trouble is its own.
+            # The failure of one connection must not end the others.
             _log.exception("an HTTP connection failed")
         finally:
             with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
@@ -126,11 +126,11 @@ class HttpServer(Actor[None]):
 
 
 def hypercorn_config(settings: HttpSettings) -> Config:
-    """Hypercorn's settings, each on purpose (docs/performance.md#http)."""
+    """Build Hypercorn's configuration (docs/performance.md#http)."""
     config = Config()
     config.keep_alive_timeout = settings.keep_alive_seconds
     config.keep_alive_max_requests = settings.requests_per_connection
-    # Seconds without a byte from the client; the pings below keep quiet sockets alive.
+    # Seconds without a byte from the client; the pings below keep idle WebSockets alive.
     config.read_timeout = round(settings.idle_seconds)
     config.websocket_ping_interval = max(10.0, settings.idle_seconds / 5)
     config.websocket_max_message_size = 64 * 1024
@@ -139,7 +139,7 @@ def hypercorn_config(settings: HttpSettings) -> Config:
     config.include_server_header = False
     config.accesslog = None
     config.errorlog = logging.getLogger("hypercorn.error")
-    # What bounds a client that stops reading (listening.py) sees sockets, not the streams inside HTTP/2.
+    # The stall time of listening_sockets.py applies to sockets, not to the streams inside HTTP/2.
     config.alpn_protocols = ["http/1.1"]
     if settings.tls_certificate is not None and settings.tls_key is not None:
         config.certfile = str(settings.tls_certificate)
@@ -148,14 +148,14 @@ def hypercorn_config(settings: HttpSettings) -> Config:
 
 
 def tls_context(settings: HttpSettings) -> ssl.SSLContext | None:
-    """Read certificate and key; None where none are set. Raises OSError whose text says what is wrong."""
+    """Read certificate and key; None if none are set. Raises OSError with a text for the operator."""
     for name, path in (("tls_certificate", settings.tls_certificate), ("tls_key", settings.tls_key)):
         try:
             content = path.read_bytes() if path is not None else b""
         except OSError as error:
             raise OSError(error.errno, f"[http] {name}: {path} cannot be read: {error.strerror}") from None
         if b"ENCRYPTED" in content:
-            # OpenSSL would ask the terminal for its password, and wait.
+            # OpenSSL would prompt for the password on the terminal.
             raise OSError(errno.EINVAL, f"[http] {name}: {path} is encrypted; the key must be plain")
     try:
         return hypercorn_config(settings).create_ssl_context()
@@ -170,7 +170,7 @@ def tls_context(settings: HttpSettings) -> ssl.SSLContext | None:
 
 
 def http_spec(
-    make_app: Callable[[System], ServedApp], sockets: Sequence[socket.socket], settings: HttpSettings
+    app_factory: Callable[[System], ServedApp], sockets: Sequence[socket.socket], settings: HttpSettings
 ) -> ChildSpec[None]:
-    """The server's place in the tree: the last in, the first out."""
-    return ChildSpec(kind=HTTP, factory=lambda: HttpServer(make_app, sockets, settings))
+    """Return the child spec of the HTTP server."""
+    return ChildSpec(kind=HTTP, factory=lambda: HttpServer(app_factory, sockets, settings))

@@ -1,4 +1,4 @@
-"""Hypercorn's connection, with less work for each request: what it spends there is most of a short answer."""
+"""Hypercorn's connection with less overhead for each request, which dominates the cost of short answers."""
 
 from collections.abc import Callable
 from math import inf
@@ -10,12 +10,12 @@ from hypercorn.trio.tcp_server import TCPServer
 
 __all__ = ["HttpConnection"]
 
-_WHOLE = b"HTTP/1.1 2"
-"""How the heads of answers begin that have a body, or an end, behind them."""
+_HEAD_START = b"HTTP/1.1 2"
+"""First bytes of a head that is always followed by a body or an end of the answer."""
 
 
-class _Idle:
-    """Ends a connection that asks for nothing: one task for all of its life, not one for each pause."""
+class _IdleTimer:
+    """Closes an idle connection; one task for all its life, not one for each idle period."""
 
     def __init__(self, server: "HttpConnection") -> None:
         self._server = server
@@ -23,7 +23,7 @@ class _Idle:
         self._is_over = False
 
     async def restart(self, task_group: Any, action: Callable[..., Any]) -> None:  # noqa: ANN401 - Hypercorn's form
-        """Nothing is under way from now on."""
+        """Start the timer: no request is in progress."""
         deadline = trio.current_time() + self._server.config.keep_alive_timeout
         if self._server.context.terminated.is_set():
             deadline = -inf
@@ -34,12 +34,12 @@ class _Idle:
             self._scope.deadline = deadline
 
     async def stop(self) -> None:
-        """A request is under way, or the connection ends."""
+        """Stop the timer: a request is in progress, or the connection ends."""
         if self._scope is not None:
             self._scope.deadline = inf
 
     def end(self) -> None:
-        """The connection is over."""
+        """End the timer's task with the connection."""
         self._is_over = True
         if self._scope is not None:
             self._scope.cancel()
@@ -48,24 +48,24 @@ class _Idle:
         with scope:
             await self._server.context.terminated.wait()
             if scope.deadline == inf:
-                await trio.sleep_forever()  # until what is under way has ended
+                await trio.sleep_forever()  # until the request has ended
         if not self._is_over:
             await self._server.close_idle()
 
 
 class HttpConnection(TCPServer):
-    """One connection."""
+    """One HTTP connection."""
 
     def __init__(self, *arguments: Any) -> None:  # noqa: ANN401 - as the class above has them
         super().__init__(*arguments)
-        self._idle = _Idle(self)
+        self._idle = _IdleTimer(self)
         self.idle_task = self._idle  # type: ignore[assignment]  # of the same two methods
         self._head = b""
 
     async def protocol_send(self, event: Event) -> None:
-        """Send; the head of an answer goes out with what follows it."""
+        """Send; the head of an answer goes out in one call with the bytes that follow it."""
         if isinstance(event, RawData):
-            if event.data.startswith(_WHOLE):
+            if event.data.startswith(_HEAD_START):
                 self._head += event.data
                 return
             data, self._head = self._head + event.data, b""
@@ -79,6 +79,6 @@ class HttpConnection(TCPServer):
         self._idle.end()
 
     async def close_idle(self) -> None:
-        """End the connection from our side."""
+        """Close the connection from the server's side."""
         with trio.CancelScope(shield=True):
             await self._initiate_server_close()

@@ -100,7 +100,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
 
             outgoing = build_outgoing_services(settings, clock)
 
-            def make_app(system: System) -> ServedApp:
+            def create_served_app(system: System) -> ServedApp:
                 context = ServerContext(
                     system=system,
                     database=database,
@@ -116,7 +116,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
 
             services: list[ChildSpec[Any]] = [
                 password_resets_spec(database, outgoing.mail, token_key, settings),
-                http_spec(make_app, sockets, settings.http),
+                http_spec(create_served_app, sockets, settings.http),
             ]
             address = _address(sockets)
             if demo:

@@ -171,7 +171,7 @@ class OpenIdSettings:
     force: bool = False
     """Switches passwords off: everybody logs in through the provider."""
     allow_registration: bool = False
-    """Who is unknown becomes a user at his first login, although registration is closed."""
+    """Creates unknown users at their first login, although registration is closed."""
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     """What is asked of the provider."""
     groups_claim: str = "groups"

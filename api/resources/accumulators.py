@@ -12,7 +12,7 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, Unavailable
-from motorpool.api.http.responses import nothing
+from motorpool.api.http.responses import no_content
 from motorpool.runtime import AskTimedOut
 
 __all__ = ["OPERATIONS"]
@@ -50,4 +50,4 @@ async def set_accumulators(call: Call) -> Response:
     if stored is None:
         raise BadRequest("the device has no position yet")
     await record_action(call, call.context.database, "accumulators", "device", call.id)
-    return nothing()
+    return no_content()

@@ -17,7 +17,7 @@ from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
 from motorpool.api.engine.resource import Resource, add_resource_operations
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.http.responses import as_json, as_text, nothing
+from motorpool.api.http.responses import as_json, as_text, no_content
 from motorpool.storage import links, plain_tables
 from motorpool.storage.records import ComputedAttribute
 
@@ -107,5 +107,5 @@ async def test_computed_attribute(call: Call) -> Response:
     except ExpressionError as error:
         raise BadRequest(f"expression: {error}") from None
     if value is None:
-        return nothing()
+        return no_content()
     return as_text(value) if isinstance(value, str) else as_json(value)

@@ -22,7 +22,7 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.http.responses import as_json, nothing
+from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import links, outbox, users
 from motorpool.storage.outbox import OutgoingMessage
@@ -87,7 +87,7 @@ async def test_notificators(call: Call) -> Response:
     for name in _for_user(call.context, user):
         if name != "sms" or Sms.can_reach(user.phone):
             await _test(call, name, user)
-    return nothing()
+    return no_content()
 
 
 @OPERATIONS.operation(
@@ -99,7 +99,7 @@ async def test_notificator(call: Call) -> Response:
     if name not in _for_user(call.context, call.caller.user):
         raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
     await _test(call, name, call.caller.user)
-    return nothing()
+    return no_content()
 
 
 @OPERATIONS.operation(
@@ -126,11 +126,11 @@ async def send_announcement(call: Call) -> Response:
         await record_action(
             call, call.context.database, "announcement", attributes=_summary(name, recipients)
         )
-        return nothing()
+        return no_content()
     if name == "sms" and len(digest) > LONGEST_TEXT:
         raise BadRequest(f"digest: a text message has at most {LONGEST_TEXT} characters")
     await _queue(call, name, announcement, digest, recipients)
-    return nothing()
+    return no_content()
 
 
 async def _queue(

@@ -13,7 +13,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see, may_see_user
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.http.responses import as_json, nothing
+from motorpool.api.http.responses import as_json, no_content
 from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands
 from motorpool.storage.links import PAIRS, Pair
 from motorpool.storage.tables import Table
@@ -72,28 +72,28 @@ async def list_permissions(call: Call) -> Response:
 async def create_permission(call: Call) -> Response:
     """Link two objects; doing it again changes nothing."""
     await _apply(call, [await call.body(Link)], add=True)
-    return nothing()
+    return no_content()
 
 
 @OPERATIONS.operation("DELETE", "/permissions", body=DescribedLink, answers={204: NO_CONTENT})
 async def delete_permission(call: Call) -> Response:
     """Unlink two objects."""
     await _apply(call, [await call.body(Link)], add=False)
-    return nothing()
+    return no_content()
 
 
 @OPERATIONS.operation("POST", "/permissions/bulk", body=list[DescribedLink], answers={204: NO_CONTENT})
 async def create_permissions(call: Call) -> Response:
     """Link many pairs of the same kind, one after the other."""
     await _apply(call, await call.body(list[Link]), add=True)
-    return nothing()
+    return no_content()
 
 
 @OPERATIONS.operation("DELETE", "/permissions/bulk", body=list[DescribedLink], answers={204: NO_CONTENT})
 async def delete_permissions(call: Call) -> Response:
     """Unlink many pairs of the same kind, one after the other."""
     await _apply(call, await call.body(list[Link]), add=False)
-    return nothing()
+    return no_content()
 
 
 async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:

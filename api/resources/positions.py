@@ -16,7 +16,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant, Span
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
-from motorpool.api.http.responses import as_json, as_json_array, nothing
+from motorpool.api.http.responses import as_json, as_json_array, no_content
 from motorpool.storage import positions
 from motorpool.storage.records import Position
 
@@ -80,7 +80,7 @@ async def delete_positions(call: Call) -> Response:
         await positions.delete_between(transaction, query.device_id, query.start, query.end)
         await record_action(call, transaction, "remove", "position", attributes={"deviceId": query.device_id})
     await call.context.system.ref(DIRECTORY).tell(PositionsForgotten((query.device_id,)))
-    return nothing()
+    return no_content()
 
 
 @OPERATIONS.operation("DELETE", "/positions/{id}", answers={204: NO_CONTENT}, errors=(400,))
@@ -94,7 +94,7 @@ async def delete_position(call: Call) -> Response:
         await positions.delete(transaction, call.id)
         await record_action(call, transaction, "remove", "position", call.id)
     await call.context.system.ref(DIRECTORY).tell(PositionsForgotten((found[0].device_id,)))
-    return nothing()
+    return no_content()
 
 
 async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:

@@ -23,7 +23,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests, Unauthorized
-from motorpool.api.http.responses import as_json, as_text, nothing
+from motorpool.api.http.responses import as_json, as_text, no_content
 from motorpool.api.resources.users import User, show
 from motorpool.storage import sessions, tokens, users
 
@@ -102,7 +102,7 @@ async def delete_session(call: Call) -> Response:
     """Log out."""
     await end_session(call)
     await record_action(call, call.context.database, "logout")
-    return nothing()
+    return no_content()
 
 
 @OPERATIONS.operation(
@@ -150,7 +150,7 @@ async def revoke_token(call: Call) -> Response:
         await record_action(call, transaction, "remove", "token")
     call.context.accounts.forget_token(token.id)
     await tell_changed(call.context, user_ids=(token.user_id,))
-    return nothing()
+    return no_content()
 
 
 @OPERATIONS.operation("GET", "/session/{id}", answer=User, errors=(400,))

@@ -150,7 +150,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
     contexts: list[ServerContext] = []
     apps: list[Any] = []
 
-    def make_app(system: System) -> ServedApp:
+    def create_served_app(system: System) -> ServedApp:
         if contexts:
             # The socket and the test client are served by one application.
             return ServedApp(app=apps[0], closing=contexts[0].closing)
@@ -171,7 +171,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
     outgoing = build_outgoing_services(chosen, clock)
     sockets = bind("127.0.0.1", 0) if listen else ()
     resets = password_resets_spec(database, outgoing.mail, key, chosen)
-    services = (resets, *((http_spec(make_app, sockets, chosen.http),) if listen else ()))
+    services = (resets, *((http_spec(create_served_app, sockets, chosen.http),) if listen else ()))
     try:
         tree = fleet_tree(
             database,
@@ -180,7 +180,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
             services=services,
         )
         async with open_system(tree, clock=clock) as system:
-            app = make_app(system).app
+            app = create_served_app(system).app
             served = Served(contexts[0], app, clock, sockets[0].getsockname()[1] if sockets else 0)
             first = served.client()
             made = await first.post(

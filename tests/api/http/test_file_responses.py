@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from quart_trio import QuartTrio
 
 from motorpool.api.http.errors import ResourceNotFound
-from motorpool.api.http.file_responses import PIECE_BYTES, media_type, send_file
+from motorpool.api.http.file_responses import CHUNK_BYTES, media_type, send_file
 
 CONTENT = bytes(range(256)) * 4
-LONG = os.urandom(PIECE_BYTES * 2 + 77)
+LONG = os.urandom(CHUNK_BYTES * 2 + 77)
 MODIFIED = 1_700_000_000.25
 
 
@@ -122,8 +122,8 @@ async def test_a_range_of_another_version_is_answered_whole(client):
 
 
 async def test_a_long_file_is_sent_in_ranges_too(client):
-    status, _, body = await get(client, "/long.bin", Range=f"bytes={PIECE_BYTES - 5}-{PIECE_BYTES + 5}")
-    assert (status, body) == (206, LONG[PIECE_BYTES - 5 : PIECE_BYTES + 6])
+    status, _, body = await get(client, "/long.bin", Range=f"bytes={CHUNK_BYTES - 5}-{CHUNK_BYTES + 5}")
+    assert (status, body) == (206, LONG[CHUNK_BYTES - 5 : CHUNK_BYTES + 6])
 
 
 async def test_a_file_that_was_replaced_ends_the_answer_that_has_begun(client, root, monkeypatch):

@@ -7,11 +7,11 @@ import trio.testing
 from motorpool.api.http.listening_sockets import ConnectionListener, bind
 
 
-def open_door(*, places: int = 4, stall_seconds: float = 5.0) -> tuple[ConnectionListener, int]:
+def open_listener(*, slots: int = 4, stall_seconds: float = 5.0) -> tuple[ConnectionListener, int]:
     (bound,) = bind("127.0.0.1", 0)
     bound.listen(8)
     return ConnectionListener(
-        bound, places=trio.Semaphore(places), stall_seconds=stall_seconds
+        bound, slots=trio.Semaphore(slots), stall_seconds=stall_seconds
     ), bound.getsockname()[1]
 
 
@@ -30,10 +30,10 @@ def test_a_name_that_nobody_knows_is_named():
 
 
 async def test_bytes_go_both_ways():
-    door, port = open_door()
+    listener, port = open_listener()
     client = await trio.open_tcp_stream("127.0.0.1", port)
-    async with door, client:
-        stream = await door.accept()
+    async with listener, client:
+        stream = await listener.accept()
         await client.send_all(b"question")
         assert await stream.receive_some() == b"question"
         await stream.wait_send_all_might_not_block()
@@ -45,20 +45,20 @@ async def test_bytes_go_both_ways():
 
 
 async def test_a_client_that_takes_no_bytes_is_dropped_after_the_stall_time():
-    door, port = open_door(stall_seconds=0.05)
+    listener, port = open_listener(stall_seconds=0.05)
     client = await trio.open_tcp_stream("127.0.0.1", port)
-    async with door, client:
-        stream = await door.accept()
+    async with listener, client:
+        stream = await listener.accept()
         with pytest.raises(trio.BrokenResourceError):
             await stream.send_all(bytes(50_000_000))
-        assert door.connections == 0
+        assert listener.connections == 0
 
 
 async def test_abort_ends_a_send_that_is_shielded_from_cancellation():
-    door, port = open_door(stall_seconds=3600)
+    listener, port = open_listener(stall_seconds=3600)
     client = await trio.open_tcp_stream("127.0.0.1", port)
-    async with door, client:
-        stream = await door.accept()
+    async with listener, client:
+        stream = await listener.accept()
         ended = trio.Event()
 
         async def send() -> None:
@@ -71,23 +71,23 @@ async def test_abort_ends_a_send_that_is_shielded_from_cancellation():
             nursery.start_soon(send)
             await trio.testing.wait_all_tasks_blocked(0.01)
             nursery.cancel_scope.cancel()
-            door.abort_all()
+            listener.abort_all()
         assert ended.is_set()
 
 
 async def test_no_more_connections_are_let_in_than_there_are_places():
-    door, port = open_door(places=1)
+    listener, port = open_listener(slots=1)
     first = await trio.open_tcp_stream("127.0.0.1", port)
     second = await trio.open_tcp_stream("127.0.0.1", port)
-    async with door, first, second:
-        stream = await door.accept()
+    async with listener, first, second:
+        stream = await listener.accept()
         with trio.move_on_after(0.05) as patience:
-            await door.accept()
+            await listener.accept()
         assert patience.cancelled_caught
         await stream.aclose()
         await stream.aclose()
         with trio.fail_after(5):
-            other = await door.accept()
-        assert door.connections == 1
+            other = await listener.accept()
+        assert listener.connections == 1
         other.abort()
-        assert door.connections == 0
+        assert listener.connections == 0

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from motorpool.api.http.responses import as_bytes, as_json, as_json_array, as_text, nothing
+from motorpool.api.http.responses import as_bytes, as_json, as_json_array, as_text, no_content
 from motorpool.storage.errors import StorageUnavailable
 
 
@@ -41,4 +41,4 @@ async def test_each_form_has_its_type():
     assert as_json([]).content_type == "application/json"
     assert as_text("x", 404).content_type == "text/plain; charset=utf-8"
     assert as_bytes(b"x", "video/mp2t", {"Cache-Control": "no-store"}).headers["Cache-Control"] == "no-store"
-    assert nothing().status_code == 204
+    assert no_content().status_code == 204

@@ -21,7 +21,7 @@ SETTINGS = HttpSettings(stall_seconds=3600)
 BIG = bytes(20_000_000)
 
 
-def make_app(system: System) -> ServedApp:
+def create_served_app(system: System) -> ServedApp:
     app = Application(__name__)
     app.config["RESPONSE_TIMEOUT"] = None
 
@@ -63,7 +63,7 @@ def make_app(system: System) -> ServedApp:
 async def running(settings: HttpSettings = SETTINGS) -> AsyncIterator[tuple[System, int]]:
     sockets = bind("127.0.0.1", 0)
     try:
-        tree = SupervisorSpec(name="system", children=(http_spec(make_app, sockets, settings),))
+        tree = SupervisorSpec(name="system", children=(http_spec(create_served_app, sockets, settings),))
         async with open_system(tree) as system:
             yield system, sockets[0].getsockname()[1]
     finally:
@@ -283,7 +283,7 @@ async def test_a_port_that_listens_already_stops_the_start() -> None:
     others = bind("127.0.0.1", sockets[0].getsockname()[1])
     try:
         others[0].listen(1)
-        tree = SupervisorSpec(name="system", children=(http_spec(make_app, sockets, SETTINGS),))
+        tree = SupervisorSpec(name="system", children=(http_spec(create_served_app, sockets, SETTINGS),))
         with pytest.raises(BaseException) as caught:
             async with open_system(tree):
                 pass
