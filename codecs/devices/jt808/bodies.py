@@ -1,4 +1,4 @@
-"""Bodies of what JT/T 808 terminals send beside locations, as attributes (docs/protocols/jt808.md)."""
+"""Message bodies of JT/T 808 terminals other than locations, as attributes (docs/protocols/jt808.md)."""
 
 from struct import iter_unpack
 
@@ -13,12 +13,12 @@ RECORDING_BYTES = 28
 
 
 def text(field: bytes) -> str:
-    """GBK, padded with zeros or blanks on either side."""
+    """Decode GBK text that is padded with zeros or blanks on either side."""
     return field.decode("gbk", "replace").strip("\0 ")
 
 
 def registration(body: bytes, *, is_2019: bool) -> Attributes:
-    """0x0100, in the forms of 2011, 2013 and 2019."""
+    """Read 0x0100 in the forms of 2011, 2013 and 2019."""
     fields = ByteReader(body)
     province, city = fields.uint16(), fields.uint16()
     if is_2019:
@@ -29,7 +29,7 @@ def registration(body: bytes, *, is_2019: bool) -> Attributes:
         sizes = (5, 8, 7)
     maker, model, terminal = (text(fields.take(size)) for size in sizes)
     colour = fields.uint8()
-    return _told(
+    return _without_empty(
         province=province,
         city=city,
         manufacturer=maker,
@@ -41,20 +41,20 @@ def registration(body: bytes, *, is_2019: bool) -> Attributes:
 
 
 def authentication(body: bytes, *, is_2019: bool) -> Attributes:
-    """0x0102: the 2019 form tells IMEI and software version; the code itself is not looked at."""
+    """Read 0x0102: IMEI and software version in the 2019 form; the code is ignored."""
     if not is_2019:
         return {}
     fields = ByteReader(body)
     if not fields.remaining or fields.uint8() + 35 > fields.remaining:
         return {}  # the code alone, as in 2013
     fields = ByteReader(body, 1 + body[0])
-    return _told(imei=text(fields.take(15)), versionFw=text(fields.take(20)))
+    return _without_empty(imei=text(fields.take(15)), versionFw=text(fields.take(20)))
 
 
 def terminal_attributes(body: bytes, *, is_2019: bool) -> Attributes:
-    """0x0107. In 2019 the maker's field has 5 or 11 bytes: what fills the body exactly is right."""
+    """Read 0x0107; in 2019 the maker has 5 or 11 bytes, whichever fills the body exactly."""
     forms = ((11, 30, 30), (5, 30, 30), (5, 20, 7)) if is_2019 else ((5, 20, 7), (5, 8, 7))
-    found: Attributes | None = None
+    fallback: Attributes | None = None
     for sizes in forms:
         fields = ByteReader(body, 2)
         try:
@@ -65,7 +65,7 @@ def terminal_attributes(body: bytes, *, is_2019: bool) -> Attributes:
             fields.take(2)  # kinds of satellites and of radio
         except Truncated:
             continue
-        read = _told(
+        attributes = _without_empty(
             manufacturer=maker,
             model=model,
             terminalId=terminal,
@@ -74,26 +74,26 @@ def terminal_attributes(body: bytes, *, is_2019: bool) -> Attributes:
             versionFw=firmware,
         )
         if not fields.remaining:
-            return read
-        found = found or read
-    if found is None:
+            return attributes
+        fallback = fallback or attributes
+    if fallback is None:
         raise Truncated(f"terminal attributes of {len(body)} bytes")
-    return found
+    return fallback
 
 
 def recordings(body: bytes, clock: TerminalClock) -> tuple[Recording, ...]:
-    """0x1205 behind its head of 6 bytes. Records count, not the announced total; without times they go."""
+    """Read the records of 0x1205, whatever total it announces; records without times are skipped."""
     whole = len(body) - (len(body) - 6) % RECORDING_BYTES
-    found: list[Recording] = []
+    listed: list[Recording] = []
     for channel, start, end, alarm, kind, stream, memory, size in iter_unpack(RECORDING_FORM, body[6:whole]):
         start_time, end_time = clock.read(start), clock.read(end)
         if start_time is not None and end_time is not None:
-            found.append(Recording(channel, start_time, end_time, alarm, kind, stream, memory, size))
-    return tuple(found)
+            listed.append(Recording(channel, start_time, end_time, alarm, kind, stream, memory, size))
+    return tuple(listed)
 
 
 def media_capabilities(body: bytes) -> Attributes:
-    """0x1003: what the terminal can code."""
+    """Read 0x1003: the codings that the terminal supports."""
     fields = ByteReader(body)
     return {
         "audioCoding": fields.uint8(),
@@ -109,17 +109,17 @@ def media_capabilities(body: bytes) -> Attributes:
 
 
 def passengers(body: bytes, clock: TerminalClock) -> Attributes:
-    """0x1005: who got in and out between two times."""
+    """Read 0x1005: the passengers who boarded and left between two times."""
     fields = ByteReader(body)
     start, end = clock.read(fields.take(6)), clock.read(fields.take(6))
-    return _told(
+    return _without_empty(
         startTime=start.isoformat() if start else "",
         endTime=end.isoformat() if end else "",
     ) | {"passengersIn": fields.uint16(), "passengersOut": fields.uint16()}
 
 
 def media_event(body: bytes) -> Attributes:
-    """0x0800: a picture, sound or film that the terminal keeps and may upload."""
+    """Read 0x0800, and the beginning of 0x0801: an image, audio or video file on the terminal."""
     fields = ByteReader(body)
     return {
         "mediaId": fields.uint32(),
@@ -130,6 +130,6 @@ def media_event(body: bytes) -> Attributes:
     }
 
 
-def _told(**fields: str | int) -> Attributes:
-    """Without what the terminal left empty."""
+def _without_empty(**fields: str | int) -> Attributes:
+    """Return the fields that the terminal filled in."""
     return {name: value for name, value in fields.items() if value != ""}

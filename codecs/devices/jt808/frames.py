@@ -1,6 +1,7 @@
-"""JT/T 808 frames: delimiters, escaping, check byte and header in both forms (docs/protocols/jt808.md).
+"""JT/T 808 frames: escaping, check byte and both forms of the header.
 
-Both ends use it: the server's codec and the terminal of simulator and tests.
+docs/protocols/jt808.md#framing and docs/protocols/jt808.md#header. Used by both ends: the server's codec, and
+the terminal of the simulator and the tests.
 """
 
 from struct import Struct
@@ -12,7 +13,7 @@ from motorpool.codecs.devices.framing import DelimiterFramer
 from motorpool.codecs.errors import ChecksumError, FrameError
 
 MAX_BODY_BYTES = 1023
-"""Of one packet: the length field has ten bits."""
+"""Body of one packet: the length field has ten bits."""
 MAX_FRAME_BYTES = 4096
 """Escaped, without delimiters. A frame of the greatest length with every byte escaped has 2,090."""
 
@@ -25,27 +26,27 @@ _ENCRYPTED = 0x1C00
 
 
 class Identity(msgspec.Struct, frozen=True, gc=False):
-    """Who a header names, and in which of the two forms."""
+    """The terminal that a header names, and the form of the header."""
 
     phone: bytes
     """As in the header: 6 bytes in the 2013 form, 10 in the 2019 form."""
     is_2019: bool
-    """The 2019 form."""
+    """Whether the header has the 2019 form."""
 
     @property
     def key(self) -> int:
-        """Both fields in 81 bits; `from_key` is the way back."""
+        """Both fields as an integer of 81 bits; `from_key` reverses it."""
         return self.is_2019 << 80 | int.from_bytes(self.phone, "big")
 
     @staticmethod
     def from_key(key: int) -> "Identity":
-        """The identity that `key` stands for."""
+        """Return the identity with this key."""
         is_2019 = bool(key >> 80)
         return Identity((key & (1 << 80) - 1).to_bytes(10 if is_2019 else 6, "big"), is_2019)
 
     @staticmethod
     def from_digits(digits: str, *, is_2019: bool) -> "Identity":
-        """The identity of a phone number or other number of decimal or hexadecimal digits.
+        """Return the identity of a phone number, or of another number in decimal or hexadecimal digits.
 
         Raises:
             FrameError: not such a number, or too long for the form.
@@ -66,7 +67,7 @@ class Identity(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def unique_ids(self) -> tuple[str, ...]:
-        """Ways to write the identity, exactly as sent first; an IMEI where the digits are not decimal."""
+        """The ways to write the identity, as sent first (docs/protocols/jt808.md#phone-number)."""
         digits, number = self.phone.hex(), self.number
         if digits.isdecimal():
             shorter = (number.rjust(12, "0"),) if self.is_2019 and len(number) <= 12 else ()
@@ -86,19 +87,20 @@ def _with_luhn_digit(digits: str) -> str:
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
-    """One frame with its header read; `start` is where the body begins in `content`."""
+    """A frame whose header was read."""
 
     message_id: int
     serial: int
     phone: bytes
     is_2019: bool
     start: int
+    """Offset of the body in `content`."""
     content: bytes
-    """Unescaped, header to check byte."""
+    """Unescaped, from header to check byte."""
     total: int = 0
-    """Packets of the message; 0 where it is not subpackaged."""
+    """Number of packets; 0 where the message is not subpackaged."""
     index: int = 0
-    """Of this packet, from 1."""
+    """Index of this packet, from 1."""
 
     @property
     def body(self) -> bytes:
@@ -145,7 +147,9 @@ def decode_frame(escaped: bytes) -> Frame:
         if not 1 <= index <= total:
             raise FrameError(f"packet {index} of {total}")
     if size - start - 1 != properties & 0x3FF:
-        raise FrameError(f"the header tells {properties & 0x3FF} bytes of body, {size - start - 1} came")
+        raise FrameError(
+            f"the header announces a body of {properties & 0x3FF} bytes, {size - start - 1} came"
+        )
     if properties & _ENCRYPTED:
         raise FrameError(f"message 0x{message_id:04x} is encrypted")
     return Frame(message_id, serial, phone, is_2019, start, content, total, index)
@@ -154,7 +158,7 @@ def decode_frame(escaped: bytes) -> Frame:
 def encode_frame(
     identity: Identity, message_id: int, serial: int, body: bytes, total: int = 0, index: int = 0
 ) -> bytes:
-    """One frame, ready to be sent.
+    """Return one frame, ready to be sent.
 
     Raises:
         FrameError: the body has more than 1,023 bytes.
@@ -174,7 +178,7 @@ def encode_frame(
 def encode_packets(
     identity: Identity, message_id: int, first_serial: int, body: bytes, packet_bytes: int = MAX_BODY_BYTES
 ) -> list[bytes]:
-    """A message as frames of at most `packet_bytes` of body each, with consecutive serials."""
+    """Return a message as frames with at most `packet_bytes` of body each and consecutive serials."""
     if len(body) <= packet_bytes:
         return [encode_frame(identity, message_id, first_serial, body)]
     total = -(-len(body) // packet_bytes)
@@ -192,7 +196,7 @@ def encode_packets(
 
 
 def add_framing(content: bytes) -> bytes:
-    """Header and body with check byte, escaped, between delimiters."""
+    """Return header and body with check byte, escaped, between delimiters."""
     content += xor8(content).to_bytes(1, "big")
     if b"}" in content or b"~" in content:
         content = content.replace(b"}", b"}\x01").replace(b"~", b"}\x02")

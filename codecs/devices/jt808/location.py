@@ -1,5 +1,5 @@
-"""The JT/T 808 location: 28 bytes and items, as in 0x0200 and all that carry one
-(docs/protocols/jt808.md).
+"""The JT/T 808 location, 28 bytes and items, of 0x0200 and other messages
+(docs/protocols/jt808.md#location).
 """
 
 from struct import Struct
@@ -11,12 +11,13 @@ from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reports import PositionReport, Receipt
 
 LOCATION_BYTES = 28
+"""Without items."""
 KNOTS = 1 / 18.52
-"""Of 0.1 km/h."""
+"""Knots in 0.1 km/h."""
 
 _FIXED = Struct(">IIIIhHH5sB")
-_KNOWN_WORDS = 4096
-"""Status and alarm words whose meaning is remembered."""
+_CACHED_WORDS = 4096
+"""Status words, and alarm words, whose attributes are remembered."""
 
 _COMMON_ALARMS: dict[int, str] = {
     0: "sos",
@@ -49,11 +50,11 @@ _COMMON_ALARMS: dict[int, str] = {
     30: "accident",
     31: "door",
 }
-"""Alarm bits to standard alarms."""
+"""Alarm names by bit, for both forms."""
 _ALARMS_2013 = {15: "vibration", 16: "tampering", 17: "tampering"}
-"""Reserved in the standard; small trackers use them so."""
+"""Reserved in JT/T 808-2013; small trackers use them so."""
 _ALARMS_2019 = {15: "general", 16: "general", 17: "general"}
-"""Illegal driving, tyre pressure, blind zone."""
+"""Illegal driving, tyre pressure, blind spot."""
 
 _statuses: dict[int, Attributes] = {}
 _alarms: dict[int, tuple[str, ...]] = {}
@@ -69,7 +70,7 @@ def decode_location(
     archived: bool = False,
     receipt: Receipt | None = None,
 ) -> PositionReport:
-    """The position in `content[start:end]`; `is_2019` tells which year's bits it uses.
+    """Return the position in `content[start:end]`; `is_2019` selects the meaning of the bits.
 
     Raises:
         Truncated: fewer than 28 bytes.
@@ -79,7 +80,7 @@ def decode_location(
     alarm, status, latitude, longitude, altitude, speed, course, minute, second = _FIXED.unpack_from(
         content, start
     )
-    # The year's form is the 33rd bit of the keys.
+    # Bit 32 of the keys is the form.
     word = status | 0x1_0000_0000 if is_2019 else status
     attributes = (_statuses.get(word) or _decode_status(word)).copy()
     raised = decode_items(content, start + LOCATION_BYTES, end, attributes)
@@ -95,7 +96,7 @@ def decode_location(
     return PositionReport(
         attributes=attributes,
         device_time=clock.moment(minute, second),
-        # Zeros before the first fix, and numbers that are no place on earth, are no coordinates.
+        # Zeros without a fix, and numbers beyond the poles or 180 degrees, are not coordinates.
         located=(valid or latitude != 0 or longitude != 0) and latitude <= 90e6 and longitude <= 180e6,
         valid=valid,
         latitude=(-latitude if status & 4 else latitude) / 1e6,
@@ -122,7 +123,7 @@ def _decode_status(word: int) -> Attributes:
         attributes["load"] = word >> 8 & 3
     if word >> 32 and word >> 22 & 1:
         attributes["motion"] = True
-    if len(_statuses) >= _KNOWN_WORDS:
+    if len(_statuses) >= _CACHED_WORDS:
         _statuses.clear()
     _statuses[word] = attributes
     return attributes
@@ -131,7 +132,7 @@ def _decode_status(word: int) -> Attributes:
 def _decode_alarm(word: int) -> tuple[str, ...]:
     table = _COMMON_ALARMS | (_ALARMS_2019 if word >> 32 else _ALARMS_2013)
     names = tuple(dict.fromkeys(table[bit] for bit in range(32) if word >> bit & 1))
-    if len(_alarms) >= _KNOWN_WORDS:
+    if len(_alarms) >= _CACHED_WORDS:
         _alarms.clear()
     _alarms[word] = names
     return names

@@ -1,4 +1,6 @@
-"""Joins the packets of subpackaged JT/T 808 messages and asks for missing ones (docs/protocols/jt808.md)."""
+"""Reassembles subpackaged JT/T 808 messages and requests missing packets
+(docs/protocols/jt808.md#subpackaged-messages).
+"""
 
 from collections.abc import Callable
 from struct import pack
@@ -7,15 +9,15 @@ from motorpool.codecs.devices.jt808.frames import Frame, Identity, encode_frame
 from motorpool.codecs.errors import FrameError
 
 MAX_MESSAGES = 4
-"""Half messages at a time; the oldest makes room."""
+"""Incomplete messages at a time; the oldest is dropped for a new one."""
 MAX_PACKETS = 4096
-"""Of one message: beyond what a photo of 1 MiB needs in packets of 280 bytes."""
+"""Packets of one message; a photo of 1 MiB in packets of 280 bytes needs fewer."""
 MAX_BYTES = 1 << 20
-"""Of all partial messages together."""
+"""Bytes of all incomplete messages together."""
 RESEND_AFTER_SECONDS = 5.0
-"""Of silence before missing packets are resend_requested for, and between two resend_requests."""
+"""Without a new packet before missing ones are requested, and between two requests."""
 ABANDON_AFTER_SECONDS = 60.0
-"""Without a new packet after which a partial message is given up."""
+"""Without a new packet before an incomplete message is dropped."""
 MAX_REQUESTED_PACKETS = 255
 """Packets in one 0x8003: the 2013 form counts with a byte."""
 
@@ -23,14 +25,14 @@ RESEND_REQUEST = 0x8003
 
 
 class _PartialMessage:
-    """A message of which some packets are here."""
+    """A message with missing packets."""
 
     __slots__ = (
         "first_serial",
         "identity",
+        "last_packet_at",
         "message_id",
         "packets",
-        "quiet_since",
         "requested_at",
         "resend_requested",
         "total",
@@ -42,8 +44,8 @@ class _PartialMessage:
         self.first_serial = first_serial
         self.total = frame.total
         self.packets: dict[int, bytes] = {}
-        self.quiet_since: float | None = None
-        """The first tick after the last packet."""
+        self.last_packet_at: float | None = None
+        """Monotonic time of the first tick after the last packet; None before that tick."""
         self.requested_at = float("-inf")
         self.resend_requested = False
 
@@ -56,7 +58,7 @@ class _PartialMessage:
 
 
 class PacketReassembler:
-    """All partial messages of one connection; bounded in number, packets, bytes and time."""
+    """The incomplete messages of one connection; bounded in number, packets, bytes and time."""
 
     __slots__ = ("_buffered", "_completed", "_partials")
 
@@ -64,8 +66,8 @@ class PacketReassembler:
         self._partials: list[_PartialMessage] = []
         self._buffered = 0
         self._completed: dict[tuple[Identity, int, int, int], float | None] = {}
-        """Messages just completed, and the first tick after: packets of theirs that come again are no new
-        message, and the answer to the message is theirs too."""
+        """Messages just completed, with the first tick after: a repeated packet of theirs begins no new
+        message, and is answered by the response to the message."""
 
     @property
     def buffered(self) -> int:
@@ -73,11 +75,11 @@ class PacketReassembler:
         return self._buffered
 
     def is_repeated(self, identity: Identity, frame: Frame) -> bool:
-        """Whether this packet belongs to a message that is whole already: its answer is on the way."""
+        """Whether this packet belongs to a message that is complete, whose response is under way."""
         return frame.total > 1 and _key(identity, frame) in self._completed
 
     def add(self, identity: Identity, frame: Frame) -> bytes | None:
-        """The whole body once its last missing packet is there.
+        """Return the whole body once no packet is missing, else None.
 
         Raises:
             FrameError: a message of more than `MAX_PACKETS`.
@@ -90,7 +92,7 @@ class PacketReassembler:
         body = frame.body
         self._buffered += len(body) - len(partial.packets.get(frame.index, b""))
         partial.packets[frame.index] = body
-        partial.quiet_since = None
+        partial.last_packet_at = None
         if len(partial.packets) == partial.total:
             self._drop(partial)
             while len(self._completed) >= MAX_MESSAGES:
@@ -102,30 +104,33 @@ class PacketReassembler:
         return None
 
     def resend_requests(self, now: float, next_serial: Callable[[], int]) -> list[bytes]:
-        """What to ask for missing packets (0x8003) at this monotonic time; partial messages too old go."""
-        resend_requests: list[bytes] = []
+        """Return the requests for missing packets (0x8003) that are due, and drop messages that are too old.
+
+        `now` is the monotonic time in seconds.
+        """
+        requests: list[bytes] = []
         for key, since in tuple(self._completed.items()):
             if since is None:
                 self._completed[key] = now
             elif now - since >= ABANDON_AFTER_SECONDS:
                 del self._completed[key]
         for partial in tuple(self._partials):
-            if partial.quiet_since is None:
-                partial.quiet_since = now
-            if now - partial.quiet_since >= ABANDON_AFTER_SECONDS:
+            if partial.last_packet_at is None:
+                partial.last_packet_at = now
+            if now - partial.last_packet_at >= ABANDON_AFTER_SECONDS:
                 self._drop(partial)
             elif (
-                now - partial.quiet_since >= RESEND_AFTER_SECONDS
+                now - partial.last_packet_at >= RESEND_AFTER_SECONDS
                 and now - partial.requested_at >= RESEND_AFTER_SECONDS
             ):
                 partial.resend_requested = True
                 partial.requested_at = now
-                resend_requests.append(
+                requests.append(
                     encode_frame(
                         partial.identity, RESEND_REQUEST, next_serial(), _encode_resend_request(partial)
                     )
                 )
-        return resend_requests
+        return requests
 
     def _find(self, identity: Identity, frame: Frame) -> _PartialMessage:
         first_serial = frame.serial - frame.index + 1 & 0xFFFF
@@ -140,7 +145,7 @@ class PacketReassembler:
             if partial.first_serial == first_serial:
                 return partial
         for partial in candidates:
-            # Some terminals number what they send again anew. Packet 1 may as well open the next message.
+            # Some terminals give repeated packets new serials. Packet 1 may as well begin the next message.
             if partial.resend_requested and frame.index > 1 and frame.index not in partial.packets:
                 return partial
         while len(self._partials) >= MAX_MESSAGES:

@@ -1,9 +1,9 @@
-"""What the platform answers, and the receipts that stand for it until it may go out
-(docs/protocols/jt808.md).
+"""The platform's responses, and the receipts from which they are made once a message is stored
+(docs/protocols/jt808.md#general-response).
 
-A receipt is an integer: from the low end serial and id of the message to be answered, a media id, the kind of
-answer, and the identity's key, so that one connection may speak for several terminals. That of a file of an
-alarm is bytes: the identity's key and the answer's body.
+A receipt is an integer: from the low end serial and id of the message, a media id, the kind of response, and
+the identity's key, because one connection may carry several terminals. The receipt of an alarm's file is
+bytes: the identity's key and the body of the response.
 """
 
 from struct import Struct, pack
@@ -22,7 +22,7 @@ NO_SUCH_TERMINAL = 4
 """Result of 0x8100."""
 
 GENERAL, REGISTRATION, MEDIA, MEDIA_PACKETS = range(4)
-"""Kinds of answer. The last packet of a subpackaged file gets 0x8001 beside 0x8800."""
+"""Kinds of response. The last packet of a subpackaged file gets 0x8001 as well as 0x8800."""
 
 _GENERAL_2013 = Struct(">HH6sHHHB")
 _GENERAL_2019 = Struct(">HHB10sHHHB")
@@ -36,17 +36,17 @@ _MEDIA_SHIFT = 32
 def make_receipt(
     identity_bits: int, message_id: int, serial: int, kind: int = GENERAL, media_id: int = 0
 ) -> int:
-    """The receipt of a message; `identity_bits` is the identity's key shifted by `IDENTITY_SHIFT`."""
+    """Return the receipt of a message; `identity_bits` is the identity's key shifted by `IDENTITY_SHIFT`."""
     return identity_bits | kind << _KIND_SHIFT | media_id << _MEDIA_SHIFT | message_id << 16 | serial
 
 
-def make_file_receipt(identity: Identity, answer: bytes) -> bytes:
-    """The receipt of an alarm's file, which `answer` (the body of 0x9212) tells to be whole."""
-    return identity.key.to_bytes(_KEY_BYTES, "big") + answer
+def make_file_receipt(identity: Identity, response: bytes) -> bytes:
+    """Return the receipt of an alarm's file; `response` is the body of 0x9212 that confirms it."""
+    return identity.key.to_bytes(_KEY_BYTES, "big") + response
 
 
 class ResponseEncoder:
-    """Writes answers and keeps count of the platform's own serial."""
+    """Encodes responses and counts the platform's own serial."""
 
     __slots__ = ("_identity", "_identity_key", "_serial")
 
@@ -56,13 +56,13 @@ class ResponseEncoder:
         self._identity = Identity(bytes(6), is_2019=False)
 
     def next_serial(self) -> int:
-        """0 to 65535, then again from 0."""
+        """Return the next serial: 0 to 65535, wrapping."""
         serial = self._serial
         self._serial = serial + 1 & 0xFFFF
         return serial
 
     def accept(self, receipt: Receipt) -> bytes:
-        """What the message behind the receipt is answered when all went well."""
+        """Return the response of success to the message of the receipt."""
         if isinstance(receipt, bytes):
             identity = Identity.from_key(int.from_bytes(receipt[:_KEY_BYTES], "big"))
             return encode_frame(identity, FILE_END_RESPONSE, self.next_serial(), receipt[_KEY_BYTES:])
@@ -72,7 +72,7 @@ class ResponseEncoder:
             return self._general(receipt, DONE)
         if kind == REGISTRATION:
             identity = self._identity_of(receipt)
-            # Any text does as authentication code; the server asks for none that it would have to keep.
+            # The authentication code may be any text: the server accepts every code and keeps none.
             body = pack(">HB", receipt & 0xFFFF, DONE) + identity.number.encode()
             return encode_frame(identity, REGISTER_RESPONSE, self.next_serial(), body)
         packet = self._general(receipt, DONE) if kind == MEDIA_PACKETS else b""
@@ -80,7 +80,7 @@ class ResponseEncoder:
         return packet + encode_frame(self._identity_of(receipt), MEDIA_RESPONSE, self.next_serial(), media_id)
 
     def refuse(self, receipt: Receipt, result: int = FAILED) -> bytes:
-        """The answer to a message that is not taken; none to a file's end: the terminal tells it again."""
+        """Return the response of failure; none to the end of a file, which the terminal then repeats."""
         if isinstance(receipt, bytes):
             return b""
         assert isinstance(receipt, int)
@@ -90,7 +90,7 @@ class ResponseEncoder:
         return self._general(receipt, result)
 
     def _general(self, receipt: int, result: int) -> bytes:
-        """Header and body at once: there is one for nearly every message of the fleet."""
+        """Pack header and body at once: nearly every message is answered so."""
         identity = self._identity_of(receipt)
         serial = self._serial
         self._serial = serial + 1 & 0xFFFF

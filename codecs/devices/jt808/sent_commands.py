@@ -1,19 +1,19 @@
-"""Which orders went out, so that a terminal's answers find theirs (docs/protocols/jt808.md)."""
+"""Matches a terminal's answers to the commands that were sent (docs/protocols/jt808.md#general-response)."""
 
 MAX_COMMANDS = 32
-"""Remembered at a time; the oldest is forgotten first."""
+"""Commands that are remembered; the oldest is forgotten first."""
 
 
 def command_reference(message_id: int, serial: int) -> int:
-    """What an order is known by outside."""
+    """Return the reference of a command outside the codec."""
     return message_id << 16 | serial
 
 
 class SentCommands:
-    """The latest orders and whether 0x0001 has come for them.
+    """The latest commands, and whether each was acknowledged by 0x0001.
 
-    Terminals echo wrong serials, answer twice, or leave the serial at zero: the latest order of the right
-    kind then takes the answer.
+    Terminals answer twice, with a wrong serial, or with serial 0; the answer then belongs to the latest
+    command of that id.
     """
 
     __slots__ = ("_acknowledged",)
@@ -22,7 +22,7 @@ class SentCommands:
         self._acknowledged: dict[int, bool] = {}
 
     def add(self, message_id: int, serial: int) -> int:
-        """Remember an order; its reference."""
+        """Remember a command and return its reference."""
         reference = command_reference(message_id, serial)
         self._acknowledged.pop(reference, None)
         while len(self._acknowledged) >= MAX_COMMANDS:
@@ -31,11 +31,13 @@ class SentCommands:
         return reference
 
     def acknowledge(self, message_id: int, serial: int) -> int | None:
-        """The order that this 0x0001 answers; None for a second answer and for what was no command."""
+        """Return the command that this 0x0001 acknowledges; None for a second one or an unknown command."""
         reference = command_reference(message_id, serial)
         if reference not in self._acknowledged:
             waiting = [
-                one for one, done in self._acknowledged.items() if not done and one >> 16 == message_id
+                sent
+                for sent, acknowledged in self._acknowledged.items()
+                if not acknowledged and sent >> 16 == message_id
             ]
             if not waiting:
                 return None
@@ -46,12 +48,12 @@ class SentCommands:
         return reference
 
     def take_exact(self, message_id: int, serial: int) -> int | None:
-        """The order of this very serial, which has its answer now."""
+        """Remove and return the command with exactly this serial."""
         reference = command_reference(message_id, serial)
         return None if self._acknowledged.pop(reference, None) is None else reference
 
     def take(self, serial: int | None, *message_ids: int) -> int | None:
-        """The order of one of these kinds, by serial where one fits, else the latest; it is answered now."""
+        """Remove and return a command with one of these ids: the one with this serial, else the latest."""
         if serial is not None:
             for message_id in message_ids:
                 if (reference := self.take_exact(message_id, serial)) is not None:

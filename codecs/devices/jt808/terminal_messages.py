@@ -1,4 +1,4 @@
-"""Whole JT/T 808 messages of a terminal as reports (docs/protocols/jt808.md)."""
+"""The reports of a terminal's complete JT/T 808 messages (docs/protocols/jt808.md#session and below)."""
 
 from collections.abc import Callable
 from struct import unpack_from
@@ -67,31 +67,33 @@ _JPEG = b"\xff\xd8"
 
 
 class TerminalMessage(msgspec.Struct, frozen=True):
-    """One whole message with what is needed to read it."""
+    """One complete message with what is needed to read it."""
 
     message_id: int
     serial: int
+    """That of the last packet."""
     body: bytes
     identity: Identity
     identity_bits: int
+    """As `make_receipt` takes them."""
     subpackaged: bool
     clock: TerminalClock
     sent_commands: SentCommands
 
     @property
     def receipt(self) -> int:
-        """For the general answer."""
+        """The receipt of a general response."""
         return make_receipt(self.identity_bits, self.message_id, self.serial)
 
     def location(self, start: int, end: int | None = None, *, archived: bool = False) -> PositionReport:
-        """The position in a part of the body, without a receipt."""
+        """Return the position in a part of the body, without a receipt."""
         stop = len(self.body) if end is None else end
         return decode_location(
             self.body, start, stop, self.clock, is_2019=self.identity.is_2019, archived=archived
         )
 
 
-def _answered(message: TerminalMessage) -> list[Report]:
+def _general_response(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial, message_id, result = fields.uint16(), fields.uint16(), fields.uint8()
     reference = message.sent_commands.acknowledge(message_id, serial)
@@ -111,28 +113,28 @@ def _logout(message: TerminalMessage) -> list[Report]:
 
 def _registration(message: TerminalMessage) -> list[Report]:
     receipt = make_receipt(message.identity_bits, message.message_id, message.serial, REGISTRATION)
-    told = bodies.registration(message.body, is_2019=message.identity.is_2019)
-    return [Login(message.identity.unique_ids, receipt, told)]
+    attributes = bodies.registration(message.body, is_2019=message.identity.is_2019)
+    return [Login(message.identity.unique_ids, receipt, attributes)]
 
 
 def _authentication(message: TerminalMessage) -> list[Report]:
-    told = bodies.authentication(message.body, is_2019=message.identity.is_2019)
-    return [Login(message.identity.unique_ids, message.receipt, told)]
+    attributes = bodies.authentication(message.body, is_2019=message.identity.is_2019)
+    return [Login(message.identity.unique_ids, message.receipt, attributes)]
 
 
 def _location(message: TerminalMessage) -> list[Report]:
     return [msgspec.structs.replace(message.location(0), receipt=message.receipt)]
 
 
-def _position_answer(message: TerminalMessage) -> list[Report]:
-    return _located_answer(message, QUERY_POSITION)
+def _position_response(message: TerminalMessage) -> list[Report]:
+    return _answer_with_location(message, QUERY_POSITION)
 
 
-def _vehicle_answer(message: TerminalMessage) -> list[Report]:
-    return _located_answer(message, VEHICLE_CONTROL)
+def _vehicle_response(message: TerminalMessage) -> list[Report]:
+    return _answer_with_location(message, VEHICLE_CONTROL)
 
 
-def _located_answer(message: TerminalMessage, *command_ids: int) -> list[Report]:
+def _answer_with_location(message: TerminalMessage, *command_ids: int) -> list[Report]:
     serial = ByteReader(message.body).uint16()
     position = msgspec.structs.replace(message.location(2), receipt=message.receipt)
     reference = message.sent_commands.take(serial, *command_ids)
@@ -140,7 +142,7 @@ def _located_answer(message: TerminalMessage, *command_ids: int) -> list[Report]
 
 
 def _batch(message: TerminalMessage) -> list[Report]:
-    """One answer for all: it stands at the last position. A bad record does not cost the others."""
+    """A batch has one receipt, at the last position; a bad record does not lose the others."""
     fields = ByteReader(message.body)
     count, archived = fields.uint16(), fields.uint8() == 1
     if not count:
@@ -172,29 +174,29 @@ def _media_event(message: TerminalMessage) -> list[Report]:
 
 
 def _media_upload(message: TerminalMessage) -> list[Report]:
-    told = bodies.media_event(message.body)
+    event = bodies.media_event(message.body)
     content_start, position = 8 + LOCATION_BYTES, None
-    oldest_form = message.body[8:10] == _JPEG and message.body[36:38] != _JPEG
-    if oldest_form:  # 2011: no location between head and file
+    is_2011 = message.body[8:10] == _JPEG and message.body[36:38] != _JPEG
+    if is_2011:  # no location between header and file
         content_start = 8
     else:
         position = message.location(8, content_start)
     kind = MEDIA_PACKETS if message.subpackaged else MEDIA
     return [
         MediaFile(
-            kind=_MEDIA_KINDS[told["mediaKind"]] if told["mediaKind"] < 3 else "image",
-            extension=_EXTENSIONS[told["mediaFormat"]] if told["mediaFormat"] < 5 else "bin",
+            kind=_MEDIA_KINDS[event["mediaKind"]] if event["mediaKind"] < 3 else "image",
+            extension=_EXTENSIONS[event["mediaFormat"]] if event["mediaFormat"] < 5 else "bin",
             content=message.body[content_start:],
-            channel=told["channel"],
+            channel=event["channel"],
             position=position,
             receipt=make_receipt(
-                message.identity_bits, message.message_id, message.serial, kind, told["mediaId"]
+                message.identity_bits, message.message_id, message.serial, kind, event["mediaId"]
             ),
         )
     ]
 
 
-def _shoot_answer(message: TerminalMessage) -> list[Report]:
+def _shoot_response(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial, result = fields.uint16(), fields.uint8()
     reference = message.sent_commands.take(serial, SHOOT)
@@ -207,27 +209,33 @@ def _shoot_answer(message: TerminalMessage) -> list[Report]:
 def _parameters(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial = fields.uint16()
-    fields.uint8()  # the count; the list goes on to the end
-    return _told(message, read_parameters(fields), serial, QUERY_PARAMETERS, QUERY_SOME_PARAMETERS)
+    fields.uint8()  # the count; the list fills the rest of the body
+    return _device_information(
+        message, read_parameters(fields), serial, QUERY_PARAMETERS, QUERY_SOME_PARAMETERS
+    )
 
 
 def _attributes(message: TerminalMessage) -> list[Report]:
-    told = bodies.terminal_attributes(message.body, is_2019=message.identity.is_2019)
-    return _told(message, told, None, QUERY_ATTRIBUTES)
+    attributes = bodies.terminal_attributes(message.body, is_2019=message.identity.is_2019)
+    return _device_information(message, attributes, None, QUERY_ATTRIBUTES)
 
 
 def _capabilities(message: TerminalMessage) -> list[Report]:
-    return _told(message, bodies.media_capabilities(message.body), None, QUERY_MEDIA_CAPABILITIES)
+    return _device_information(
+        message, bodies.media_capabilities(message.body), None, QUERY_MEDIA_CAPABILITIES
+    )
 
 
-def _told(message: TerminalMessage, told: Attributes, serial: int | None, *command_ids: int) -> list[Report]:
-    """What a terminal says of itself; where it was asked, its words are the answer as well."""
+def _device_information(
+    message: TerminalMessage, attributes: Attributes, serial: int | None, *command_ids: int
+) -> list[Report]:
+    """Return what a terminal reports of itself; if it was queried, also as the command's result."""
     reference = message.sent_commands.take(serial, *command_ids)
     if reference is None:
-        return [DeviceInformation(told, receipt=message.receipt)]
-    text = ", ".join(f"{name}={value}" for name, value in told.items())
+        return [DeviceInformation(attributes, receipt=message.receipt)]
+    text = ", ".join(f"{name}={value}" for name, value in attributes.items())
     return [
-        DeviceInformation(told, reference),
+        DeviceInformation(attributes, reference),
         CommandResult(reference, ok=True, text=text, receipt=message.receipt),
     ]
 
@@ -237,7 +245,7 @@ def _passengers(message: TerminalMessage) -> list[Report]:
 
 
 def _recordings(message: TerminalMessage) -> list[Report]:
-    """The answer to a query; that to a playback request (which repeats the span) replaces no list."""
+    """The answer to a list query; the answer to a playback request repeats its span and is no list."""
     serial = ByteReader(message.body).uint16()
     if len(message.body) < 6:
         raise Truncated(f"a recording list of {len(message.body)} bytes")
@@ -259,7 +267,7 @@ def _upload_done(message: TerminalMessage) -> list[Report]:
 
 
 _READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
-    GENERAL_RESPONSE: _answered,
+    GENERAL_RESPONSE: _general_response,
     HEARTBEAT: _heartbeat,
     UNREGISTER: _logout,
     REGISTER: _registration,
@@ -267,12 +275,12 @@ _READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
     PARAMETERS: _parameters,
     ATTRIBUTES: _attributes,
     LOCATION: _location,
-    POSITION_RESPONSE: _position_answer,
-    VEHICLE_RESPONSE: _vehicle_answer,
+    POSITION_RESPONSE: _position_response,
+    VEHICLE_RESPONSE: _vehicle_response,
     BATCH: _batch,
     MEDIA_EVENT: _media_event,
     MEDIA_UPLOAD: _media_upload,
-    SHOOT_RESPONSE: _shoot_answer,
+    SHOOT_RESPONSE: _shoot_response,
     MEDIA_CAPABILITIES: _capabilities,
     PASSENGERS: _passengers,
     RECORDINGS: _recordings,
@@ -281,10 +289,10 @@ _READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
 
 
 def read_message(message: TerminalMessage) -> list[Report] | None:
-    """The reports of a message; None for an id that nobody knows here.
+    """Return the reports of a message; None for an unknown message id.
 
     Raises:
-        CodecError: the body is not what its id promises.
+        CodecError: the body is malformed.
     """
     read = _READERS.get(message.message_id)
     return None if read is None else read(message)

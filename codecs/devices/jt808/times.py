@@ -1,11 +1,11 @@
-"""JT/T 808 times: BCD[6], YYMMDDhhmmss, in GMT+8 unless the device is set otherwise."""
+"""JT/T 808 times (docs/protocols/jt808.md#times): BCD[6], YYMMDDhhmmss, by default in GMT+8."""
 
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 BEIJING = timezone(timedelta(hours=8))
 """The zone that the standard prescribes."""
 NO_TIME = bytes(6)
-"""An open start or end."""
+"""No time: an open start or end."""
 
 _CACHED_MINUTES = 4096
 
@@ -16,7 +16,7 @@ def _decimal(value: int) -> int | None:
 
 
 BCD: tuple[int | None, ...] = tuple(_decimal(value) for value in range(256))
-"""What a byte of two decimal digits means, None for other bytes."""
+"""The number in a byte of two decimal digits; None for other bytes."""
 _TO_BCD = tuple(number // 10 << 4 | number % 10 for number in range(100))
 _SECONDS: tuple[timedelta | None, ...] = tuple(
     timedelta(seconds=number) if number is not None and number < 60 else None for number in BCD
@@ -24,10 +24,10 @@ _SECONDS: tuple[timedelta | None, ...] = tuple(
 
 
 def to_bcd(moment: datetime) -> bytes:
-    """The six bytes of a moment as its own zone reads it.
+    """Return the six bytes of a time in its own zone.
 
     Raises:
-        ValueError: a year that two digits cannot tell.
+        ValueError: a year outside 2000 to 2099.
     """
     if not 2000 <= moment.year < 2100:
         raise ValueError(f"the year {moment.year} cannot be written with two digits")
@@ -44,11 +44,11 @@ def to_bcd(moment: datetime) -> bytes:
 
 
 _BEIJING_MINUTES: dict[bytes, datetime] = {}
-"""Shared by all terminals that keep the standard's zone."""
+"""Decoded minutes, shared by all terminals in the standard's zone."""
 
 
 class TerminalClock:
-    """Times as one terminal writes them; remembers the minutes that it met, for many share them."""
+    """The times of one terminal; decoded minutes are cached, because many reports share them."""
 
     __slots__ = ("_minutes", "zone")
 
@@ -57,7 +57,7 @@ class TerminalClock:
         self._minutes = _BEIJING_MINUTES if zone is BEIJING else {}
 
     def moment(self, minute: bytes, second: int) -> datetime | None:
-        """The UTC time of five bytes to the minute and the sixth; None for what is no time."""
+        """Return the UTC time of five bytes down to the minute and one of the second; None for no time."""
         start = self._minutes.get(minute)
         if start is None:
             start = self._decode_minute(minute)
@@ -65,14 +65,14 @@ class TerminalClock:
         return start + seconds if start is not None and seconds is not None else None
 
     def read(self, stamp: bytes) -> datetime | None:
-        """The UTC time of six bytes; None for what is no time, zeros above all."""
+        """Return the UTC time of six bytes; None for zeros and digits that are no time."""
         return self.moment(stamp[:5], stamp[5])
 
     def write(self, moment: datetime) -> bytes:
-        """Six bytes of an aware time.
+        """Return the six bytes of an aware time.
 
         Raises:
-            ValueError: a year that two digits cannot tell.
+            ValueError: a year outside 2000 to 2099.
         """
         return to_bcd(moment.astimezone(self.zone))
 

@@ -1,8 +1,8 @@
-"""Frames and pieces of files in one stream: where alarms' files are uploaded, both come by turns.
+"""The framing of connections that upload files of alarms: frames and file chunks in one stream.
 
-A piece is not framed as all else is: "01cd", name[50], offset DWORD, length DWORD, and so many bytes as they
-are (T/JSATL 12-2017; the sources are named in `jt808_attachments`). It begins where a frame might: behind
-another piece, behind a delimiter, or at the stream's start. No frame begins so: its id would be 0x3031.
+A chunk has a header of its own and its length in it: "01cd", name[50], offset DWORD, length DWORD, then the
+bytes, unescaped (docs/protocols/jt808.md#alarm-files). It begins where a frame could: after another chunk,
+after a delimiter, or at the start of the stream. No frame begins with "01cd": its id would be 0x3031.
 """
 
 from collections.abc import Sequence
@@ -14,105 +14,110 @@ from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808.frames import new_framer
 from motorpool.codecs.reports import FrameRejected
 
-MARK = b"01cd"
+CHUNK_MAGIC = b"01cd"
 CHUNK_PART_BYTES = 1 << 16
-"""The usual length of a piece; longer ones are handed on in parts of that size."""
+"""The usual length of a chunk; longer ones are passed on in parts of this size."""
 MAX_CHUNK_BYTES = 1 << 20
-"""What tells more is none, but noise, or media on the wrong port."""
+"""Longest chunk that is accepted; a greater length is noise, or media on the wrong port."""
 
-_HEAD = Struct(">4s50sII")
+_CHUNK_HEADER = Struct(">4s50sII")
 
 
 class UploadChunk(msgspec.Struct, frozen=True, gc=False):
-    """Some bytes of a file."""
+    """A chunk of a file, or a part of one."""
 
     name: bytes
-    """Without padding."""
+    """As `normalized_name` returns it."""
     offset: int
+    """In the file, bytes."""
     content: bytes
 
 
+UploadItem = bytes | FrameRejected | UploadChunk
+"""A frame, bytes that are neither frame nor chunk, or a chunk."""
+
+
 def encode_chunk(name: bytes, offset: int, content: bytes) -> bytes:
-    """A piece as it is sent; a name has at most 50 bytes."""
-    return _HEAD.pack(MARK, name, offset, len(content)) + content
+    """Return a chunk as it is sent; a name has position most 50 bytes."""
+    return _CHUNK_HEADER.pack(CHUNK_MAGIC, name, offset, len(content)) + content
 
 
 def normalized_name(field: bytes) -> bytes:
-    """A name as it is compared: without padding, and no longer than a piece can tell it."""
+    """Return a name as it is compared: without padding, cut to the 50 bytes of a chunk's header."""
     return field[:50].rstrip(b"\0 ")
 
 
 class UploadFramer:
-    """Cuts a stream into the contents of frames and pieces of files; `DelimiterFramer` gives the frames."""
+    """Divides a stream into frames, as `DelimiterFramer` does, and file chunks."""
 
-    __slots__ = ("_framer", "_got", "_held", "_left", "_name", "_offset")
+    __slots__ = ("_content", "_framer", "_header_start", "_missing", "_name", "_offset")
 
     def __init__(self) -> None:
         self._framer = new_framer()
-        self._held = b""
-        """The beginning of a piece's head."""
+        self._header_start = b""
+        """The beginning of a chunk's header."""
         self._name = b""
         self._offset = 0
-        self._got = bytearray()
-        self._left = 0
-        """Bytes of the open piece that are not here yet."""
+        self._content = bytearray()
+        self._missing = 0
+        """Bytes missing of the unfinished chunk."""
 
     @property
     def buffered(self) -> int:
-        """Bytes held back: at most those of an unfinished frame, and a piece's head or `CHUNK_PART_BYTES`."""
-        return self._framer.buffered + len(self._held) + len(self._got)
+        """At most an unfinished frame and a chunk's header or `CHUNK_PART_BYTES`."""
+        return self._framer.buffered + len(self._header_start) + len(self._content)
 
-    def receive(self, data: bytes) -> Sequence[bytes | FrameRejected | UploadChunk]:
-        """All that is complete with these bytes: frames as `DelimiterFramer` gives them, and pieces."""
-        if self._left or self._held or MARK in data:
+    def receive(self, data: bytes) -> Sequence[UploadItem]:
+        """Return the frames and chunks that are complete with these bytes, in order."""
+        if self._missing or self._header_start or CHUNK_MAGIC in data:
             return self._receive_mixed(data)
-        found = self._framer.receive(data)
-        if 0 < self._framer.buffered < len(MARK):
-            self._held = self._framer.release(MARK)
-        return found
+        items = self._framer.receive(data)
+        if 0 < self._framer.buffered < len(CHUNK_MAGIC):
+            self._header_start = self._framer.release(CHUNK_MAGIC)
+        return items
 
-    def _receive_mixed(self, data: bytes) -> list[bytes | FrameRejected | UploadChunk]:
-        found: list[bytes | FrameRejected | UploadChunk] = []
-        rest, self._held = self._held + data, b""
-        at = 0
-        while at < len(rest):
-            if self._left:
-                at = self._take_content(rest, at, found)
+    def _receive_mixed(self, data: bytes) -> list[UploadItem]:
+        items: list[UploadItem] = []
+        data, self._header_start = self._header_start + data, b""
+        position = 0
+        while position < len(data):
+            if self._missing:
+                position = self._append_content(data, position, items)
             elif not self._framer.at_boundary:
-                at = self._take_frame(rest, at, found)
-            elif rest.startswith(MARK, at):
-                if len(rest) - at < _HEAD.size:
-                    self._held = rest[at:]
+                position = self._pass_to_framer(data, position, items)
+            elif data.startswith(CHUNK_MAGIC, position):
+                if len(data) - position < _CHUNK_HEADER.size:
+                    self._header_start = data[position:]
                     break
-                at = self._open(rest, at, found)
-            elif MARK.startswith(rest[at : at + len(MARK)]):
-                self._held = rest[at:]
+                position = self._begin_chunk(data, position, items)
+            elif CHUNK_MAGIC.startswith(data[position : position + len(CHUNK_MAGIC)]):
+                self._header_start = data[position:]
                 break
             else:
-                at = self._take_frame(rest, at, found)
-        return found
+                position = self._pass_to_framer(data, position, items)
+        return items
 
-    def _take_frame(self, rest: bytes, at: int, found: list[bytes | FrameRejected | UploadChunk]) -> int:
-        """Up to the next delimiter, behind which a piece may begin."""
-        end = rest.find(b"~", at) + 1 or len(rest)
-        found += self._framer.receive(rest[at:end])
+    def _pass_to_framer(self, data: bytes, position: int, items: list[UploadItem]) -> int:
+        """Pass on the bytes up to the next delimiter, after which a chunk may begin."""
+        end = data.find(b"~", position) + 1 or len(data)
+        items += self._framer.receive(data[position:end])
         return end
 
-    def _open(self, rest: bytes, at: int, found: list[bytes | FrameRejected | UploadChunk]) -> int:
-        _, name, offset, length = _HEAD.unpack_from(rest, at)
+    def _begin_chunk(self, data: bytes, position: int, items: list[UploadItem]) -> int:
+        _, name, offset, length = _CHUNK_HEADER.unpack_from(data, position)
         if length > MAX_CHUNK_BYTES:
-            found.append(rejected(f"a piece of {length} bytes", rest[at:]))
-            found += self._framer.receive(MARK)  # then it is no place for a piece until the next delimiter
-            return at + len(MARK)
-        self._name, self._offset, self._left = normalized_name(name), offset, length
-        return at + _HEAD.size
+            items.append(rejected(f"a chunk of {length} bytes", data[position:]))
+            items += self._framer.receive(CHUNK_MAGIC)  # so that no chunk may begin before the next delimiter
+            return position + len(CHUNK_MAGIC)
+        self._name, self._offset, self._missing = normalized_name(name), offset, length
+        return position + _CHUNK_HEADER.size
 
-    def _take_content(self, rest: bytes, at: int, found: list[bytes | FrameRejected | UploadChunk]) -> int:
-        end = min(len(rest), at + self._left, at + CHUNK_PART_BYTES - len(self._got))
-        self._got += rest[at:end]
-        self._left -= end - at
-        if not self._left or len(self._got) == CHUNK_PART_BYTES:
-            found.append(UploadChunk(self._name, self._offset, bytes(self._got)))
-            self._offset += len(self._got)
-            self._got.clear()
+    def _append_content(self, data: bytes, position: int, items: list[UploadItem]) -> int:
+        end = min(len(data), position + self._missing, position + CHUNK_PART_BYTES - len(self._content))
+        self._content += data[position:end]
+        self._missing -= end - position
+        if not self._missing or len(self._content) == CHUNK_PART_BYTES:
+            items.append(UploadChunk(self._name, self._offset, bytes(self._content)))
+            self._offset += len(self._content)
+            self._content.clear()
         return end

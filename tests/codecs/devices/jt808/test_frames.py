@@ -113,7 +113,7 @@ def test_a_short_message_is_no_packet():
         (b"\x00\x02\x20\x00" + bytes(12), "no packet numbers"),
         (b"\x00\x02\x20\x00" + bytes(8) + b"\0\x02\0\x03" + b"\0", "packet 3 of 2"),
         (b"\x00\x02\x20\x00" + bytes(8) + b"\0\x02\0\x00" + b"\0", "packet 0 of 2"),
-        (b"\x00\x02\x00\x05" + bytes(9), "tells 5 bytes of body, 0 came"),
+        (b"\x00\x02\x00\x05" + bytes(9), "announces a body of 5 bytes, 0 came"),
         (b"\x00\x02\x04\x00" + bytes(9), "0x0002 is encrypted"),
     ],
 )

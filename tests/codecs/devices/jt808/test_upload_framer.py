@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from motorpool.codecs.checksums import xor8
 from motorpool.codecs.devices.jt808.frames import add_framing, new_framer
 from motorpool.codecs.devices.jt808.upload_framer import (
+    CHUNK_MAGIC,
     CHUNK_PART_BYTES,
-    MARK,
     UploadChunk,
     UploadFramer,
     encode_chunk,
@@ -17,7 +17,7 @@ from motorpool.codecs.devices.jt808.upload_framer import (
 from motorpool.codecs.reports import FrameRejected
 
 FRAME = bytes(range(40))
-frames = st.binary(min_size=1, max_size=40).filter(lambda content: not content.startswith(MARK))
+frames = st.binary(min_size=1, max_size=40).filter(lambda content: not content.startswith(CHUNK_MAGIC))
 contents = st.one_of(
     st.binary(max_size=80),
     st.just(b"~~01cd~"),
@@ -83,7 +83,7 @@ def test_frames_and_pieces_by_turns_arrive_as_they_were_sent_however_the_stream_
     places=st.lists(st.integers(0, 400), max_size=8),
 )
 def test_a_stream_without_pieces_is_read_as_a_framer_reads_it(stream, places):
-    if MARK in stream:
+    if CHUNK_MAGIC in stream:
         return
     plain, mixed = new_framer(), UploadFramer()
     wanted, found = [], []
@@ -96,7 +96,7 @@ def test_a_stream_without_pieces_is_read_as_a_framer_reads_it(stream, places):
 
 
 @settings(max_examples=200, deadline=None)
-@given(parts=st.lists(st.one_of(st.binary(max_size=70), st.just(MARK), st.just(b"~")), max_size=20))
+@given(parts=st.lists(st.one_of(st.binary(max_size=70), st.just(CHUNK_MAGIC), st.just(b"~")), max_size=20))
 def test_no_bytes_are_an_error_and_little_is_held_back(parts):
     framer = UploadFramer()
     for part in parts:
@@ -122,7 +122,7 @@ def test_long_pieces_are_handed_on_in_parts_of_one_size_whatever_the_reads(read_
 
 
 def test_what_tells_an_absurd_length_is_noise_up_to_the_next_frame():
-    stream = MARK + bytes(50) + b"\0\0\0\0" + b"\xff\xff\xff\xff" + bytes(300)
+    stream = CHUNK_MAGIC + bytes(50) + b"\0\0\0\0" + b"\xff\xff\xff\xff" + bytes(300)
     found = UploadFramer().receive(stream + add_framing(FRAME) + encode_chunk(b"x", 0, b"y"))
     assert isinstance(found[0], FrameRejected)
     assert "4294967295 bytes" in found[0].error
