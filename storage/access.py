@@ -1,7 +1,8 @@
-"""Which groups and devices a user sees: his links, and what lies in his groups
-(docs/permissions.md#access-to-devices).
+"""Which groups and devices a user sees (docs/permissions.md#access-to-devices).
 
-A group counts to three levels: the linked one, its children, its grandchildren.
+A user sees the devices and groups that they are linked to, and what lies in those groups. A group counts to
+three levels: the linked one, its children and its grandchildren. Here is the only SQL that says so; the actor
+of `actors/access/access.py` mirrors it in memory, and tests compare the two.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,50 +23,59 @@ __all__ = [
     "links_of_groups",
     "links_of_users",
     "may_see_device",
-    "users_of_device",
+    "sees_device",
     "visible_devices",
 ]
 
-_GROUPS = """
-    select ug.group_id from user_group ug where ug.user_id = {0}
-    union select g1.id from user_group ug join groups g1 on g1.group_id = ug.group_id
-        where ug.user_id = {0}
-    union select g2.id from user_group ug join groups g1 on g1.group_id = ug.group_id
-        join groups g2 on g2.group_id = g1.id where ug.user_id = {0}
-"""
-_DEVICES = f"""
-    select ud.device_id from user_device ud where ud.user_id = {{0}}
-    union select d.id from devices d where d.group_id in ({_GROUPS})
-"""  # noqa: S608 - constants
-_BELOW = """
-    select {0}::bigint
-    union select g1.id from groups g1 where g1.group_id = {0}
-    union select g2.id from groups g1 join groups g2 on g2.group_id = g1.id where g1.group_id = {0}
-"""
-# The user whose devices are meant is not known here: the tree is walked upwards instead.
-_USERS = """
-    select ud.user_id from user_device ud where ud.device_id = $1
-    union select ug.user_id from devices d
-        left join groups g0 on g0.id = d.group_id
-        left join groups g1 on g1.id = g0.group_id
-        join user_group ug on ug.group_id in (d.group_id, g0.group_id, g1.group_id)
-        where d.id = $1
-"""
+_LEVELS = (
+    ("top.group_id", ""),
+    ("g1.id", "join groups g1 on g1.group_id = top.group_id"),
+    ("g2.id", "join groups g1 on g1.group_id = top.group_id join groups g2 on g2.group_id = g1.id"),
+)
+"""For each level below the group `top`: the group of that level, and the joins that lead to it."""
+_VISIBLE_GROUPS = " union all ".join(
+    f"select top.user_id, {group} as group_id from user_group top {joins}"  # noqa: S608 - constants
+    for group, joins in _LEVELS
+)
+# Each level by itself, and not by way of _VISIBLE_GROUPS: so both a user and a device lead through indexes.
+_VISIBLE_DEVICES = " union all ".join(
+    [
+        "select user_id, device_id from user_device",
+        *(
+            f"select top.user_id, d.id from user_group top {joins} join devices d on d.group_id = {group}"  # noqa: S608 - constants
+            for group, joins in _LEVELS
+        ),
+    ]
+)
+_GROUPS = f"select group_id from ({_VISIBLE_GROUPS}) as visible where user_id = {{0}}"  # noqa: S608 - constants
+_DEVICES = f"select device_id from ({_VISIBLE_DEVICES}) as visible where user_id = {{0}}"  # noqa: S608 - constants
+_GROUP_AND_BELOW = " union all ".join(
+    f"select {group} from (select {{0}}::bigint as group_id) as top {joins}"  # noqa: S608 - constants
+    for group, joins in _LEVELS
+)
+
+
+def sees_device(user: str, device: str) -> str:
+    """Return SQL that holds where a user sees a device; both are SQL expressions of ids."""
+    return (
+        f"exists (select from ({_VISIBLE_DEVICES}) as visible"
+        f" where visible.user_id = {user} and visible.device_id = {device})"
+    )
 
 
 def devices_of_user(user_id: int) -> Condition:
-    """Return what holds for devices that the user sees."""
+    """Return the condition for devices that the user sees."""
     return Condition(f"id in ({_DEVICES})", (user_id,))
 
 
 def groups_of_user(user_id: int) -> Condition:
-    """Return what holds for groups that the user sees."""
+    """Return the condition for groups that the user sees."""
     return Condition(f"id in ({_GROUPS})", (user_id,))
 
 
 def devices_of_group(group_id: int) -> Condition:
-    """Return what holds for devices in the group or below it."""
-    return Condition(f"group_id in ({_BELOW})", (group_id,))
+    """Return the condition for devices in the group or in a group below it."""
+    return Condition(f"group_id in ({_GROUP_AND_BELOW})", (group_id,))
 
 
 async def device_ids(q: Queries, user_id: int) -> set[int]:
@@ -79,25 +89,19 @@ async def group_ids(q: Queries, user_id: int) -> set[int]:
 
 
 async def visible_devices(q: Queries, user_id: int, ids: Iterable[int]) -> set[int]:
-    """Return those of the devices that the user sees."""
-    wanted = list(ids)
+    """Return which of the devices the user sees."""
     condition = devices_of_user(user_id)
     rows = await q.fetch(
         f"select id from devices where id = any($1::bigint[]) and {condition.numbered(2)}",  # noqa: S608 - constants
-        wanted,
+        list(ids),
         *condition.args,
     )
     return {row[0] for row in rows}
 
 
 async def may_see_device(q: Queries, user_id: int, device_id: int) -> bool:
-    """Whether the user sees the device."""
+    """Return whether the user sees the device."""
     return bool(await visible_devices(q, user_id, (device_id,)))
-
-
-async def users_of_device(q: Queries, device_id: int) -> set[int]:
-    """Return the users who see the device."""
-    return {row[0] for row in await q.fetch(_USERS, device_id)}
 
 
 Pairs = Sequence[tuple[int, int]]
@@ -105,14 +109,16 @@ Pairs = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Links:
-    """All that decides who sees what, or the part of it that was asked for."""
+    """The rows that decide who sees what, or some of them."""
 
     groups: Pairs = ()
-    """Group and the group above it, 0 without one."""
+    """(group, parent group), 0 without a parent."""
     devices: Pairs = ()
-    """Device and its group, 0 without one."""
+    """(device, group), 0 without a group."""
     user_devices: Pairs = ()
+    """(user, device) of each link."""
     user_groups: Pairs = ()
+    """(user, group) of each link."""
 
 
 _ALL_GROUPS = "select id, coalesce(group_id, 0) from groups"
@@ -128,7 +134,7 @@ _DEVICES_AND_USERS = """
 
 
 async def all_links(q: Queries) -> Links:
-    """Return everything."""
+    """Return all groups, devices and links."""
     return Links(
         groups=await _pairs(q, _ALL_GROUPS),
         devices=await _pairs(q, _ALL_DEVICES),
@@ -138,7 +144,7 @@ async def all_links(q: Queries) -> Links:
 
 
 async def links_of_groups(q: Queries, group_ids: Sequence[int]) -> Links:
-    """Return these groups and who is linked to them."""
+    """Return these groups and the users linked to them."""
     return Links(
         groups=await _pairs(q, f"{_ALL_GROUPS} where id = any($1::bigint[])", group_ids),
         user_groups=await _pairs(q, f"{_ALL_USER_GROUPS} where group_id = any($1::bigint[])", group_ids),
@@ -146,7 +152,7 @@ async def links_of_groups(q: Queries, group_ids: Sequence[int]) -> Links:
 
 
 async def links_of_devices(q: Queries, device_ids: Sequence[int]) -> Links:
-    """Return these devices and who is linked to them."""
+    """Return these devices and the users linked to them."""
     rows = await q.fetch(_DEVICES_AND_USERS, list(device_ids))
     return Links(
         devices=list({row[0]: (row[0], row[1]) for row in rows}.values()),
@@ -155,7 +161,7 @@ async def links_of_devices(q: Queries, device_ids: Sequence[int]) -> Links:
 
 
 async def links_of_users(q: Queries, user_ids: Sequence[int]) -> Links:
-    """Return what these users are linked to."""
+    """Return the links of these users."""
     return Links(
         user_devices=await _pairs(q, f"{_ALL_USER_DEVICES} where user_id = any($1::bigint[])", user_ids),
         user_groups=await _pairs(q, f"{_ALL_USER_GROUPS} where user_id = any($1::bigint[])", user_ids),

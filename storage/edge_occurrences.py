@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from motorpool.storage import commands
+from motorpool.storage import access, commands
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import ScheduledCommandRun
 
@@ -131,7 +131,7 @@ _HAS_RUN = """
 """
 # The owner's rights are those of sending by hand (docs/users.md#restrictions,
 # docs/permissions.md#access-to-devices), looked up now.
-_BEGIN = """
+_START_STEPS = f"""
     with judged as (
         select r.id, r.time as due,
             case
@@ -141,9 +141,7 @@ _BEGIN = """
                 when u.id is null or u.disabled or u.expiration_time <= $2 then 'no_permission'
                 when not u.administrator and not (
                     exists (select from user_command uc where uc.user_id = u.id and uc.command_id = c.id)
-                    and (exists (select from user_device ud where ud.user_id = u.id and ud.device_id = d.id)
-                        or exists (select from user_group ug where ug.user_id = u.id
-                            and ug.group_id in (d.group_id, g0.group_id, g1.group_id)))
+                    and {access.sees_device("u.id", "d.id")}
                 ) then 'no_permission'
             end as reason,
             c.type, c.text_channel, c.attributes,
@@ -153,8 +151,6 @@ _BEGIN = """
         left join scheduled_commands s on s.id = r.scheduled_command_id
         left join users u on u.id = s.owner_id
         left join devices d on d.id = r.device_id
-        left join groups g0 on g0.id = d.group_id
-        left join groups g1 on g1.id = g0.group_id
         left join commands c on c.id = r.command_id
         where r.id = any($1::bigint[]) and r.status = 'pending'
         order by r.id for update of r
@@ -166,7 +162,7 @@ _BEGIN = """
     from judged where r.id = judged.id
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
         judged.type, judged.text_channel, judged.attributes, judged.queue_minutes
-"""
+"""  # noqa: S608 - names of our own
 MAX_QUEUE_MINUTES = 30 * 24 * 60
 """Minutes that anything waits at most for its device."""
 
@@ -197,7 +193,8 @@ async def create_runs(
     if opposite:
         schedules, devices, phases = zip(*opposite, strict=True)
         gone = await q.fetch(_SUPERSEDE, schedules, devices, phases, now)
-        await commands.leave_queue(q, [row[0] for row in gone])
+        if gone:
+            await commands.leave_queue(q, [row[0] for row in gone])
     return [
         (ScheduledCommandRun(row[0], row[1], row[2], row[3], row[4], row[5], "pending"), row[6])
         for row in rows
@@ -209,7 +206,7 @@ async def start_steps(q: Queries, run_ids: Sequence[int], now: datetime) -> list
 
     What is to be sent is `sending` with the commit, and must be handed to the device once, after it.
     """
-    rows = await q.fetch(_BEGIN, list(run_ids), now, now - MISSED_AFTER)
+    rows = await q.fetch(_START_STEPS, list(run_ids), now, now - MISSED_AFTER)
     return [_begun(row) for row in rows]
 
 

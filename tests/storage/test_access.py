@@ -65,17 +65,20 @@ async def test_the_visible_of_many_are_told_at_once(database, fleet):
 
 
 @pytest.mark.parametrize("depth", range(4))
-async def test_the_users_of_a_device_are_those_who_see_it(database, fleet, depth):
+async def test_every_way_of_asking_gives_the_same_users_of_a_device(database, fleet, depth):
     await links.add(database, links.USER_GROUP, fleet.ann.id, fleet.chain[0].id)
     await links.add(database, links.USER_DEVICE, fleet.ben.id, fleet.inside[depth].id)
-    expected = {
-        user.id
-        for user in (fleet.ann, fleet.ben)
-        if await access.may_see_device(database, user.id, fleet.inside[depth].id)
-    }
-    assert await access.users_of_device(database, fleet.inside[depth].id) == expected
+    device_id = fleet.inside[depth].id
+    both = (fleet.ann, fleet.ben)
+    expected = {user.id for user in both if await access.may_see_device(database, user.id, device_id)}
     assert fleet.ben.id in expected
     assert (fleet.ann.id in expected) == (depth < 3)
+    assert expected == {user.id for user in both if device_id in await access.device_ids(database, user.id)}
+    condition = access.sees_device("u.id", "d.id")
+    rows = await database.fetch(
+        f"select u.id from users u, devices d where d.id = $1 and {condition}", device_id
+    )
+    assert expected == {row[0] for row in rows}
 
 
 async def test_the_devices_of_a_group_lie_in_it_or_up_to_two_below(database, fleet):
