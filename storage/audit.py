@@ -6,12 +6,12 @@ from datetime import datetime
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import AuditAction
 
-__all__ = ["note", "stream_between"]
+__all__ = ["record", "stream_between"]
 
 
-async def note(q: Queries, action: AuditAction) -> None:
+async def record(q: Queries, action: AuditAction) -> None:
     """Write an action down; its id and e-mail are ignored."""
-    await q.later(
+    await q.defer_to_commit(
         "insert into audit (action_time, address, user_id, action_type, object_type, object_id, attributes)"
         " values ($1, $2, $3, $4, $5, $6, $7)",
         action.action_time,

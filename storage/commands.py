@@ -14,26 +14,26 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.records import Command, QueuedCommand
 from motorpool.storage.tables import Table
 
-__all__ = ["QUEUE_LENGTH", "TABLE", "Taken", "expire", "leave_queue", "put", "queued_for", "take"]
+__all__ = ["MAX_QUEUED", "TABLE", "ClaimedCommand", "claim", "enqueue", "expire", "queued_for", "remove_runs"]
 
 TABLE = Table(
     "commands",
     Command,
     sort="description",
     keywords=("description",),
-    access=links.of_user(links.USER_COMMAND),
-    absent=frozenset({"device_id"}),
+    access=links.access_by_link(links.USER_COMMAND),
+    not_stored=frozenset({"device_id"}),
 )
 
-QUEUE_LENGTH = 1000
+MAX_QUEUED = 1000
 """Commands that may wait for one device."""
 
 _QUEUED = Table("queued_commands", QueuedCommand, sort="id", keywords=())
 _PUT = f"""
     insert into queued_commands (device_id, type, text_channel, attributes, created, expires, run_id)
     select $1, $2, $3, $4, coalesce($5, now()), $6, $7
-    where (select count(*) from queued_commands where device_id = $1) < {QUEUE_LENGTH}
-    returning {_QUEUED.selected()}
+    where (select count(*) from queued_commands where device_id = $1) < {MAX_QUEUED}
+    returning {_QUEUED.select_list()}
 """  # noqa: S608 - constants
 # The run first, then the queue: whoever cancels locks them in this order. A step that was cancelled a moment
 # ago is not taken.
@@ -47,7 +47,7 @@ _TAKE = f"""
         returning r.id
     )
     delete from queued_commands where id = $1 and (run_id is null or run_id in (select id from told))
-    returning {_QUEUED.selected()}, coalesce(run_id, 0), coalesce(expires <= $2, false)
+    returning {_QUEUED.select_list()}, coalesce(run_id, 0), coalesce(expires <= $2, false)
 """  # noqa: S608 - constants
 _EXPIRE = """
     with held as (
@@ -64,7 +64,7 @@ _EXPIRE = """
 """
 
 
-class Taken(msgspec.Struct, frozen=True):
+class ClaimedCommand(msgspec.Struct, frozen=True):
     """A command that left the queue to be sent."""
 
     command: QueuedCommand
@@ -72,7 +72,7 @@ class Taken(msgspec.Struct, frozen=True):
     """The step of a scheduled command that it is, to be settled once it is known what came of it."""
 
 
-async def put(
+async def enqueue(
     q: Queries,
     command: QueuedCommand,
     *,
@@ -98,29 +98,29 @@ async def put(
         run_id or None,
     )
     if row is None:
-        raise StatementRejected(f"{QUEUE_LENGTH} commands wait for the device already")
-    return _QUEUED.made(row)
+        raise StatementRejected(f"{MAX_QUEUED} commands wait for the device already")
+    return _QUEUED.from_row(row)
 
 
 async def queued_for(q: Queries, device_id: int) -> list[QueuedCommand]:
     """Return what waits for a device, oldest first."""
     rows = await q.fetch(
-        f"select {_QUEUED.selected()} from queued_commands where device_id = $1 order by id",  # noqa: S608 - names of our own
+        f"select {_QUEUED.select_list()} from queued_commands where device_id = $1 order by id",  # noqa: S608 - names of our own
         device_id,
     )
-    return [_QUEUED.made(row) for row in rows]
+    return [_QUEUED.from_row(row) for row in rows]
 
 
-async def take(q: Queries, queued_id: int, now: datetime) -> Taken | None:
+async def claim(q: Queries, queued_id: int, now: datetime) -> ClaimedCommand | None:
     """Take a command out of the queue, committed before it is sent; None where it is gone or too old."""
     row = await q.fetch_row(_TAKE, queued_id, now)
     if row is None:
         return None
     *values, run_id, too_old = row.values()
-    return None if too_old else Taken(QueuedCommand(*values), run_id)
+    return None if too_old else ClaimedCommand(QueuedCommand(*values), run_id)
 
 
-async def leave_queue(q: Queries, run_ids: Sequence[int]) -> None:
+async def remove_runs(q: Queries, run_ids: Sequence[int]) -> None:
     """Take out steps whose records say, since a statement before this one, that they wait no longer.
 
     In that statement itself a step that came into the queue a moment ago would not be seen.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["ALWAYS", "Condition", "both", "either", "matches"]
+__all__ = ["ALWAYS", "Condition", "all_of", "any_of", "contains_keyword"]
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,17 @@ class Condition:
 ALWAYS = Condition("true")
 
 
-def both(*conditions: Condition) -> Condition:
+def all_of(*conditions: Condition) -> Condition:
     """Return what holds where all of them hold."""
     return _join(" and ", conditions, ALWAYS)
 
 
-def either(*conditions: Condition) -> Condition:
+def any_of(*conditions: Condition) -> Condition:
     """Return what holds where any of them holds."""
     return _join(" or ", conditions, Condition("false"))
 
 
-def matches(keyword: str, columns: tuple[str, ...]) -> Condition:
+def contains_keyword(keyword: str, columns: tuple[str, ...]) -> Condition:
     """Return what holds where a column contains the keyword, whatever the case. Every sign is itself."""
     escaped = keyword.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return Condition(" or ".join(f'"{column}" ilike {{0}}' for column in columns), (f"%{escaped}%",))

@@ -1,27 +1,30 @@
-"""The way to PostgreSQL: a pool, its errors, and the server behind it.
+"""The database: a pool of connections to PostgreSQL, and the embedded server where there is one.
 
-The only file that knows trio-asyncio and asyncpg. Everybody else writes SQL to `Queries` and sees the errors
-of storage/errors.py. The asyncio loop is opened around the body of `open_database`; tasks anywhere in the
-program may use the database meanwhile, and get a plain StorageUnavailable before and after.
+Users send SQL through `Queries` and get the errors of storage/errors.py. The driver's asyncio loop is opened
+around the body of `open_database`; tasks anywhere in the program may use the database meanwhile, and get
+StorageUnavailable before and after.
 """
 
-import asyncio
 import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
-from typing import Any
 
-import asyncpg  # type: ignore[import-untyped]  # it ships no types
-import msgspec
 import trio
-import trio_asyncio  # type: ignore[import-untyped]  # it ships no types
 
 from motorpool.storage import migrations, partitions
-from motorpool.storage.bare_errors import BareErrors
-from motorpool.storage.driver_errors import Refusal, translated
+from motorpool.storage.driver import (
+    DRIVER_ERRORS,
+    LOOP_CLOSED,
+    Foreign,
+    connect,
+    is_permanent,
+    open_loop,
+    to_storage_error,
+)
 from motorpool.storage.errors import SetupFailed, StorageError, StorageUnavailable
+from motorpool.storage.exception_groups import GroupUnwrapper
 from motorpool.storage.pool import Pool
 from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.queries import Queries, Row
@@ -38,56 +41,51 @@ _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
 _SETTLE_SECONDS = 5.0
 _RETRY_SECONDS = 0.25
-_REFUSED_FOR_GOOD = ("28", "3D", "42501")
-"""SQLSTATEs of a login that waiting does not cure."""
-Foreign = Any
-"""What comes from the two libraries, which have no types."""
-_DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
 
 class _Connection:
     """One connection of the driver, spoken to from Trio."""
 
-    __slots__ = ("_loop", "driver", "settled")
+    __slots__ = ("_loop", "clean", "driver")
 
     def __init__(self, loop: Foreign, driver: Foreign) -> None:
         self._loop = loop
         self.driver = driver
-        self.settled = True
+        self.clean = True
         """No statement was left in the middle, and no transaction either."""
 
     async def call(
         self, seconds: float, method: Callable[..., Awaitable[Foreign]], *args: object, **more: object
     ) -> Foreign:
-        if not self.settled:
+        if not self.clean:
             raise StorageError(
                 "a statement of this transaction was cancelled, so nothing more can be done in it"
             )
-        self.settled = False
+        self.clean = False
         try:
             with trio.fail_after(seconds):
                 answer = await self._loop.run_aio_coroutine(method(*args, **more))
         except trio.TooSlowError:
             raise StorageUnavailable(f"the database gave no answer within {seconds:g} s") from None
-        except asyncio.CancelledError:
+        except LOOP_CLOSED:
             raise StorageUnavailable("the database is being closed") from None
-        except _DRIVER_ERRORS as error:
-            self.settled = True
-            raise _translated(error) from error
-        self.settled = True
+        except DRIVER_ERRORS as error:
+            self.clean = True
+            raise to_storage_error(error) from error
+        self.clean = True
         return answer
 
-    async def settle(self) -> bool:
-        self.settled = True
+    async def reset(self) -> bool:
+        self.clean = True
         with suppress(StorageError):
             # The driver first waits until what was cancelled has really ended.
             await self.call(_SETTLE_SECONDS, self.driver.execute, "rollback")
-        return self.settled and self.is_usable()
+        return self.clean and self.is_usable()
 
     def is_usable(self) -> bool:
         return not self.driver.is_closed()
 
-    def drop(self) -> None:
+    def terminate(self) -> None:
         self.driver.terminate()
 
 
@@ -104,9 +102,9 @@ class Database(Statements):
             settings.pool_size,
             acquire_seconds=settings.acquire_seconds,
             connect=self._connect,
-            settle=_Connection.settle,
+            reset=_Connection.reset,
             is_usable=_Connection.is_usable,
-            drop=_Connection.drop,
+            terminate=_Connection.terminate,
         )
 
     def __repr__(self) -> str:
@@ -136,7 +134,7 @@ class Database(Statements):
             ) as transaction:
                 yield transaction
         finally:
-            self.pool.give_back(connection, settled=connection.settled)
+            self.pool.release(connection, clean=connection.clean)
 
     async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
         """Return the rows by a cursor; holds a connection until exhausted or closed."""
@@ -150,7 +148,7 @@ class Database(Statements):
                 async for rows in batches:
                     yield rows
         finally:
-            self.pool.give_back(connection, settled=connection.settled)
+            self.pool.release(connection, clean=connection.clean)
 
     async def _call(self, method: str, *args: object, **more: object) -> Foreign:
         connection = await self._take()
@@ -162,7 +160,7 @@ class Database(Statements):
             self._answered = False
             raise
         finally:
-            self.pool.give_back(connection, settled=connection.settled)
+            self.pool.release(connection, clean=connection.clean)
         self._answered = True
         return answer
 
@@ -172,7 +170,7 @@ class Database(Statements):
         if self._server is not None and not self._server.up:
             raise StorageUnavailable("the embedded PostgreSQL is being started again")
         try:
-            return await self.pool.take()
+            return await self.pool.acquire()
         except StorageUnavailable:
             self._answered = False
             raise
@@ -199,15 +197,15 @@ async def open_database(
         SetupFailed: a person must see to something; one line says what. AlreadyRunning is one of these.
         StorageUnavailable: the server did not appear in time.
     """
-    async with BareErrors() as bare, _asyncio_loop() as loop:
-        with bare.noting():
+    async with GroupUnwrapper() as unwrapper, open_loop() as loop:
+        with unwrapper.record():
             async with _running_server(settings) as server, trio.open_nursery() as nursery:
                 database = Database(settings, loop, server)
                 await nursery.start(database.pool.run)
                 if server is not None:
                     nursery.start_soon(server.watch)
                 try:
-                    with bare.noting():
+                    with unwrapper.record():
                         await _set_up(loop, settings, server, clock_now)
                         await _look_after_partitions(database, clock_now())
                         await _tell_durability(database)
@@ -233,22 +231,6 @@ async def _tell_durability(database: Database) -> None:
     version = await database.fetch_value("select current_setting('server_version')")
     stated = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
     _log.info("PostgreSQL %s: %s", version, stated)
-
-
-@asynccontextmanager
-async def _asyncio_loop() -> AsyncIterator[Foreign]:
-    loop = trio_asyncio.current_loop.get()
-    if loop is not None:
-        yield loop
-        return
-    async with trio_asyncio.open_loop() as loop:
-        # Unasked, trio-asyncio ends the program over a future of a lost connection that nobody looked at.
-        loop.set_exception_handler(_log_loose_end)
-        yield loop
-
-
-def _log_loose_end(_loop: Foreign, context: dict[str, Foreign]) -> None:
-    _log.warning("%s: %r", context.get("message"), context.get("exception"))
 
 
 @asynccontextmanager
@@ -281,7 +263,7 @@ async def _set_up(
             if not await session.fetch_value(sql, _DATABASE):
                 await session.execute(f"create database {_DATABASE}")
         finally:
-            connection.drop()
+            connection.terminate()
     connection = await _first_connection(loop, settings, server, _DATABASE)
     try:
         version = connection.driver.get_server_version()
@@ -294,7 +276,7 @@ async def _set_up(
         await session.execute("set statement_timeout = 0")
         await migrations.migrate(session, migrations.load(), clock_now=clock_now)
     finally:
-        connection.drop()
+        connection.terminate()
 
 
 async def _first_connection(
@@ -308,9 +290,7 @@ async def _first_connection(
                 return await _connect(loop, settings, server, database)
             except StorageUnavailable as error:
                 reason = error
-                cause = error.__cause__
-                state = getattr(cause, "sqlstate", None) or ""
-                if state.startswith(_REFUSED_FOR_GOOD) or isinstance(cause, asyncpg.ClientConfigurationError):
+                if is_permanent(error):
                     raise SetupFailed(f"the database refuses us: {error}") from error
             await trio.sleep(_RETRY_SECONDS)
     raise reason
@@ -322,7 +302,7 @@ async def _connect(
     where: dict[str, Foreign] = (
         {"dsn": settings.url}
         if server is None
-        # All is said, so that nothing is taken from the user's PG… variables or ~/.pgpass.
+        # Every argument is given, so that nothing is taken from the user's PG… variables or ~/.pgpass.
         else {
             "host": str(server.socket_folder),
             "port": 5432,
@@ -332,84 +312,10 @@ async def _connect(
             "ssl": False,
         }
     )
-    driver = None
-    try:
-        with trio.fail_after(settings.connect_seconds):
-            driver = await loop.run_aio_coroutine(
-                asyncpg.connect(
-                    **where,
-                    timeout=settings.connect_seconds * 2,
-                    server_settings={
-                        "application_name": "motorpool",
-                        "timezone": "UTC",
-                        "statement_timeout": str(math.ceil(settings.statement_seconds * 1000)),
-                    },
-                )
-            )
-            await loop.run_aio_coroutine(
-                driver.set_type_codec(
-                    "jsonb",
-                    schema="pg_catalog",
-                    encoder=_encode_jsonb,
-                    decoder=_decode_jsonb,
-                    format="binary",
-                )
-            )
-    except BaseException as error:
-        if driver is not None:
-            driver.terminate()
-        if isinstance(error, trio.TooSlowError | TimeoutError):
-            raise StorageUnavailable(
-                f"the database took no connection within {settings.connect_seconds:g} s"
-            ) from None
-        if isinstance(error, asyncio.CancelledError):
-            raise StorageUnavailable("the database is being closed") from None
-        if isinstance(error, _DRIVER_ERRORS):
-            raise StorageUnavailable(_sentence(error)) from error
-        raise
-    return _Connection(loop, driver)
-
-
-_json_encoder = msgspec.json.Encoder()
-
-
-def _encode_jsonb(value: object) -> bytes:
-    return b"\x01" + _json_encoder.encode(value)
-
-
-def _decode_jsonb(stored: bytes) -> object:
-    return msgspec.json.decode(memoryview(stored)[1:])
-
-
-def _translated(error: Exception) -> StorageError:
-    if isinstance(error, asyncpg.DataError):
-        state = "22000"
-    elif isinstance(error, asyncpg.PostgresError):
-        state = error.sqlstate or ""
-    elif isinstance(error, asyncpg.InterfaceError) and "another operation is in progress" in str(error):
-        state = ""
-    else:
-        # The connection broke, in the driver's words or the system's.
-        state = "08000"
-    return translated(
-        Refusal(
-            sqlstate=state,
-            text=_reason(error),
-            detail=getattr(error, "detail", None) or "",
-            constraint=getattr(error, "constraint_name", None) or "",
-            column=getattr(error, "column_name", None) or "",
-        )
+    driver = await connect(
+        loop,
+        where,
+        connect_seconds=settings.connect_seconds,
+        statement_seconds=settings.statement_seconds,
     )
-
-
-def _reason(error: Exception) -> str:
-    text = _sentence(error)
-    # "invalid input for query argument $4: [1e400] (value out of range)": our numbers mean nothing outside.
-    if isinstance(error, asyncpg.DataError) and text.startswith("invalid input for query argument"):
-        return f"a value cannot be stored: {text.rpartition('(')[2].rstrip(')')}"
-    return text
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return text[0] if text else type(error).__name__
+    return _Connection(loop, driver)

@@ -12,18 +12,18 @@ TABLE = Table(
     Device,
     keywords=("name", "unique_id", "phone", "model", "contact"),
     access=access.devices_of_user,
-    absent=frozenset({"status", "last_update", "position_id"}),
+    not_stored=frozenset({"status", "last_update", "position_id"}),
 )
 
 
 async def by_unique_ids(q: Queries, candidates: tuple[str, ...]) -> Device | None:
     """Return the device that one of the names is of; the first name counts most (docs/decisions/0021)."""
     row = await q.fetch_row(
-        f"select {TABLE.selected()} from devices where unique_id = any($1::text[])"  # noqa: S608 - names of our own
+        f"select {TABLE.select_list()} from devices where unique_id = any($1::text[])"  # noqa: S608 - names of our own
         " order by array_position($1::text[], unique_id) limit 1",
         list(candidates),
     )
-    return None if row is None else TABLE.made(row)
+    return None if row is None else TABLE.from_row(row)
 
 
 async def ids_by_unique_ids(q: Queries, unique_ids: tuple[str, ...]) -> list[int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from motorpool.storage.errors import Conflict, StatementRejected, StorageError, StorageUnavailable
 
-__all__ = ["Refusal", "translated"]
+__all__ = ["DriverError", "translate"]
 
 _CONFLICTS = ("23505", "23P01")
 _REJECTED = (
@@ -34,7 +34,7 @@ _DETAIL_LETTERS = 100
 
 
 @dataclass(frozen=True)
-class Refusal:
+class DriverError:
     """What the driver tells of a failed statement."""
 
     sqlstate: str
@@ -44,7 +44,7 @@ class Refusal:
     column: str = ""
 
 
-def translated(refusal: Refusal) -> StorageError:
+def translate(refusal: DriverError) -> StorageError:
     """Return the error to raise; what is in none of the classes above is a mistake of ours."""
     state = refusal.sqlstate
     if state in _CONFLICTS:
@@ -64,7 +64,7 @@ def translated(refusal: Refusal) -> StorageError:
     return StorageError(refusal.text)
 
 
-def _field(refusal: Refusal) -> str:
+def _field(refusal: DriverError) -> str:
     """The API's name of the first column of the key: of `lower(email)` that is "email"."""
     found = _KEY.search(refusal.detail)
     name = _NAME.search(found[1]) if found else None

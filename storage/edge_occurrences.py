@@ -186,7 +186,7 @@ async def create_runs(
     first = [row for row in rows if row[6] == 0]
     running = {row[1] for row in first if row[5] >= now - MISSED_AFTER}
     if running:
-        await q.later(_HAS_RUN, list(running), now)
+        await q.defer_to_commit(_HAS_RUN, list(running), now)
     opposite = [
         (row[1], row[3], "end" if row[2] == "start" else "start") for row in first if row[2] != "manual"
     ]
@@ -194,7 +194,7 @@ async def create_runs(
         schedules, devices, phases = zip(*opposite, strict=True)
         gone = await q.fetch(_SUPERSEDE, schedules, devices, phases, now)
         if gone:
-            await commands.leave_queue(q, [row[0] for row in gone])
+            await commands.remove_runs(q, [row[0] for row in gone])
     return [
         (ScheduledCommandRun(row[0], row[1], row[2], row[3], row[4], row[5], "pending"), row[6])
         for row in rows

@@ -6,19 +6,19 @@ from datetime import datetime
 import msgspec
 
 from motorpool.storage.cleaning import json_bytes
-from motorpool.storage.id_blocks import take_block
+from motorpool.storage.id_blocks import allocate_block
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Event
 from motorpool.storage.tables import Table
 
-__all__ = ["TABLE", "between", "existing", "insert_many", "number"]
+__all__ = ["TABLE", "assign_ids", "between", "existing", "insert_many"]
 
 TABLE = Table(
     "events",
     Event,
     sort="event_time",
     keywords=(),
-    plain_ids=frozenset({"device_id", "position_id", "geofence_id", "maintenance_id"}),
+    non_references=frozenset({"device_id", "position_id", "geofence_id", "maintenance_id"}),
 )
 """For reading; `insert_many` writes."""
 
@@ -31,14 +31,16 @@ _INSERT = """
 """
 
 
-async def number(q: Queries, events: Sequence[Event]) -> None:
+async def assign_ids(q: Queries, events: Sequence[Event]) -> None:
     """Give an id to each of the events that has none, in place.
 
     Only for events that nobody else has seen yet: to all others they are values.
     """
     unnumbered = [event for event in events if not event.id]
     if unnumbered:
-        for event, event_id in zip(unnumbered, await take_block(q, "events", len(unnumbered)), strict=True):
+        for event, event_id in zip(
+            unnumbered, await allocate_block(q, "events", len(unnumbered)), strict=True
+        ):
             msgspec.structs.force_setattr(event, "id", event_id)
 
 
@@ -69,7 +71,7 @@ async def between(
     """Return events of devices by time, both ends included; without types all."""
     wanted = list(types)
     rows = await q.fetch(
-        f"select {TABLE.selected()} from events where device_id = any($1::bigint[])"  # noqa: S608 - names of our own
+        f"select {TABLE.select_list()} from events where device_id = any($1::bigint[])"  # noqa: S608 - names of our own
         " and event_time between $2 and $3 and ($4::text[] = '{}' or type = any($4))"
         " order by event_time, id",
         list(device_ids),
@@ -77,4 +79,4 @@ async def between(
         end,
         wanted,
     )
-    return [TABLE.made(row) for row in rows]
+    return [TABLE.from_row(row) for row in rows]

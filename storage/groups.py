@@ -5,7 +5,7 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.records import Group
 from motorpool.storage.tables import Table
 
-__all__ = ["TABLE", "above"]
+__all__ = ["TABLE", "with_ancestors"]
 
 TABLE = Table("groups", Group, access=access.groups_of_user)
 
@@ -20,7 +20,7 @@ _ABOVE = """
 """
 
 
-async def above(q: Queries, group_id: int) -> list[int]:
+async def with_ancestors(q: Queries, group_id: int) -> list[int]:
     """Return the group itself and all above it, nearest first.
 
     A group must not be put below itself: refuse a new parent whose chain holds the group.

@@ -2,10 +2,10 @@
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["take_block"]
+__all__ = ["allocate_block"]
 
 
-async def take_block(q: Queries, name: str, count: int) -> range:
+async def allocate_block(q: Queries, name: str, count: int) -> range:
     """Return `count` ids in a row of the named kind that nobody else gets; what is not used is lost."""
     if count <= 0:
         raise ValueError(f"a block of {count} ids")

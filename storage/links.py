@@ -26,7 +26,7 @@ __all__ = [
     "GROUP_NOTIFICATION",
     "GROUP_ORDER",
     "GROUP_SCHEDULED_COMMAND",
-    "PAIRS",
+    "LINK_TYPES",
     "USER_ATTRIBUTE",
     "USER_CALENDAR",
     "USER_COMMAND",
@@ -39,12 +39,12 @@ __all__ = [
     "USER_ORDER",
     "USER_SCHEDULED_COMMAND",
     "USER_USER",
-    "Pair",
+    "LinkType",
+    "access_by_link",
     "add",
     "exists",
     "find",
-    "linked_from",
-    "of_user",
+    "linked_to",
     "owners",
     "properties",
     "remove",
@@ -52,7 +52,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Pair:
+class LinkType:
     """A kind of link: a table with two columns, the owner's first."""
 
     owner: str
@@ -66,8 +66,8 @@ class Pair:
     """The two keys of the API's permission object: ("userId", "deviceId")."""
 
 
-def _pair(owner: str, owned: str, table: str = "", property_column: str = "") -> Pair:
-    return Pair(
+def _pair(owner: str, owned: str, table: str = "", property_column: str = "") -> LinkType:
+    return LinkType(
         owner=owner,
         property=owned,
         table=table or f"{owner}_{owned}",
@@ -77,7 +77,7 @@ def _pair(owner: str, owned: str, table: str = "", property_column: str = "") ->
     )
 
 
-def _three(owned: str) -> tuple[Pair, Pair, Pair]:
+def _three(owned: str) -> tuple[LinkType, LinkType, LinkType]:
     return _pair("user", owned), _pair("device", owned), _pair("group", owned)
 
 
@@ -95,7 +95,7 @@ USER_NOTIFICATION, DEVICE_NOTIFICATION, GROUP_NOTIFICATION = _three("notificatio
 USER_ORDER, DEVICE_ORDER, GROUP_ORDER = _three("order")
 
 
-def _scheduled(owner: str) -> Pair:
+def _scheduled(owner: str) -> LinkType:
     return _pair(owner, "scheduledCommand", f"{owner}_scheduled_command", "scheduled_command_id")
 
 
@@ -103,17 +103,17 @@ USER_SCHEDULED_COMMAND = _scheduled("user")
 DEVICE_SCHEDULED_COMMAND = _scheduled("device")
 GROUP_SCHEDULED_COMMAND = _scheduled("group")
 
-PAIRS = {pair.keys: pair for pair in tuple(globals().values()) if isinstance(pair, Pair)}
+LINK_TYPES = {pair.keys: pair for pair in tuple(globals().values()) if isinstance(pair, LinkType)}
 """Every pair there is, by the keys of the API's permission object, owner first."""
 
 
-async def add(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
+async def add(q: Queries, pair: LinkType, owner_id: int, property_id: int) -> bool:
     """Make a link; whether it is new. Raises StatementRejected where either side does not exist."""
     sql = f"insert into {pair.table} values ($1, $2) on conflict do nothing returning true"  # noqa: S608 - names of our own
     return await q.fetch_value(sql, owner_id, property_id) is True
 
 
-async def remove(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
+async def remove(q: Queries, pair: LinkType, owner_id: int, property_id: int) -> bool:
     """Undo a link; whether there was one."""
     sql = (
         f"delete from {pair.table}"  # noqa: S608 - names of our own
@@ -122,22 +122,24 @@ async def remove(q: Queries, pair: Pair, owner_id: int, property_id: int) -> boo
     return await q.fetch_value(sql, owner_id, property_id) is True
 
 
-async def exists(q: Queries, pair: Pair, owner_id: int, property_id: int) -> bool:
+async def exists(q: Queries, pair: LinkType, owner_id: int, property_id: int) -> bool:
     """Whether there is such a link."""
     return bool(await find(q, pair, owner_id=owner_id, property_id=property_id))
 
 
-async def properties(q: Queries, pair: Pair, owner_id: int) -> list[int]:
+async def properties(q: Queries, pair: LinkType, owner_id: int) -> list[int]:
     """Return what an owner has, by id."""
     return [property_id for _, property_id in await find(q, pair, owner_id=owner_id)]
 
 
-async def owners(q: Queries, pair: Pair, property_id: int) -> list[int]:
+async def owners(q: Queries, pair: LinkType, property_id: int) -> list[int]:
     """Return whose something is, by id."""
     return [owner_id for owner_id, _ in await find(q, pair, property_id=property_id)]
 
 
-async def find(q: Queries, pair: Pair, *, owner_id: int = 0, property_id: int = 0) -> list[tuple[int, int]]:
+async def find(
+    q: Queries, pair: LinkType, *, owner_id: int = 0, property_id: int = 0
+) -> list[tuple[int, int]]:
     """Return links as (owner, property), in order; 0 stands for any."""
     sql = (
         f"select {pair.owner_column}, {pair.property_column} from {pair.table}"  # noqa: S608 - names of our own
@@ -147,12 +149,12 @@ async def find(q: Queries, pair: Pair, *, owner_id: int = 0, property_id: int = 
     return [(row[0], row[1]) for row in await q.fetch(sql, owner_id, property_id)]
 
 
-def linked_from(pair: Pair, owner_id: int) -> Condition:
+def linked_to(pair: LinkType, owner_id: int) -> Condition:
     """Return what holds for rows that the owner has a link to."""
     sql = f"id in (select {pair.property_column} from {pair.table} where {pair.owner_column} = {{0}})"  # noqa: S608 - names of our own
     return Condition(sql, (owner_id,))
 
 
-def of_user(pair: Pair) -> Callable[[int], Condition]:
+def access_by_link(pair: LinkType) -> Callable[[int], Condition]:
     """Return the access rule of a family that a user sees by his own link only."""
-    return lambda user_id: linked_from(pair, user_id)
+    return lambda user_id: linked_to(pair, user_id)

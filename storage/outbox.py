@@ -19,19 +19,19 @@ from motorpool.storage.queries import Queries
 
 __all__ = [
     "LANES",
-    "LENGTH",
-    "OWN_HOST",
+    "MAX_QUEUED",
+    "USER_SMTP_HOST",
     "Channel",
     "Lane",
     "OutgoingMessage",
-    "Waiting",
+    "QueuedMessage",
     "due",
+    "enqueue",
+    "enqueue_all",
     "expire",
     "next_due",
     "postpone",
     "postpone_user",
-    "put",
-    "put_all",
     "remove",
 ]
 
@@ -40,11 +40,11 @@ Lane = Literal["mail", "own mail", "sms"]
 """Where messages queue: those that go by a user's own mail account hold up nobody else."""
 LANES: tuple[Lane, ...] = ("mail", "own mail", "sms")
 
-LENGTH = 100_000
+MAX_QUEUED = 100_000
 """Messages that may wait in one lane."""
 ERROR_LENGTH = 500
 """Characters that are kept of the last error."""
-OWN_HOST = "mail.smtp.host"
+USER_SMTP_HOST = "mail.smtp.host"
 """The attribute of a user who has a mail account of his own (docs/users.md#preferences)."""
 
 
@@ -68,7 +68,7 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A mail that says so."""
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message in the outbox."""
 
     id: int
@@ -88,20 +88,22 @@ _PUT = f"""
     from (
         select sent.message_id, users.id as user_id, sent.message, sent.number,
             case when sent.message ->> 'channel' = 'mail' and not (sent.message ->> 'system')::boolean
-                and coalesce(users.attributes ->> '{OWN_HOST}', '') <> '' then 'own mail'
+                and coalesce(users.attributes ->> '{USER_SMTP_HOST}', '') <> '' then 'own mail'
                 else sent.message ->> 'channel' end as lane
         from unnest($1::text[], $2::bigint[], $3::jsonb[]) with ordinality
             as sent (message_id, user_id, message, number)
         left join users on users.id = sent.user_id
         where sent.user_id = 0 or users.id is not null
     ) as known
-    where (select count(*) from outbox where outbox.lane = known.lane) + cardinality($1) <= {LENGTH}
+    where (select count(*) from outbox where outbox.lane = known.lane) + cardinality($1) <= {MAX_QUEUED}
     order by number
     returning id
 """  # noqa: S608 - constants
 
 
-async def put(q: Queries, message: OutgoingMessage, *, now: datetime, expires: datetime | None = None) -> int:
+async def enqueue(
+    q: Queries, message: OutgoingMessage, *, now: datetime, expires: datetime | None = None
+) -> int:
     """Let a message wait to be sent; return its id in the outbox. Tell the actor after the commit.
 
     `expires` is when nobody wants it any more, where that is sooner than the outbox gives up.
@@ -109,10 +111,10 @@ async def put(q: Queries, message: OutgoingMessage, *, now: datetime, expires: d
     Raises:
         StatementRejected: too many wait already, or there is no such user.
     """
-    return (await put_all(q, (message,), now=now, expires=expires))[0]
+    return (await enqueue_all(q, (message,), now=now, expires=expires))[0]
 
 
-async def put_all(
+async def enqueue_all(
     q: Queries, messages: Sequence[OutgoingMessage], *, now: datetime, expires: datetime | None = None
 ) -> list[int]:
     """As `put`, for many at once: all or none, where it is done in a transaction."""
@@ -129,7 +131,7 @@ async def put_all(
     return [row[0] for row in rows]
 
 
-async def due(q: Queries, lane: Lane, *, now: datetime, limit: int) -> list[Waiting]:
+async def due(q: Queries, lane: Lane, *, now: datetime, limit: int) -> list[QueuedMessage]:
     """Return what is to be sent now, longest due first."""
     rows = await q.fetch(
         "select outbox.id, message_id, message, created, attempts,"
@@ -141,7 +143,7 @@ async def due(q: Queries, lane: Lane, *, now: datetime, limit: int) -> list[Wait
         now,
         limit,
     )
-    return [msgspec.convert(dict(row.items()), Waiting) for row in rows]
+    return [msgspec.convert(dict(row.items()), QueuedMessage) for row in rows]
 
 
 async def next_due(q: Queries, lane: Lane, *, now: datetime) -> datetime | None:

@@ -23,28 +23,30 @@ __all__ = [
 ]
 
 # Sort and keyword columns are those of docs/http-api.md#lists.
-DRIVERS = Table("drivers", Driver, keywords=("name", "unique_id"), access=links.of_user(links.USER_DRIVER))
+DRIVERS = Table(
+    "drivers", Driver, keywords=("name", "unique_id"), access=links.access_by_link(links.USER_DRIVER)
+)
 ORDERS = Table(
     "orders",
     Order,
     sort="description",
     keywords=("description",),
-    access=links.of_user(links.USER_ORDER),
+    access=links.access_by_link(links.USER_ORDER),
 )
-CALENDARS = Table("calendars", Calendar, access=links.of_user(links.USER_CALENDAR))
-GEOFENCES = Table("geofences", Geofence, access=links.of_user(links.USER_GEOFENCE))
-MAINTENANCE = Table("maintenance", Maintenance, access=links.of_user(links.USER_MAINTENANCE))
+CALENDARS = Table("calendars", Calendar, access=links.access_by_link(links.USER_CALENDAR))
+GEOFENCES = Table("geofences", Geofence, access=links.access_by_link(links.USER_GEOFENCE))
+MAINTENANCE = Table("maintenance", Maintenance, access=links.access_by_link(links.USER_MAINTENANCE))
 COMPUTED_ATTRIBUTES = Table(
     "computed_attributes",
     ComputedAttribute,
     sort="description",
     keywords=("description",),
-    access=links.of_user(links.USER_ATTRIBUTE),
+    access=links.access_by_link(links.USER_ATTRIBUTE),
 )
 NOTIFICATIONS = Table(
     "notifications",
     Notification,
     sort="description",
     keywords=("description",),
-    access=links.of_user(links.USER_NOTIFICATION),
+    access=links.access_by_link(links.USER_NOTIFICATION),
 )

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from motorpool.storage.cleaning import json_bytes, text_bytes
 from motorpool.storage.records import Position
 
-__all__ = ["COLUMNS", "pack_row", "whole"]
+__all__ = ["COLUMNS", "copy_data", "pack_row"]
 
 COLUMNS = (
     "id",
@@ -141,6 +141,6 @@ def _pack_place(position: Position) -> bytes:
     return b"".join(parts)
 
 
-def whole(rows: Iterable[bytes]) -> bytes:
+def copy_data(rows: Iterable[bytes]) -> bytes:
     """Return packed rows as all that one COPY reads."""
     return b"".join((_HEADER, *rows, _TRAILER))

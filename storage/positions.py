@@ -6,14 +6,15 @@ from typing import Any
 
 from motorpool.storage import events as event_rows
 from motorpool.storage.errors import Conflict
-from motorpool.storage.id_blocks import take_block
+from motorpool.storage.id_blocks import allocate_block
 from motorpool.storage.partitions import drop_before, ensure_partitions
-from motorpool.storage.position_rows import COLUMNS, pack_row, whole
+from motorpool.storage.position_rows import COLUMNS, copy_data, pack_row
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Event, Position
 
 __all__ = [
     "COLUMNS",
+    "allocate_ids",
     "between",
     "by_ids",
     "count_between",
@@ -27,7 +28,6 @@ __all__ = [
     "purge_deleted",
     "store",
     "stream_between",
-    "take_ids",
 ]
 
 _FUTURE = "fix_time <= server_time + interval '1 day'"
@@ -42,9 +42,9 @@ _SPAN = "device_id = $1 and fix_time between $2 and $3"
 _PURGE_ROWS = 5000
 
 
-async def take_ids(q: Queries, count: int) -> range:
+async def allocate_ids(q: Queries, count: int) -> range:
     """Return `count` ids that nobody else gets."""
-    return await take_block(q, "positions", count)
+    return await allocate_block(q, "positions", count)
 
 
 async def store(
@@ -55,7 +55,7 @@ async def store(
     Events without an id get theirs here, in place. After StorageUnavailable the same call may be made
     again: what an earlier one did commit is neither doubled nor lost.
     """
-    await event_rows.number(q, events)
+    await event_rows.assign_ids(q, events)
     try:
         await _store(q, rows, events)
     except Conflict:
@@ -82,18 +82,18 @@ async def _store(q: Queries, rows: Sequence[bytes], events: Sequence[Event]) -> 
 
 
 async def _copy(q: Queries, rows: Sequence[bytes]) -> None:
-    await q.copy_binary("positions", COLUMNS, whole(rows))
+    await q.copy_binary("positions", COLUMNS, copy_data(rows))
 
 
 async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:
     """Return the latest position of each of the devices that has one, in the order asked."""
-    return [_made(row) for row in await q.fetch(_LATEST, list(device_ids))]
+    return [_from_row(row) for row in await q.fetch(_LATEST, list(device_ids))]
 
 
 async def latest_of(q: Queries, device_id: int) -> Position | None:
     """Return the latest position of a device."""
     row = await q.fetch_row(f"{_SELECT} where device_id = $1 and {_NEWEST}", device_id)
-    return None if row is None else _made(row)
+    return None if row is None else _from_row(row)
 
 
 async def between(
@@ -101,7 +101,7 @@ async def between(
 ) -> list[Position]:
     """Return a device's positions by fix time, both ends included; `limit` 0 is none."""
     sql = f"{_SELECT} where {_SPAN} order by fix_time, id" + (f" limit {int(limit)}" if limit > 0 else "")
-    return [_made(row) for row in await q.fetch(sql, device_id, start, end)]
+    return [_from_row(row) for row in await q.fetch(sql, device_id, start, end)]
 
 
 async def stream_between(
@@ -119,7 +119,7 @@ async def stream_between(
         )
         if not rows:
             return
-        yield [_made(row) for row in rows]
+        yield [_from_row(row) for row in rows]
         if len(rows) < batch:
             return
         after = (rows[-1]["fix_time"], rows[-1]["id"])
@@ -136,7 +136,7 @@ async def by_ids(q: Queries, ids: Iterable[int]) -> list[Position]:
     wanted = [position_id for position_id in ids if 0 < position_id < 1 << 63]
     rows = await q.fetch(f"{_SELECT} where id = any($1::bigint[])", wanted)
     found = {row["id"]: row for row in rows}
-    return [_made(found[position_id]) for position_id in wanted if position_id in found]
+    return [_from_row(found[position_id]) for position_id in wanted if position_id in found]
 
 
 async def delete_between(q: Queries, device_id: int, start: datetime, end: datetime) -> int:
@@ -172,7 +172,7 @@ async def purge_deleted(q: Queries) -> int:
     return purged
 
 
-def _made(row: Row) -> Position:
+def _from_row(row: Row) -> Position:
     values: dict[str, Any] = dict(row.items())
     return Position(**values)
 

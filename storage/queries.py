@@ -53,7 +53,7 @@ class Queries(Protocol):
         """Run a statement, or without args a whole script; return its tag: "DELETE 3"."""
         ...
 
-    async def later(self, sql: str, *args: object) -> None:
+    async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; outside of one at once.
 
         For what nobody reads before: it saves a way to the database. Its errors come out of the commit.

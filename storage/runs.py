@@ -166,7 +166,7 @@ async def queue_step(
         )
         if not held:
             return None
-        return await commands.put(
+        return await commands.enqueue(
             transaction, command, created=now, expires=now + timedelta(minutes=minutes), run_id=run_id
         )
 
@@ -177,7 +177,7 @@ async def cancel(q: Queries, schedule_id: int, now: datetime) -> None:
     Its own row must have been changed or deleted before, in the same transaction: firing locks it first.
     """
     gone = await q.fetch(_CANCEL, schedule_id, now)
-    await commands.leave_queue(q, [row[0] for row in gone])
+    await commands.remove_runs(q, [row[0] for row in gone])
 
 
 async def cancel_for_device(q: Queries, device_id: int, now: datetime) -> None:
@@ -185,7 +185,7 @@ async def cancel_for_device(q: Queries, device_id: int, now: datetime) -> None:
     # From here on nothing more comes into its queue.
     await q.execute("select from devices where id = $1 for update", device_id)
     gone = await q.fetch(_FORGET_DEVICE, device_id, now)
-    await commands.leave_queue(q, [row[0] for row in gone])
+    await commands.remove_runs(q, [row[0] for row in gone])
 
 
 async def fail_interrupted(

@@ -29,7 +29,7 @@ __all__ = [
 TABLE = Table(
     "scheduled_commands",
     ScheduledCommand,
-    access=links.of_user(links.USER_SCHEDULED_COMMAND),
+    access=links.access_by_link(links.USER_SCHEDULED_COMMAND),
 )
 
 
@@ -115,18 +115,20 @@ async def restart_ahead_of_clock(q: Queries, now: datetime, patience: timedelta)
 async def active(q: Queries, ids: Sequence[int] | None = None) -> list[WatchedSchedule]:
     """Return the active ones, all or those of the ids."""
     if ids is None:
-        return _made(await q.fetch(_WATCHED))
-    return _made(await q.fetch(f"{_WATCHED} and id = any($1::bigint[])", list(ids)))
+        return _watched_schedules(await q.fetch(_WATCHED))
+    return _watched_schedules(await q.fetch(f"{_WATCHED} and id = any($1::bigint[])", list(ids)))
 
 
 async def active_of_calendars(q: Queries, calendar_ids: Iterable[int]) -> list[WatchedSchedule]:
     """Return the active ones of these calendars."""
-    return _made(await q.fetch(f"{_WATCHED} and calendar_id = any($1::bigint[])", list(calendar_ids)))
+    return _watched_schedules(
+        await q.fetch(f"{_WATCHED} and calendar_id = any($1::bigint[])", list(calendar_ids))
+    )
 
 
 async def missing_edge(q: Queries, told: Sequence[tuple[int, datetime]]) -> list[WatchedSchedule]:
     """Return those that have not heard of the edge that was told last of their calendar."""
-    return _made(await q.fetch(_BEHIND, [each[0] for each in told], [each[1] for each in told]))
+    return _watched_schedules(await q.fetch(_BEHIND, [each[0] for each in told], [each[1] for each in told]))
 
 
 async def links_of(q: Queries, ids: Iterable[int]) -> dict[int, ScheduleLinks]:
@@ -143,5 +145,5 @@ async def count_using_calendar(q: Queries, calendar_id: int) -> int:
     return count
 
 
-def _made(rows: Iterable[Row]) -> list[WatchedSchedule]:
+def _watched_schedules(rows: Iterable[Row]) -> list[WatchedSchedule]:
     return [WatchedSchedule(row[0], row[1], row[2]) for row in rows]

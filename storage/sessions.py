@@ -6,10 +6,10 @@ from datetime import datetime
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Session
 
-__all__ = ["delete", "delete_begun_by", "delete_of_user", "fetch", "forget_expired", "put", "touch"]
+__all__ = ["delete", "delete_by_token", "delete_expired", "delete_of_user", "fetch", "insert", "touch"]
 
 
-async def put(q: Queries, session: Session) -> None:
+async def insert(q: Queries, session: Session) -> None:
     """Store a new session. Raises StatementRejected where its user is gone."""
     await q.execute(
         "insert into sessions (id, user_id, created, last_used, expires, origin, token_expires)"
@@ -45,7 +45,7 @@ async def delete(q: Queries, session_id: str) -> None:
     await q.execute("delete from sessions where id = $1", session_id)
 
 
-async def delete_begun_by(q: Queries, user_id: int, token_expires: datetime) -> None:
+async def delete_by_token(q: Queries, user_id: int, token_expires: datetime) -> None:
     """Forget the sessions of a user that a token with this expiry began."""
     await q.execute("delete from sessions where user_id = $1 and token_expires = $2", user_id, token_expires)
 
@@ -57,6 +57,6 @@ async def delete_of_user(q: Queries, user_id: int, *, keep: str | None = None) -
     )
 
 
-async def forget_expired(q: Queries, now: datetime) -> None:
+async def delete_expired(q: Queries, now: datetime) -> None:
     """Forget sessions whose time is over."""
     await q.execute("delete from sessions where expires <= $1 or token_expires <= $1", now)

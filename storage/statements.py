@@ -11,13 +11,13 @@ from typing import Any, Protocol
 from motorpool.storage.errors import StorageError
 from motorpool.storage.queries import Queries, Row, Value
 
-__all__ = ["Connection", "Session", "Statements"]
+__all__ = ["DriverConnection", "Session", "Statements"]
 
 
-class Connection(Protocol):
+class DriverConnection(Protocol):
     """A driver's connection as database.py wraps it."""
 
-    settled: bool
+    clean: bool
     """No statement was left in the middle, and no transaction either."""
 
     @property
@@ -58,7 +58,7 @@ class Statements(ABC):
         tag: str = await self._call("execute", sql, *args)
         return tag
 
-    async def later(self, sql: str, *args: object) -> None:
+    async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; outside of one at once."""
         await self._call("execute", sql, *args)
 
@@ -73,7 +73,9 @@ _cursors = itertools.count(1)
 class Session(Statements):
     """Statements on one connection, which nobody else uses meanwhile."""
 
-    def __init__(self, connection: Connection, seconds: float, depth: int = 0, *, opening: str = "") -> None:
+    def __init__(
+        self, connection: DriverConnection, seconds: float, depth: int = 0, *, opening: str = ""
+    ) -> None:
         self._connection = connection
         self._seconds = seconds
         self._depth = depth
@@ -89,7 +91,7 @@ class Session(Statements):
             self._opening = ""
         return await self._connection.call(self._seconds, call, *args, **more)
 
-    async def later(self, sql: str, *args: object) -> None:
+    async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; outside of one at once."""
         if self._depth:
             self._last.append((sql, args))
@@ -119,7 +121,7 @@ class Session(Statements):
             raise
         except BaseException:
             # Cancelled: whoever lent the connection brings it back, without holding us up.
-            self._connection.settled = False
+            self._connection.clean = False
             raise
         if inner._opening and not inner._last:
             return

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Statistics
 
-__all__ = ["COUNTS", "between", "counts_of", "forget_before", "save"]
+__all__ = ["COUNTS", "between", "counts_of", "delete_before", "save"]
 
 COUNTS = (
     "requests",
@@ -68,7 +68,7 @@ async def counts_of(q: Queries, day: date) -> dict[str, int]:
     return {name: row[name] if row is not None else 0 for name in COUNTS}
 
 
-async def forget_before(q: Queries, day: date) -> None:
+async def delete_before(q: Queries, day: date) -> None:
     """Forget who was counted in earlier days; their sums stay."""
     await q.execute("delete from statistics_users where day < $1", day)
     await q.execute("delete from statistics_devices where day < $1", day)
@@ -81,8 +81,8 @@ async def between(q: Queries, start: datetime, end: datetime) -> list[Statistics
         start,
         end,
     )
-    return [_made(row) for row in rows]
+    return [_from_row(row) for row in rows]
 
 
-def _made(row: Row) -> Statistics:
+def _from_row(row: Row) -> Statistics:
     return Statistics(**dict(row.items()))

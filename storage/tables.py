@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from motorpool.storage.conditions import Condition, both, matches
+from motorpool.storage.conditions import Condition, all_of, contains_keyword
 from motorpool.storage.queries import Queries, Row
 
 __all__ = ["ListQuery", "Table"]
@@ -46,7 +46,7 @@ class Table(Generic[R]):
     """The rows of one table as records. Columns are the record's fields; `id` is the table's to give.
 
     A field `…_id` of type int is a reference: 0 there is NULL in the table. A dict, list or struct is
-    jsonb. A field named in `absent` has no column.
+    jsonb. A field named in `not_stored` has no column.
     """
 
     name: str
@@ -56,10 +56,10 @@ class Table(Generic[R]):
     keywords: tuple[str, ...] = ("name",)
     access: Callable[[int], Condition] | None = None
     """The condition under which a row is visible to a user."""
-    absent: frozenset[str] = frozenset()
-    fixed: frozenset[str] = frozenset()
+    not_stored: frozenset[str] = frozenset()
+    immutable: frozenset[str] = frozenset()
     """Set at the insert and never changed after."""
-    plain_ids: frozenset[str] = frozenset()
+    non_references: frozenset[str] = frozenset()
     """Fields `…_id` that are no references: stored as they are."""
 
     async def insert(self, q: Queries, record: R) -> R:
@@ -69,7 +69,9 @@ class Table(Generic[R]):
             Conflict: a unique value is taken.
             StatementRejected: a reference to nothing, or a value out of range.
         """
-        row = await q.fetch_row(self._insert_sql, *(self._stored(record, column) for column in self._written))
+        row = await q.fetch_row(
+            self._insert_sql, *(self._to_column(record, column) for column in self._stored_columns)
+        )
         assert row is not None
         return msgspec.structs.replace(record, id=row[0])
 
@@ -78,7 +80,7 @@ class Table(Generic[R]):
         if not 0 < row_id < 1 << 63:
             return None
         row = await q.fetch_row(self._select() + " where id = $1", row_id)
-        return None if row is None else self.made(row)
+        return None if row is None else self.from_row(row)
 
     async def fetch_many(
         self, q: Queries, ids: Iterable[int], *, exclude_attributes: bool = False
@@ -89,7 +91,7 @@ class Table(Generic[R]):
             self._select(exclude_attributes=exclude_attributes) + " where id = any($1::bigint[])", wanted
         )
         found = {row["id"]: row for row in rows}
-        return [self.made(found[row_id]) for row_id in wanted if row_id in found]
+        return [self.from_row(found[row_id]) for row_id in wanted if row_id in found]
 
     async def update(self, q: Queries, record: R) -> R | None:
         """Replace a row's values; return the record as stored, or None where there is no such row.
@@ -98,10 +100,10 @@ class Table(Generic[R]):
             Conflict: a unique value is taken.
             StatementRejected: a reference to nothing, or a value out of range.
         """
-        changed = [column for column in self._written if column not in self.fixed]
-        values = [self._stored(record, column) for column in changed]
+        changed = [column for column in self._stored_columns if column not in self.immutable]
+        values = [self._to_column(record, column) for column in changed]
         row = await q.fetch_row(self._update_sql(changed), getattr(record, "id"), *values)  # noqa: B009 - R has an id
-        return None if row is None else self.made(row)
+        return None if row is None else self.from_row(row)
 
     async def delete(self, q: Queries, row_id: int) -> bool:
         """Delete a row; whether there was one."""
@@ -120,7 +122,7 @@ class Table(Generic[R]):
         """Return the rows of a list in its order."""
         where, args = self._where(query)
         sql = self._select(exclude_attributes=query.exclude_attributes) + where + self._order(query)
-        return [self.made(row) for row in await q.fetch(sql, *args)]
+        return [self.from_row(row) for row in await q.fetch(sql, *args)]
 
     async def ids(self, q: Queries, query: ListQuery = ListQuery()) -> Many[int]:
         """Return the ids of a list in its order."""
@@ -142,14 +144,14 @@ class Table(Generic[R]):
             part = ids[start : start + batch]
             yield await self.fetch_many(q, part, exclude_attributes=query.exclude_attributes)
 
-    def made(self, row: Row) -> R:
+    def from_row(self, row: Row) -> R:
         """Return the record of a row of this table."""
         values = dict(row.items())
-        for name, kind in self._typed.items():
+        for name, kind in self._struct_columns.items():
             values[name] = msgspec.convert(values[name], kind)
         return self.record(**values)
 
-    def selected(self, *, of: str = "", exclude_attributes: bool = False) -> str:
+    def select_list(self, *, of: str = "", exclude_attributes: bool = False) -> str:
         """Return the column list of a select, `of` the alias of this table there."""
         prefix = f"{of}." if of else ""
         parts = []
@@ -163,7 +165,7 @@ class Table(Generic[R]):
         return ", ".join(parts)
 
     def _select(self, *, exclude_attributes: bool = False) -> str:
-        return f'select {self.selected(exclude_attributes=exclude_attributes)} from "{self.name}"'  # noqa: S608 - names of our own
+        return f'select {self.select_list(exclude_attributes=exclude_attributes)} from "{self.name}"'  # noqa: S608 - names of our own
 
     def _where(self, query: ListQuery) -> tuple[str, tuple[object, ...]]:
         conditions = list(query.conditions)
@@ -172,10 +174,10 @@ class Table(Generic[R]):
                 raise TypeError(f"{self.name} declares no access")
             conditions.append(self.access(query.accessible_to))
         if query.keyword and self.keywords:
-            conditions.append(matches(query.keyword, self.keywords))
+            conditions.append(contains_keyword(query.keyword, self.keywords))
         if not conditions:
             return "", ()
-        joined = both(*conditions)
+        joined = all_of(*conditions)
         return f" where {joined.numbered()}", joined.args
 
     def _order(self, query: ListQuery) -> str:
@@ -185,7 +187,7 @@ class Table(Generic[R]):
             order += f" limit {int(query.limit)} offset {max(0, int(query.offset))}"
         return order
 
-    def _stored(self, record: R, column: str) -> object:
+    def _to_column(self, record: R, column: str) -> object:
         value = getattr(record, column)
         if column in self._references:
             return value or None
@@ -193,13 +195,13 @@ class Table(Generic[R]):
 
     @cached_property
     def _insert_sql(self) -> str:
-        names = ", ".join(f'"{column}"' for column in self._written)
-        places = ", ".join(f"${number}" for number in range(1, len(self._written) + 1))
+        names = ", ".join(f'"{column}"' for column in self._stored_columns)
+        places = ", ".join(f"${number}" for number in range(1, len(self._stored_columns) + 1))
         return f'insert into "{self.name}" ({names}) values ({places}) returning id'  # noqa: S608 - names of our own
 
     def _update_sql(self, changed: Sequence[str]) -> str:
         pairs = ", ".join(f'"{column}" = ${number}' for number, column in enumerate(changed, 2))
-        return f'update "{self.name}" set {pairs} where id = $1 returning {self.selected()}'  # noqa: S608 - names of our own
+        return f'update "{self.name}" set {pairs} where id = $1 returning {self.select_list()}'  # noqa: S608 - names of our own
 
     @cached_property
     def _types(self) -> dict[str, Any]:
@@ -207,10 +209,10 @@ class Table(Generic[R]):
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:
-        return tuple(name for name in self._types if name not in self.absent)
+        return tuple(name for name in self._types if name not in self.not_stored)
 
     @cached_property
-    def _written(self) -> tuple[str, ...]:
+    def _stored_columns(self) -> tuple[str, ...]:
         return tuple(name for name in self._columns if name != "id")
 
     @cached_property
@@ -218,11 +220,11 @@ class Table(Generic[R]):
         return frozenset(
             name
             for name in self._columns
-            if name.endswith("_id") and self._types[name] is int and name not in self.plain_ids
+            if name.endswith("_id") and self._types[name] is int and name not in self.non_references
         )
 
     @cached_property
-    def _typed(self) -> dict[str, Any]:
+    def _struct_columns(self) -> dict[str, Any]:
         """The columns whose JSON is more than what comes out of JSON by itself."""
         return {name: self._types[name] for name in self._columns if _holds_struct(self._types[name])}
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["forget_expired", "is_revoked", "revoke", "signing_key"]
+__all__ = ["delete_expired", "is_revoked", "revoke", "signing_key"]
 
 
 async def is_revoked(q: Queries, token_id: str) -> bool:
@@ -22,7 +22,7 @@ async def revoke(q: Queries, token_id: str, expires: datetime) -> bool:
     return await q.fetch_value(sql, token_id, expires) is True
 
 
-async def forget_expired(q: Queries, now: datetime) -> None:
+async def delete_expired(q: Queries, now: datetime) -> None:
     """Forget revocations of tokens that have expired."""
     await q.execute("delete from revoked_tokens where expires <= $1", now)
 

@@ -26,7 +26,7 @@ __all__ = [
     "set_password",
 ]
 
-TABLE = Table("users", User, keywords=("name", "email"), access=links.of_user(links.USER_USER))
+TABLE = Table("users", User, keywords=("name", "email"), access=links.access_by_link(links.USER_USER))
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -39,7 +39,9 @@ class Account(msgspec.Struct, frozen=True):
     """Tokens issued before are refused."""
 
 
-_ACCOUNTS = f"select {TABLE.selected()}, password_hash, tokens_since from users where id = any($1::bigint[])"  # noqa: S608 - names of our own
+_ACCOUNTS = (
+    f"select {TABLE.select_list()}, password_hash, tokens_since from users where id = any($1::bigint[])"  # noqa: S608 - names of our own
+)
 _ID_BY_EMAIL = """
     select id from users where lower(email) = lower($1) or lower(login) = lower($1)
     -- Somebody's address counts before somebody else's login name.
@@ -71,9 +73,9 @@ async def by_email(q: Queries, email: str) -> User | None:
 
 async def by_address(q: Queries, email: str) -> User | None:
     """Return the user with this address; what users call themselves (`login`) does not count."""
-    sql = f"select {TABLE.selected()} from users where lower(email) = lower($1)"  # noqa: S608 - names of our own
+    sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1)"  # noqa: S608 - names of our own
     row = await q.fetch_row(sql, email)
-    return None if row is None else TABLE.made(row)
+    return None if row is None else TABLE.from_row(row)
 
 
 async def end_tokens(q: Queries, user_id: int, now: datetime) -> None:
@@ -118,9 +120,9 @@ async def register(transaction: Queries) -> bool:
 async def oldest_administrator(q: Queries) -> User | None:
     """Return the administrator with the lowest id, if there is one who is not disabled."""
     row = await q.fetch_row(
-        f"select {TABLE.selected()} from users where administrator and not disabled order by id limit 1"  # noqa: S608 - names of our own
+        f"select {TABLE.select_list()} from users where administrator and not disabled order by id limit 1"  # noqa: S608 - names of our own
     )
-    return None if row is None else TABLE.made(row)
+    return None if row is None else TABLE.from_row(row)
 
 
 async def delete_expired_temporary(q: Queries, now: datetime) -> list[int]:

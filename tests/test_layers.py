@@ -149,8 +149,8 @@ def test_nobody_imports_a_folder_by_its_bare_name():
     assert not wrong, "\n".join(wrong)
 
 
-def test_asyncio_and_asyncpg_live_in_the_database_module_only():
-    allowed = {"storage/database.py"}
+def test_asyncio_and_asyncpg_live_in_the_driver_module_only():
+    allowed = {"storage/driver.py"}
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {module}"
         for path in _sources(*ALLOWED)

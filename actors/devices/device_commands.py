@@ -37,7 +37,7 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
 from motorpool.runtime import ActorError, ActorStopped, Context, Failure, Ref
 from motorpool.storage import commands, runs
-from motorpool.storage.commands import Taken
+from motorpool.storage.commands import ClaimedCommand
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, QueuedCommand
@@ -166,7 +166,7 @@ class DeviceCommands:
             device_id=self._device_id, type=message.type, attributes=dict(message.attributes)
         )
         if not message.run_id:
-            return await commands.put(self._database, waiting)
+            return await commands.enqueue(self._database, waiting)
         return await runs.queue_step(
             self._database,
             message.run_id,
@@ -261,11 +261,11 @@ class DeviceCommands:
             refused = await self.transmit(self._line.connection, queued.type, queued.attributes)
             await self.settle(taken, refused)
 
-    async def take(self) -> Taken | None:
+    async def take(self) -> ClaimedCommand | None:
         """The next command that waits, out of its table; None when there is none or it cannot be told now."""
         while self._queue:
             try:
-                taken = await commands.take(self._database, self._queue[0].id, self._context.clock.now())
+                taken = await commands.claim(self._database, self._queue[0].id, self._context.clock.now())
             except StorageError as error:
                 self._context.log.warning("%d commands wait on: %s", len(self._queue), error)
                 return None
@@ -274,7 +274,7 @@ class DeviceCommands:
                 return taken
         return None
 
-    async def settle(self, taken: Taken, refused: str) -> None:
+    async def settle(self, taken: ClaimedCommand, refused: str) -> None:
         """Tell of a command that has left the queue: it is with the device, or why not."""
         queued = taken.command
         if refused:

@@ -160,7 +160,7 @@ class PositionWriter(Actor[WriterMessage]):
 
     async def _new_id(self) -> int:
         """The first id of the next block."""
-        self._ids = iter(await positions.take_ids(self._database, ID_BLOCK))
+        self._ids = iter(await positions.allocate_ids(self._database, ID_BLOCK))
         return next(self._ids)
 
     def _announce(self, batch: list[WriterMessage]) -> None:

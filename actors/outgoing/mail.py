@@ -10,7 +10,7 @@ from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.mime import compose, mail_address
 from motorpool.actors.outgoing.smtp import Security, SmtpAccount, submit
-from motorpool.storage.outbox import OWN_HOST, OutgoingMessage
+from motorpool.storage.outbox import USER_SMTP_HOST, OutgoingMessage
 
 __all__ = ["Mail", "own_account"]
 
@@ -25,7 +25,7 @@ def own_account(
     The server's password never goes to a host that a user has named. `address` is the sender where the
     attributes name none.
     """
-    host = attributes.get(OWN_HOST)
+    host = attributes.get(USER_SMTP_HOST)
     if not isinstance(host, str) or not host.strip():
         return None
     security: Security = "none"

@@ -13,7 +13,7 @@ from motorpool.runtime import Actor, BackOff, ChildSpec, Kind
 from motorpool.storage import outbox
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.outbox import Lane, Waiting
+from motorpool.storage.outbox import Lane, QueuedMessage
 
 __all__ = ["OUTBOX", "Outbox", "OutboxFilled", "outbox_spec"]
 
@@ -36,7 +36,7 @@ class OutboxFilled(msgspec.Struct, frozen=True):
 
 OUTBOX: Kind[None, OutboxFilled] = Kind("outbox")
 
-Send = Callable[[Waiting], Awaitable[None]]
+Send = Callable[[QueuedMessage], Awaitable[None]]
 
 
 class _Lane:
@@ -54,7 +54,7 @@ class _Lane:
 class _Batch:
     """What is due now, shared by those who work on it."""
 
-    def __init__(self, rows: Iterator[Waiting]) -> None:
+    def __init__(self, rows: Iterator[QueuedMessage]) -> None:
         self.rows = rows
         self.postponed: set[int] = set()
         """Users whose own mail accounts have just failed."""
@@ -132,7 +132,7 @@ class Outbox(Actor[OutboxFilled]):
                 # Raised here it would cut off the others in the middle of a mail.
                 batch.error = error
 
-    async def _attempt(self, lane: _Lane, batch: _Batch, row: Waiting) -> None:
+    async def _attempt(self, lane: _Lane, batch: _Batch, row: QueuedMessage) -> None:
         try:
             await lane.send(row)
         except Unreachable as error:
@@ -156,7 +156,7 @@ class Outbox(Actor[OutboxFilled]):
             lane.failures = 0
             await outbox.remove(self._database, row.id)
 
-    async def _postpone(self, row: Waiting, error: OutgoingError) -> datetime:
+    async def _postpone(self, row: QueuedMessage, error: OutgoingError) -> datetime:
         seconds = MESSAGE_BACK_OFF.delay(row.attempts + 1)
         until = self.context.clock.now() + timedelta(seconds=seconds)
         await outbox.postpone(self._database, row.id, error=str(error), until=until)
@@ -187,12 +187,12 @@ class Outbox(Actor[OutboxFilled]):
             "message %d (%s) is given up after %d attempts: %s", row_id, lane, attempts, reason
         )
 
-    async def _send_mail(self, row: Waiting) -> None:
+    async def _send_mail(self, row: QueuedMessage) -> None:
         await self._outgoing.mail.send(
             row.message, message_id=row.message_id, date=row.created, attributes=row.account
         )
 
-    async def _send_sms(self, row: Waiting) -> None:
+    async def _send_sms(self, row: QueuedMessage) -> None:
         await self._outgoing.sms.send(row.message, message_id=row.message_id)
 
 

@@ -45,8 +45,8 @@ class Retention(Actor[None]):
             await positions.purge_deleted(database)
             while self._run_days > 0 and await runs.delete_before(database, now - timedelta(self._run_days)):
                 pass
-            await sessions.forget_expired(database, now)
-            await tokens.forget_expired(database, now)
+            await sessions.delete_expired(database, now)
+            await tokens.delete_expired(database, now)
             gone = await users.delete_expired_temporary(database, now)
             if gone:
                 await tell_changed(self.context.system, user_ids=tuple(gone))

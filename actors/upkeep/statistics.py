@@ -174,7 +174,7 @@ class DayStatistics(Actor[StatisticsMessage]):
         while self._waiting:
             await self._save_day(self._waiting[0])
             del self._waiting[0]
-            await statistics.forget_before(self._database, today.date)
+            await statistics.delete_before(self._database, today.date)
         await self._save_day(today)
 
     async def _save_day(self, day: Day) -> None:

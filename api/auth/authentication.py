@@ -131,7 +131,7 @@ async def begin_session(
         origin=call.request.headers.get("Origin"),
         token_expires=token_expires,
     )
-    await sessions.put(context.database, session)
+    await sessions.insert(context.database, session)
     response.set_cookie(
         COOKIE,
         secret,

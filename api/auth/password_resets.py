@@ -84,7 +84,7 @@ class PasswordResets(Actor[PasswordResetRequested]):
         text, token = issue(self._token_key, user.id, RESET, now + self._lifetime, now=now)
         link = f"{self._settings.public_url}/reset-password?passwordReset={text}"
         message = _reset_mail(user, link, round(self._lifetime.total_seconds() / 60))
-        await outbox.put(self._database, message, now=now, expires=token.expires)
+        await outbox.enqueue(self._database, message, now=now, expires=token.expires)
         self.context.system.ref(OUTBOX).offer(OutboxFilled())
 
 

@@ -23,7 +23,7 @@ async def record_action(
 ) -> None:
     """Write an audit row, in the transaction of `queries` if it is one."""
     who = user or (call.optional_caller.user if call.optional_caller else None)
-    await audit.note(
+    await audit.record(
         queries,
         AuditAction(
             action_time=call.now,

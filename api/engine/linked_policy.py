@@ -15,8 +15,8 @@ from motorpool.api.engine.resource import ResourcePolicy, id_of
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.storage import groups, links
-from motorpool.storage.conditions import Condition, both, either
-from motorpool.storage.links import Pair
+from motorpool.storage.conditions import Condition, all_of, any_of
+from motorpool.storage.links import LinkType
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
@@ -31,10 +31,10 @@ class LinkedPolicy(ResourcePolicy[R]):
     def __init__(
         self,
         table: Table[Any],
-        link: Pair,
+        link: LinkType,
         *,
-        device_link: Pair | None = None,
-        group_link: Pair | None = None,
+        device_link: LinkType | None = None,
+        group_link: LinkType | None = None,
         references: Mapping[str, Table[Any]] | None = None,
         user_id_expands: bool = False,
     ) -> None:
@@ -54,11 +54,11 @@ class LinkedPolicy(ResourcePolicy[R]):
         if parameters.device_id is not None and self._device_link is not None:
             if not await may_see_device(call, parameters.device_id):
                 raise BadRequest("deviceId: no access to the device")
-            conditions.append(links.linked_from(self._device_link, parameters.device_id))
+            conditions.append(links.linked_to(self._device_link, parameters.device_id))
         if parameters.group_id is not None and self._group_link is not None:
             if not await may_see(call, groups.TABLE, parameters.group_id):
                 raise BadRequest("groupId: no access to the group")
-            conditions.append(links.linked_from(self._group_link, parameters.group_id))
+            conditions.append(links.linked_to(self._group_link, parameters.group_id))
         return ListQuery(
             conditions=tuple(conditions),
             keyword=parameters.keyword,
@@ -77,13 +77,13 @@ class LinkedPolicy(ResourcePolicy[R]):
             return (
                 access(parameters.user_id)
                 if self._user_id_expands
-                else links.linked_from(self._link, parameters.user_id)
+                else links.linked_to(self._link, parameters.user_id)
             )
         if parameters.all and caller.administrator:
             return None
         if parameters.all and caller.manager:
             managed = await links.properties(call.context.database, links.USER_USER, caller.id)
-            return either(access(caller.id), *(access(user_id) for user_id in managed))
+            return any_of(access(caller.id), *(access(user_id) for user_id in managed))
         return access(caller.id)
 
     async def may_read(self, call: Call, record_id: int) -> bool:
@@ -128,7 +128,7 @@ async def may_see(call: Call, table: Table[Any], record_id: int, queries: Querie
     only = Condition("id = {0}", (record_id,))
     if not call.caller.administrator:
         assert table.access is not None
-        only = both(only, table.access(call.caller.id))
+        only = all_of(only, table.access(call.caller.id))
     return await table.count(q, only) > 0
 
 

@@ -9,7 +9,7 @@ import msgspec
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage.links import Pair
+from motorpool.storage.links import LinkType
 from motorpool.storage.tables import Table
 
 __all__ = ["ValidatedPolicy"]
@@ -27,10 +27,10 @@ class ValidatedPolicy(LinkedPolicy[R]):
     def __init__(
         self,
         table: Table[Any],
-        link: Pair,
+        link: LinkType,
         *,
-        device_link: Pair | None = None,
-        group_link: Pair | None = None,
+        device_link: LinkType | None = None,
+        group_link: LinkType | None = None,
         references: Mapping[str, Table[Any]] | None = None,
         user_id_expands: bool = False,
         required: tuple[str, ...] = (),

@@ -67,7 +67,7 @@ async def restore(settings: Settings, file: Path, *, force: bool) -> str:
         archive = await trio.to_thread.run_sync(_checked, file)
         kept = []
         if settings.database == "embedded":
-            older = await dumps.set_aside_older(settings.data)
+            older = await dumps.move_incompatible_cluster(settings.data)
             if older is not None:
                 kept.append(str(older))
         async with _database_to_write(settings) as url:
@@ -103,7 +103,7 @@ async def _database_to_read(settings: Settings) -> AsyncIterator[str]:
 async def _database_to_write(settings: Settings) -> AsyncIterator[str]:
     """The database, made if there is none; nobody else's meanwhile."""
     if settings.database != "embedded":
-        servers = await trio.to_thread.run_sync(dumps.ask, settings.database, SERVERS)
+        servers = await trio.to_thread.run_sync(dumps.query, settings.database, SERVERS)
         if servers != "0":
             raise SetupFailed(f"a server works on the database ({servers} connections): stop it first")
         yield settings.database
@@ -120,8 +120,8 @@ async def _database_to_write(settings: Settings) -> AsyncIterator[str]:
 
 def _make_database(url: str) -> None:
     sql = f"select exists (select from pg_database where datname = '{dumps.DATABASE}')"  # noqa: S608 - our own name
-    if dumps.ask(url, sql) != "t":
-        dumps.ask(url, f"create database {dumps.DATABASE}")
+    if dumps.query(url, sql) != "t":
+        dumps.query(url, f"create database {dumps.DATABASE}")
 
 
 def _write(settings: Settings, url: str, file: Path) -> str:
@@ -131,11 +131,11 @@ def _write(settings: Settings, url: str, file: Path) -> str:
             f"the database server is PostgreSQL {version}, which pg_dump {dumps.program_version()} of this"
             " release cannot read: back up with the pg_dump of that server"
         )
-    if dumps.ask(url, HAS_OURS) != "t":
+    if dumps.query(url, HAS_OURS) != "t":
         raise SetupFailed("the database has no tables of ours: there is nothing to back up")
     manifest = Manifest(
         program=program_version(),
-        schema=int(dumps.ask(url, SCHEMA)),
+        schema=int(dumps.query(url, SCHEMA)),
         postgres=version,
         made=format_time(SystemClock().now()),
     )
@@ -216,10 +216,10 @@ def _replace(settings: Settings, url: str, archive: WholeArchive, *, force: bool
             f"the backup comes from PostgreSQL {archive.manifest.postgres}, the database server is {version}:"
             " it must be the same or newer"
         )
-    if dumps.ask(url, HAS_TABLES) == "t":
-        if dumps.ask(url, HAS_OURS) != "t":
+    if dumps.query(url, HAS_TABLES) == "t":
+        if dumps.query(url, HAS_OURS) != "t":
             raise SetupFailed("the database has tables that are not ours: give it a database of its own")
-        if not force and dumps.ask(url, HAS_ROWS) == "t":
+        if not force and dumps.query(url, HAS_ROWS) == "t":
             raise SetupFailed("the database is not empty; --force replaces all that is in it")
     settings.data.mkdir(parents=True, exist_ok=True)
     work = settings.data / WORK
@@ -234,7 +234,7 @@ def _replace(settings: Settings, url: str, archive: WholeArchive, *, force: bool
         shutil.rmtree(work, ignore_errors=True)
     with suppress(StorageError):
         # It has no statistics yet; without them the first questions are slow, no more.
-        dumps.ask(url, "analyze")
+        dumps.query(url, "analyze")
     return kept
 
 
@@ -247,7 +247,7 @@ def _swap(data: Path, work: Path, *, force: bool) -> list[str]:
                 work.mkdir(exist_ok=True)
                 place.rename(work / f"old-{name}")
             else:
-                aside = dumps.unused(data / f"{name}.before-restore")
+                aside = dumps.unused_path(data / f"{name}.before-restore")
                 place.rename(aside)
                 kept.append(str(aside))
         elif place.is_dir():

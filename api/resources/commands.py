@@ -23,7 +23,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.codecs.devices import CODECS
 from motorpool.storage import access, commands, devices, groups, links
-from motorpool.storage.conditions import Condition, either
+from motorpool.storage.conditions import Condition, any_of
 from motorpool.storage.records import Command, QueuedCommand
 from motorpool.storage.tables import ListQuery
 
@@ -187,10 +187,14 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
 async def _linked_to(call: Call, device_id: int) -> Condition:
     """What holds for saved commands linked to the device or to a group it is in."""
     device = await devices.TABLE.fetch(call.context.database, device_id)
-    above = await groups.above(call.context.database, device.group_id) if device and device.group_id else []
-    return either(
-        links.linked_from(links.DEVICE_COMMAND, device_id),
-        *(links.linked_from(links.GROUP_COMMAND, group_id) for group_id in above),
+    above = (
+        await groups.with_ancestors(call.context.database, device.group_id)
+        if device and device.group_id
+        else []
+    )
+    return any_of(
+        links.linked_to(links.DEVICE_COMMAND, device_id),
+        *(links.linked_to(links.GROUP_COMMAND, group_id) for group_id in above),
     )
 
 

@@ -16,7 +16,7 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource, add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import access, devices, groups, links, plain_tables, runs
-from motorpool.storage.conditions import Condition, both, either
+from motorpool.storage.conditions import Condition, all_of, any_of
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
 from motorpool.storage.tables import ListQuery, Table
@@ -45,13 +45,13 @@ class DevicePolicy(LinkedPolicy[Device]):
         """
         if not parameters.id and not parameters.unique_id:
             return await super().list_query(call, parameters)
-        named = either(
+        named = any_of(
             Condition("id = any({0}::bigint[])", (list(parameters.id),)),
             Condition("unique_id = any({0}::text[])", (list(parameters.unique_id),)),
         )
         visible = () if call.caller.administrator else (access.devices_of_user(call.caller.id),)
         return ListQuery(
-            conditions=(both(named, *visible),), exclude_attributes=parameters.exclude_attributes
+            conditions=(all_of(named, *visible),), exclude_attributes=parameters.exclude_attributes
         )
 
     async def find(self, call: Call, table: Table[Any], record_id: int) -> Device | None:

@@ -22,7 +22,11 @@ class GroupPolicy(ValidatedPolicy[Group]):
     async def prepare(self, call: Call, transaction: Queries, new: Group, old: Group | None) -> Group:
         """Check the group above."""
         await self.check_references(call, transaction, new, old)
-        if old is not None and new.group_id and old.id in await groups.above(transaction, new.group_id):
+        if (
+            old is not None
+            and new.group_id
+            and old.id in await groups.with_ancestors(transaction, new.group_id)
+        ):
             raise BadRequest("groupId: the group would lie below itself")
         return new
 

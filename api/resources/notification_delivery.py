@@ -159,7 +159,7 @@ async def _queue(
         kind = "mail address" if name == "mail" else "telephone number"
         raise BadRequest(f"none of the users has a {kind}")
     async with call.context.database.transaction() as transaction:
-        await outbox.put_all(transaction, messages, now=call.now, expires=call.now + ANNOUNCEMENT_LIFE)
+        await outbox.enqueue_all(transaction, messages, now=call.now, expires=call.now + ANNOUNCEMENT_LIFE)
         await record_action(call, transaction, "announcement", attributes=_summary(name, messages))
     call.context.system.ref(OUTBOX).offer(OutboxFilled())
 

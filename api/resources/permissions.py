@@ -15,7 +15,7 @@ from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands
-from motorpool.storage.links import PAIRS, Pair
+from motorpool.storage.links import LINK_TYPES, LinkType
 from motorpool.storage.tables import Table
 
 __all__ = ["OPERATIONS"]
@@ -40,10 +40,10 @@ TABLES: Mapping[str, Table[Any]] = {
 }
 """Where the access to either side of a link is looked up; users have rules of their own."""
 
-BY_KEYS = {tuple(key.lower() for key in keys): pair for keys, pair in PAIRS.items()}
+BY_KEYS = {tuple(key.lower() for key in keys): pair for keys, pair in LINK_TYPES.items()}
 
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-_KEYS = sorted({key for keys in PAIRS for key in keys})
+_KEYS = sorted({key for keys in LINK_TYPES for key in keys})
 DescribedLink = Annotated[
     Link,
     msgspec.Meta(min_length=2, max_length=2, extra_json_schema={"propertyNames": {"enum": _KEYS}}),
@@ -126,7 +126,7 @@ async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
         await _tell(call, pair, sent)
 
 
-async def _tell(call: Call, pair: Pair, sent: Sequence[Link]) -> None:
+async def _tell(call: Call, pair: LinkType, sent: Sequence[Link]) -> None:
     owners, owned = zip(*(link.values() for link in sent), strict=True)
     if pair == links.USER_DEVICE:
         await tell_changed(call.context, device_ids=owned)
@@ -139,7 +139,7 @@ async def _tell(call: Call, pair: Pair, sent: Sequence[Link]) -> None:
         )
 
 
-def _pair(link: Mapping[str, int]) -> Pair:
+def _pair(link: Mapping[str, int]) -> LinkType:
     found = BY_KEYS.get(tuple(key.lower() for key in link))
     if found is None:
         raise BadRequest("a link has exactly two keys, the owner's first, such as userId and deviceId")

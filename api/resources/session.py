@@ -146,7 +146,7 @@ async def revoke_token(call: Call) -> Response:
         raise BadRequest("the token is another user's")
     async with call.context.database.transaction() as transaction:
         await tokens.revoke(transaction, token.id, token.expires)
-        await sessions.delete_begun_by(transaction, token.user_id, token.expires)
+        await sessions.delete_by_token(transaction, token.user_id, token.expires)
         await record_action(call, transaction, "remove", "token")
     call.context.accounts.forget_token(token.id)
     await tell_changed(call.context, user_ids=(token.user_id,))

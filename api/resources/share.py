@@ -19,7 +19,7 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, Forbidden
 from motorpool.api.http.responses import as_text
 from motorpool.storage import devices, groups, links, users
-from motorpool.storage.links import USER_DEVICE, USER_GROUP, Pair
+from motorpool.storage.links import USER_DEVICE, USER_GROUP, LinkType
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
 
@@ -88,7 +88,7 @@ def _check_may_share(call: Call) -> None:
     CREATE_GUESTS.require(call.caller)
 
 
-async def _share(call: Call, pair: Pair, object_id: int, name: str, email: str, wanted: datetime) -> str:
+async def _share(call: Call, pair: LinkType, object_id: int, name: str, email: str, wanted: datetime) -> str:
     """Make or reuse the temporary user of this owner and object; each token keeps its own expiration."""
     expires = _expiration(call, wanted)
     async with call.context.database.transaction() as transaction:
@@ -123,7 +123,7 @@ def _expiration(call: Call, wanted: datetime) -> datetime:
 
 
 async def _guest(
-    call: Call, transaction: Queries, pair: Pair, object_id: int, name: str, email: str, expires: datetime
+    call: Call, transaction: Queries, pair: LinkType, object_id: int, name: str, email: str, expires: datetime
 ) -> User:
     caller, shared = call.caller, call.context.settings.share
     # By name for both, a new user and a changed one.
@@ -148,7 +148,7 @@ async def _guest(
     return await users.TABLE.insert(transaction, User(email=email, temporary=True, fixed_email=True, **may))
 
 
-async def _is_guest_of(transaction: Queries, user: User, pair: Pair, object_id: int) -> bool:
+async def _is_guest_of(transaction: Queries, user: User, pair: LinkType, object_id: int) -> bool:
     """Whether sharing made this user, for this object and nothing else."""
     account = (await users.accounts(transaction, [user.id]))[user.id]
     if not user.temporary or user.disabled or account.password_hash is not None:

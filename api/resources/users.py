@@ -80,7 +80,7 @@ class UserPolicy(ResourcePolicy[User]):
             if not caller.administrator and parameters.user_id != caller.id:
                 raise BadRequest("userId: not the caller's")
             manager_id = parameters.user_id
-        conditions = [] if manager_id is None else [links.linked_from(links.USER_USER, manager_id)]
+        conditions = [] if manager_id is None else [links.linked_to(links.USER_USER, manager_id)]
         if parameters.device_id is not None:
             owners = await links.owners(call.context.database, links.USER_DEVICE, parameters.device_id)
             conditions.append(Condition("id = any({0}::bigint[])", (owners,)))

@@ -11,27 +11,27 @@ from typing import IO
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from motorpool.storage.errors import SetupFailed
-from motorpool.storage.postgres import leftovers
+from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.data_lock import DataLock
 from motorpool.storage.postgres.embedded import USER, binaries
 
 __all__ = [
     "DATABASE",
-    "ask",
     "dump",
     "load",
+    "move_incompatible_cluster",
     "program_version",
+    "query",
     "running_url",
     "server_version",
-    "set_aside_older",
-    "unused",
+    "unused_path",
 ]
 
 DATABASE = "motorpool"
 """Name of ours on the embedded server."""
 
 _PIECE_BYTES = 256 * 1024
-_LEFTOVER_SECONDS = 20.0
+_ORPHAN_SECONDS = 20.0
 _PASSWORD = "PGPASSWORD"  # noqa: S105 - the variable's name
 _TIMEOUT_SETTING = b"SET transaction_timeout = 0;\n"
 """pg_restore sets it unasked; servers before 17 do not know it."""
@@ -59,7 +59,7 @@ $$;
 """Begins the transaction that puts one database in the place of another."""
 
 
-def ask(url: str, sql: str) -> str:
+def query(url: str, sql: str) -> str:
     """Return what a database answers, as psql prints it. Raises SetupFailed."""
     with _Program(url, "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", sql) as psql:
         assert psql.running.stdout is not None
@@ -70,7 +70,7 @@ def ask(url: str, sql: str) -> str:
 
 def server_version(url: str) -> str:
     """Return the version of a database's server: "18.6"."""
-    return ask(url, "show server_version").partition(" ")[0]
+    return query(url, "show server_version").partition(" ")[0]
 
 
 def program_version() -> str:
@@ -106,9 +106,9 @@ def load(url: str, pieces: Iterable[bytes]) -> None:
         _Program("", "pg_restore", "--no-owner", "--no-privileges", "--file=-", has_input=True) as reader,
     ):
         assert reader.running.stdout is not None
-        feeding = _Feeding(reader.running.stdin, pieces)
+        feeding = _PipeFeeder(reader.running.stdin, pieces)
         feeding.start()
-        tell = _Telling(psql.running.stdin)
+        tell = _PipeWriter(psql.running.stdin)
         tell(_EMPTY.encode())
         head = True
         while piece := reader.running.stdout.read(_PIECE_BYTES):
@@ -135,7 +135,7 @@ def running_url(data: Path) -> str:
     return f"postgresql://{USER}@/{DATABASE}?host={quote(lines[4], safe='')}"
 
 
-async def set_aside_older(data: Path) -> Path | None:
+async def move_incompatible_cluster(data: Path) -> Path | None:
     """Rename a cluster of another PostgreSQL version, which this release cannot read; its new place, if so.
 
     Raises:
@@ -149,8 +149,8 @@ async def set_aside_older(data: Path) -> Path | None:
         theirs = mark.read_text(encoding="ascii", errors="replace").strip() if mark.exists() else ""
         if not theirs or theirs == program_version().partition(".")[0]:
             return None
-        await leftovers.clear(cluster, seconds=_LEFTOVER_SECONDS)
-        place = unused(cluster.with_name(f"postgres-{theirs}"))
+        await orphans.terminate_orphans(cluster, seconds=_ORPHAN_SECONDS)
+        place = unused_path(cluster.with_name(f"postgres-{theirs}"))
         cluster.rename(place)
         return place
     finally:
@@ -161,7 +161,7 @@ def _cluster(data: Path) -> Path:
     return data.absolute() / "postgres"
 
 
-def unused(path: Path) -> Path:
+def unused_path(path: Path) -> Path:
     """Return the path, or with a number behind it, so that nothing is there."""
     number = 1
     place = path
@@ -198,7 +198,7 @@ class _Program:
         if self.running.poll() is None:
             self.running.kill()
         if self.running.stdin is not None:
-            _Telling(self.running.stdin).end()
+            _PipeWriter(self.running.stdin).end()
             self.running.stdin = None
         self.running.communicate()
         self._errors.close()
@@ -214,7 +214,7 @@ class _Program:
         raise SetupFailed(f"{otherwise}: {reason}")
 
 
-class _Telling:
+class _PipeWriter:
     """Writes to a program that may have gone: why it went is asked later."""
 
     def __init__(self, pipe: IO[bytes] | None) -> None:
@@ -231,12 +231,12 @@ class _Telling:
             self._pipe.close()
 
 
-class _Feeding(threading.Thread):
+class _PipeFeeder(threading.Thread):
     """Writes to a program whose output is read meanwhile."""
 
     def __init__(self, pipe: IO[bytes] | None, pieces: Iterable[bytes]) -> None:
         super().__init__(daemon=True)
-        self._tell = _Telling(pipe)
+        self._tell = _PipeWriter(pipe)
         self._pieces = pieces
         self.failure: Exception | None = None
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import trio
 
 from motorpool.storage.errors import SetupFailed
-from motorpool.storage.postgres import leftovers
+from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.data_lock import DataLock
 from motorpool.storage.postgres.unprivileged import Identity, child_environment, choose_identity, run_bounded
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.02
 _INITDB_SECONDS = 120.0
-_LEFTOVER_SECONDS = 20.0
+_ORPHAN_SECONDS = 20.0
 _QUIT_SECONDS = 2.0
 _PAUSES = (0.1, 5.0)
 """First and longest pause before a dead server is started again."""
@@ -173,7 +173,7 @@ class EmbeddedServer:
                         await process.wait()
             if process.returncode is None:
                 process.kill()
-                await leftovers.clear(self._cluster, seconds=1.0)
+                await orphans.terminate_orphans(self._cluster, seconds=1.0)
             with trio.move_on_after(1.0):
                 await process.wait()
             self._process = None
@@ -193,7 +193,7 @@ class EmbeddedServer:
         except OSError as error:
             raise SetupFailed(f"the data folder {self._data} cannot be used: {error.strerror}") from error
         _remove_old_socket(self._cluster)
-        if made and await leftovers.clear(self._cluster, seconds=_LEFTOVER_SECONDS):
+        if made and await orphans.terminate_orphans(self._cluster, seconds=_ORPHAN_SECONDS):
             _log.warning("stopped a PostgreSQL that an earlier run left on %s", self._cluster)
         self._identity, version = await choose_identity(binaries() / "postgres", folder)
         if not made:
@@ -226,7 +226,7 @@ class EmbeddedServer:
             )
 
     async def _launch(self) -> None:
-        await leftovers.clear(self._cluster, seconds=_LEFTOVER_SECONDS)
+        await orphans.terminate_orphans(self._cluster, seconds=_ORPHAN_SECONDS)
         assert self.socket_folder is not None
         settings = {
             **_SETTINGS,
@@ -279,7 +279,7 @@ def _make_socket_folder(identity: Identity) -> Path:
         length = len(os.fsencode(base)) + len(f"/{_SOCKET_PREFIX}12345678/.s.PGSQL.5432")
         if base and length <= _SOCKET_BYTES and os.access(base, os.W_OK | os.X_OK):
             folder = Path(tempfile.mkdtemp(prefix=_SOCKET_PREFIX, dir=base))
-            identity.own(folder)
+            identity.chown(folder)
             return folder
     raise SetupFailed("there is no folder with a short path for PostgreSQL's socket: set TMPDIR to one")
 

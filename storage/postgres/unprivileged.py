@@ -28,7 +28,7 @@ class Identity:
     """Must own what the program writes; -1 leaves owners alone."""
     group: int = -1
 
-    def own(self, path: Path) -> None:
+    def chown(self, path: Path) -> None:
         """Make a file or folder, and all below it, theirs."""
         if self.user < 0 or not path.exists() or path.stat().st_uid == self.user:
             return
@@ -46,7 +46,7 @@ async def choose_identity(program: Path, folder: Path) -> tuple[Identity, str]:
     """
     reason = ""
     for identity in _candidates(folder):
-        identity.own(folder)
+        identity.chown(folder)
         check = 'cd "$1" && test -w . && exec "$2" --version'
         result = await run_bounded(
             (*identity.prefix, "sh", "-c", check, "sh", str(folder), str(program)), _CHECK_SECONDS

@@ -93,7 +93,7 @@ class Time(trio.abc.Clock):
         while True:
             await wait_all_tasks_blocked(REAL_SECONDS)
             threads = trio.to_thread.current_default_thread_limiter()
-            if not threads.borrowed_tokens and not any(database.pool.lent for database in self.databases):
+            if not threads.borrowed_tokens and not any(database.pool.acquired for database in self.databases):
                 return
 
 

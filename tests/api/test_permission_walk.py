@@ -132,7 +132,7 @@ PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
 }
 
 
-KEPT = (*(pair.table for pair in links.PAIRS.values()), *(kind.table.name for kind in KINDS.values()))
+KEPT = (*(pair.table for pair in links.LINK_TYPES.values()), *(kind.table.name for kind in KINDS.values()))
 KEPT += ("users", "server", "positions", "deleted_devices", "queued_commands", "scheduled_command_runs")
 REMEMBERED = {"users", "devices", "groups", "user_device", "user_group", "user_user"}
 """Tables whose rows the server caches."""
@@ -248,7 +248,7 @@ class World:
         (stored,) = await self.served.report(self.served.position(device_id))
         self.ids["positions", letter] = stored.id
         event = Event(type="alarm", event_time=NOON, device_id=device_id)
-        await events.number(self.database, [event])
+        await events.assign_ids(self.database, [event])
         await events.insert_many(self.database, [event])
         self.ids["events", letter] = event.id
 
@@ -262,7 +262,7 @@ class World:
 
     async def link(self, owner_key: str, owner: str, key: str, owned: str) -> None:
         owner_id, owned_id = self.find(PATHS[owner_key], owner), self.find(PATHS[key], owned)
-        await links.add(self.database, links.PAIRS[owner_key, key], owner_id, owned_id)
+        await links.add(self.database, links.LINK_TYPES[owner_key, key], owner_id, owned_id)
 
     def new(self, path: str, name: str) -> Any:
         """A record of a family; unless it is one of the world's own, under a name used once."""

@@ -143,7 +143,7 @@ class World:
     async def queue(self, run, *, expires=None):
         """Let a run wait in the queue of its device, whatever it did before."""
         await self.put([run.id], "queued")
-        return await commands.put(
+        return await commands.enqueue(
             self.database,
             QueuedCommand(device_id=run.device_id, type="custom"),
             expires=expires,

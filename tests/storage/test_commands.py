@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.storage import commands, devices, links, runs, users
-from motorpool.storage.commands import Taken
+from motorpool.storage.commands import ClaimedCommand
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Command, Device, QueuedCommand, User
 from motorpool.storage.tables import ListQuery
@@ -19,7 +19,7 @@ async def device(database):
 
 async def test_commands_wait_in_the_order_they_came(database, device):
     put = [
-        await commands.put(
+        await commands.enqueue(
             database,
             QueuedCommand(device_id=device.id, type=kind, text_channel=kind == "b", attributes={"n": kind}),
         )
@@ -31,54 +31,54 @@ async def test_commands_wait_in_the_order_they_came(database, device):
 
 
 async def test_a_command_is_taken_once(database, device):
-    put = await commands.put(
+    put = await commands.enqueue(
         database, QueuedCommand(device_id=device.id, type="custom", attributes={"x": [1]})
     )
-    assert await commands.take(database, put.id, NOW) == Taken(put)
-    assert await commands.take(database, put.id, NOW) is None
+    assert await commands.claim(database, put.id, NOW) == ClaimedCommand(put)
+    assert await commands.claim(database, put.id, NOW) is None
 
 
 async def test_one_that_has_waited_too_long_leaves_and_is_not_sent(database, device):
     for expires, is_sent in ((NOW, False), (NOW + timedelta(microseconds=1), True)):
-        put = await commands.put(
+        put = await commands.enqueue(
             database, QueuedCommand(device_id=device.id, type="a"), created=NOW - HOUR, expires=expires
         )
-        assert await commands.take(database, put.id, NOW) == (Taken(put) if is_sent else None)
+        assert await commands.claim(database, put.id, NOW) == (ClaimedCommand(put) if is_sent else None)
         assert await commands.queued_for(database, device.id) == []
 
 
 async def test_a_command_for_no_device_is_rejected(database):
     with pytest.raises(StatementRejected, match="deviceId 9"):
-        await commands.put(database, QueuedCommand(device_id=9, type="custom"))
+        await commands.enqueue(database, QueuedCommand(device_id=9, type="custom"))
 
 
 async def test_a_queue_has_an_end(database, device):
     await database.execute(
         "insert into queued_commands (device_id, type) select $1, 'custom' from generate_series(1, $2)",
         device.id,
-        commands.QUEUE_LENGTH,
+        commands.MAX_QUEUED,
     )
     with pytest.raises(StatementRejected, match="1000 commands wait"):
-        await commands.put(database, QueuedCommand(device_id=device.id, type="custom"))
-    assert len(await commands.queued_for(database, device.id)) == commands.QUEUE_LENGTH
+        await commands.enqueue(database, QueuedCommand(device_id=device.id, type="custom"))
+    assert len(await commands.queued_for(database, device.id)) == commands.MAX_QUEUED
 
 
 async def test_what_waited_too_long_is_taken_out_and_counted(database, device):
     order = QueuedCommand(device_id=device.id, type="a")
     for age in (2, 1):
-        await commands.put(database, order, expires=NOW - age * HOUR)
-    await commands.put(database, order, expires=NOW)
-    young = await commands.put(database, order, expires=NOW + HOUR)
-    ever = await commands.put(database, order)
+        await commands.enqueue(database, order, expires=NOW - age * HOUR)
+    await commands.enqueue(database, order, expires=NOW)
+    young = await commands.enqueue(database, order, expires=NOW + HOUR)
+    ever = await commands.enqueue(database, order)
     assert await commands.expire(database, NOW) == 3
     assert await commands.queued_for(database, device.id) == [young, ever]
     assert await commands.expire(database, NOW) == 0
 
 
 async def test_commands_go_with_their_device(database, device):
-    put = await commands.put(database, QueuedCommand(device_id=device.id, type="a"))
+    put = await commands.enqueue(database, QueuedCommand(device_id=device.id, type="a"))
     await devices.TABLE.delete(database, device.id)
-    assert await commands.take(database, put.id, NOW) is None
+    assert await commands.claim(database, put.id, NOW) is None
 
 
 async def test_a_saved_command_is_seen_by_its_users(database):
@@ -104,7 +104,7 @@ class TestSteps:
 
     async def test_one_that_is_taken_is_being_delivered(self, world, database, run):
         waiting = await world.queue(run, expires=NOW + HOUR)
-        assert await commands.take(database, waiting.id, NOW) == Taken(waiting, run.id)
+        assert await commands.claim(database, waiting.id, NOW) == ClaimedCommand(waiting, run.id)
         (taken,) = await world.runs()
         assert (taken.status, taken.reason, taken.time) == ("delivering", None, NOW)
         await runs.store_outcomes(database, [runs.Outcome(run.id, "delivered")], NOW)
@@ -113,7 +113,7 @@ class TestSteps:
 
     async def test_one_that_comes_too_late_is_told_so(self, world, database, device, run):
         waiting = await world.queue(run, expires=NOW)
-        assert await commands.take(database, waiting.id, NOW) is None
+        assert await commands.claim(database, waiting.id, NOW) is None
         (told,) = await world.runs()
         assert (told.status, told.reason, told.time) == ("skipped", "queue_expired", NOW)
         assert await commands.queued_for(database, device.id) == []
@@ -121,7 +121,7 @@ class TestSteps:
     async def test_one_that_was_cancelled_is_not_taken(self, world, database, run):
         waiting = await world.queue(run)
         await world.put([run.id], "skipped", reason="superseded")
-        assert await commands.take(database, waiting.id, NOW) is None
+        assert await commands.claim(database, waiting.id, NOW) is None
         assert (await world.runs())[0].reason == "superseded"
 
     @pytest.mark.parametrize("named", [True, False])
@@ -130,7 +130,7 @@ class TestSteps:
     ):
         """Named is what a timer of ours said: wall clocks are set, spans are not."""
         await world.queue(run, expires=NOW + HOUR if named else NOW)
-        by_hand = await commands.put(database, QueuedCommand(device_id=device.id, type="a"))
+        by_hand = await commands.enqueue(database, QueuedCommand(device_id=device.id, type="a"))
         assert await commands.expire(database, NOW, [run.id, run.id + 1] if named else []) == 1
         (told,) = await world.runs()
         assert (told.status, told.reason, told.time) == ("skipped", "queue_expired", NOW)

@@ -86,7 +86,7 @@ async def test_a_cancelled_statement_leaves_the_pool_usable_and_ends_at_the_serv
             assert scope.cancelled_caught
         assert [await database.fetch_value("select $1::int", n) for n in range(5)] == list(range(5))
         with trio.fail_after(20):
-            while database.pool.lent:
+            while database.pool.acquired:
                 await trio.testing.wait_all_tasks_blocked(0.001)
         sleeping = (
             "select count(*) from pg_stat_activity where state = 'active' and query like '%pg_sleep(3600)'"
@@ -220,7 +220,7 @@ async def test_a_loose_end_in_the_driver_is_logged_and_ends_nothing(database, ca
 
 
 async def test_it_is_quiet_about_what_is_going_on(database):
-    assert repr(database) == "<database: available, <pool: 0 lent, 1 idle, at most 4>>"
+    assert repr(database) == "<database: available, <pool: 0 acquired, 1 idle, at most 4>>"
 
 
 def test_it_may_be_opened_again_in_another_run(database_url):

@@ -1,6 +1,6 @@
 import pytest
 
-from motorpool.storage.driver_errors import Refusal, translated
+from motorpool.storage.driver_errors import DriverError, translate
 from motorpool.storage.errors import Conflict, StatementRejected, StorageError, StorageUnavailable
 
 
@@ -22,19 +22,19 @@ from motorpool.storage.errors import Conflict, StatementRejected, StorageError, 
     ],
 )
 def test_what_may_pass_is_unavailable(state):
-    error = translated(Refusal(state, "no space left on device"))
+    error = translate(DriverError(state, "no space left on device"))
     assert type(error) is StorageUnavailable
     assert str(error) == "no space left on device"
 
 
 @pytest.mark.parametrize("state", ["22001", "22P05", "22021", "54000", "23514"])
 def test_what_the_tables_cannot_hold_is_rejected(state):
-    assert type(translated(Refusal(state, "no"))) is StatementRejected
+    assert type(translate(DriverError(state, "no"))) is StatementRejected
 
 
 @pytest.mark.parametrize("state", ["42601", "42P01", ""])
 def test_a_mistake_of_ours_is_neither(state):
-    assert type(translated(Refusal(state, "no"))) is StorageError
+    assert type(translate(DriverError(state, "no"))) is StorageError
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,19 @@ def test_a_mistake_of_ours_is_neither(state):
     ],
 )
 def test_a_conflict_names_the_field_and_never_its_value(detail, field):
-    error = translated(Refusal("23505", "duplicate key value", detail, "some_constraint"))
+    error = translate(DriverError("23505", "duplicate key value", detail, "some_constraint"))
     assert isinstance(error, Conflict)
     assert (error.field, error.constraint) == (field, "some_constraint")
     assert str(error) == f"{field} is taken already"
 
 
 def test_a_reference_to_nothing_is_named():
-    error = translated(Refusal("23503", "violates", 'Key (group_id)=(99) is not present in table "groups".'))
+    error = translate(
+        DriverError("23503", "violates", 'Key (group_id)=(99) is not present in table "groups".')
+    )
     assert isinstance(error, StatementRejected)
     assert str(error) == "groupId 99 refers to nothing that exists"
 
 
 def test_a_missing_value_is_named():
-    assert str(translated(Refusal("23502", "null value", column="fix_time"))) == "fixTime is missing"
+    assert str(translate(DriverError("23502", "null value", column="fix_time"))) == "fixTime is missing"

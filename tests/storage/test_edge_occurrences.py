@@ -222,7 +222,7 @@ class TestSuperseding:
         self, world, schedule, device, first, then
     ):
         sending, queued, pending, _ = await self.waiting(world, schedule, first)
-        by_hand = await commands.put(world.database, QueuedCommand(device_id=device.id, type="custom"))
+        by_hand = await commands.enqueue(world.database, QueuedCommand(device_id=device.id, type="custom"))
         await world.fire(schedule, NOW + 2 * MINUTE, then)
         ended = {run.id: run for run in await world.runs() if run.phase == first}
         for run in (queued, pending):

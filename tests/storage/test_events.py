@@ -13,11 +13,11 @@ def event(kind, device_id=1, *, after=0, **fields):
 
 async def test_events_are_numbered_once(database):
     happened = [event("a"), event("b")]
-    await events.number(database, happened)
+    await events.assign_ids(database, happened)
     ids = [each.id for each in happened]
     assert len(set(ids)) == 2
     assert min(ids) > 0
-    await events.number(database, happened)
+    await events.assign_ids(database, happened)
     assert [each.id for each in happened] == ids
 
 
@@ -25,7 +25,7 @@ async def test_an_event_comes_back_as_it_was(database):
     happened = [
         event("geofenceEnter", position_id=3, geofence_id=4, maintenance_id=5, attributes={"a": ["\x00"]})
     ]
-    await events.number(database, happened)
+    await events.assign_ids(database, happened)
     await events.insert_many(database, happened)
     found = await events.TABLE.fetch(database, happened[0].id)
     assert (found.position_id, found.geofence_id, found.maintenance_id) == (3, 4, 5)
@@ -41,7 +41,7 @@ async def test_a_span_is_cut_to_devices_and_types(database):
         event("alarm", 3),
         event("alarm", 1, after=9),
     ]
-    await events.number(database, happened)
+    await events.assign_ids(database, happened)
     await events.insert_many(database, happened)
     found = await events.between(database, [1, 2], NOW, NOW + 2 * SECOND)
     assert [(each.type, each.device_id) for each in found] == [

@@ -8,16 +8,16 @@ async def test_the_chain_above_a_group_is_told_nearest_first(database):
         group = await groups.TABLE.insert(database, Group(name=str(depth), group_id=above))
         above = group.id
         ids.append(group.id)
-    assert await groups.above(database, ids[2]) == ids[::-1]
-    assert await groups.above(database, ids[0]) == ids[:1]
-    assert await groups.above(database, 999) == []
+    assert await groups.with_ancestors(database, ids[2]) == ids[::-1]
+    assert await groups.with_ancestors(database, ids[0]) == ids[:1]
+    assert await groups.with_ancestors(database, 999) == []
 
 
 async def test_a_cycle_that_got_in_does_not_hang_us(database):
     a = await groups.TABLE.insert(database, Group(name="a"))
     b = await groups.TABLE.insert(database, Group(name="b", group_id=a.id))
     await groups.TABLE.update(database, Group(id=a.id, name="a", group_id=b.id))
-    assert set(await groups.above(database, a.id)) == {a.id, b.id}
+    assert set(await groups.with_ancestors(database, a.id)) == {a.id, b.id}
 
 
 async def test_what_lay_in_a_deleted_group_stays_without_one(database):

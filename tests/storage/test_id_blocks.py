@@ -1,14 +1,14 @@
 import pytest
 import trio
 
-from motorpool.storage.id_blocks import take_block
+from motorpool.storage.id_blocks import allocate_block
 
 
 async def test_blocks_never_overlap_however_many_take_them(database):
     taken = []
 
     async def take(count):
-        taken.append(await take_block(database, "positions", count))
+        taken.append(await allocate_block(database, "positions", count))
 
     async with trio.open_nursery() as nursery:
         for count in (1, 10, 1000, 3, 250, 7):
@@ -19,10 +19,10 @@ async def test_blocks_never_overlap_however_many_take_them(database):
 
 
 async def test_kinds_are_numbered_apart(database):
-    assert await take_block(database, "positions", 5) == range(1, 6)
-    assert await take_block(database, "events", 5) == range(1, 6)
+    assert await allocate_block(database, "positions", 5) == range(1, 6)
+    assert await allocate_block(database, "events", 5) == range(1, 6)
 
 
 async def test_an_empty_block_is_a_mistake(database):
     with pytest.raises(ValueError, match="0 ids"):
-        await take_block(database, "positions", 0)
+        await allocate_block(database, "positions", 0)

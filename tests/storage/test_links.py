@@ -95,17 +95,17 @@ async def test_every_declared_pair_has_its_table(database, rows):
     schedule = ScheduledCommand(calendar_id=ids["calendar"])
     ids["scheduledCommand"] = (await scheduled_commands.TABLE.insert(database, schedule)).id
     # Those of docs/permissions.md#links, for owners user, device and group; without reports.
-    assert len(links.PAIRS) == 12 + 9 + 8
-    for pair in links.PAIRS.values():
+    assert len(links.LINK_TYPES) == 12 + 9 + 8
+    for pair in links.LINK_TYPES.values():
         owner_id, property_id = ids[pair.owner], ids[pair.property]
         assert await links.add(database, pair, owner_id, property_id)
         assert await links.find(database, pair) == [(owner_id, property_id)]
 
 
 def test_pairs_are_found_by_the_keys_of_the_api():
-    assert links.PAIRS["userId", "deviceId"] is links.USER_DEVICE
-    assert links.PAIRS["userId", "managedUserId"] is links.USER_USER
-    assert ("deviceId", "userId") not in links.PAIRS
+    assert links.LINK_TYPES["userId", "deviceId"] is links.USER_DEVICE
+    assert links.LINK_TYPES["userId", "managedUserId"] is links.USER_USER
+    assert ("deviceId", "userId") not in links.LINK_TYPES
 
 
 async def test_a_list_can_be_cut_to_what_an_owner_has(database, rows):
@@ -113,5 +113,5 @@ async def test_a_list_can_be_cut_to_what_an_owner_has(database, rows):
     command = await commands.TABLE.insert(database, Command(type="custom", description="a"))
     await commands.TABLE.insert(database, Command(type="custom", description="b"))
     await links.add(database, links.DEVICE_COMMAND, one.id, command.id)
-    query = ListQuery(conditions=(links.linked_from(links.DEVICE_COMMAND, one.id),))
+    query = ListQuery(conditions=(links.linked_to(links.DEVICE_COMMAND, one.id),))
     assert await commands.TABLE.list(database, query) == [command]

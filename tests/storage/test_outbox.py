@@ -29,7 +29,7 @@ async def due(database, lane, after=timedelta(0), limit=10):
 
 
 async def test_a_message_comes_out_as_it_went_in_with_an_id_that_stays(database):
-    row_id = await outbox.put(database, MAIL, now=NOW)
+    row_id = await outbox.enqueue(database, MAIL, now=NOW)
     (waiting,) = await outbox.due(database, "mail", now=NOW, limit=10)
     assert (waiting.id, waiting.message, waiting.created, waiting.attempts) == (row_id, MAIL, NOW, 0)
     assert waiting.account == {}
@@ -39,7 +39,7 @@ async def test_a_message_comes_out_as_it_went_in_with_an_id_that_stays(database)
 
 
 async def test_no_two_messages_have_the_same_id(database):
-    await outbox.put_all(database, [MAIL] * 50, now=NOW)
+    await outbox.enqueue_all(database, [MAIL] * 50, now=NOW)
     rows = await outbox.due(database, "mail", now=NOW, limit=100)
     assert len({row.message_id for row in rows}) == 50
 
@@ -47,7 +47,7 @@ async def test_no_two_messages_have_the_same_id(database):
 async def test_what_is_undone_with_its_transaction_never_waited(database):
     with suppress(ZeroDivisionError):
         async with database.transaction() as transaction:
-            await outbox.put(transaction, MAIL, now=NOW)
+            await outbox.enqueue(transaction, MAIL, now=NOW)
             raise ZeroDivisionError
     assert await due(database, "mail") == []
 
@@ -55,7 +55,7 @@ async def test_what_is_undone_with_its_transaction_never_waited(database):
 async def test_mails_text_messages_and_users_own_accounts_queue_apart(database):
     ann = await make_user(database, "ann", **{"mail.smtp.host": "smtp.example.com"})
     ben = await make_user(database, "ben", **{"mail.smtp.host": ""})
-    ids = await outbox.put_all(
+    ids = await outbox.enqueue_all(
         database,
         [
             MAIL,
@@ -76,7 +76,7 @@ async def test_mails_text_messages_and_users_own_accounts_queue_apart(database):
 
 
 async def test_what_is_due_longest_comes_first_and_what_is_not_due_waits(database):
-    late, early, now_due = await outbox.put_all(database, [MAIL] * 3, now=NOW)
+    late, early, now_due = await outbox.enqueue_all(database, [MAIL] * 3, now=NOW)
     await outbox.postpone(database, late, error="no", until=NOW + 2 * MINUTE)
     await outbox.postpone(database, early, error="no", until=NOW - MINUTE)
     assert await due(database, "mail") == [early, now_due]
@@ -87,7 +87,7 @@ async def test_what_is_due_longest_comes_first_and_what_is_not_due_waits(databas
 
 
 async def test_a_failed_attempt_is_noted(database):
-    row_id = await outbox.put(database, MAIL, now=NOW)
+    row_id = await outbox.enqueue(database, MAIL, now=NOW)
     await outbox.postpone(database, row_id, error="x" * 1000, until=NOW)
     await outbox.postpone(database, row_id, error="no such user", until=NOW)
     (waiting,) = await outbox.due(database, "mail", now=NOW, limit=10)
@@ -101,8 +101,8 @@ async def test_a_users_own_account_is_left_alone_for_a_while(database):
     messages = [
         OutgoingMessage(channel="mail", to="x@example.org", text="", user_id=each.id) for each in (ann, ben)
     ]
-    of_ann, of_ben = await outbox.put_all(database, messages, now=NOW)
-    by_server = await outbox.put(
+    of_ann, of_ben = await outbox.enqueue_all(database, messages, now=NOW)
+    by_server = await outbox.enqueue(
         database, OutgoingMessage(channel="mail", to="x", text="", user_id=ann.id, system=True), now=NOW
     )
     await outbox.postpone_user(database, ann.id, until=NOW + MINUTE)
@@ -112,17 +112,17 @@ async def test_a_users_own_account_is_left_alone_for_a_while(database):
 
 
 async def test_what_is_gone_does_not_come_again(database):
-    first, second = await outbox.put_all(database, [SMS, SMS], now=NOW)
+    first, second = await outbox.enqueue_all(database, [SMS, SMS], now=NOW)
     await outbox.remove(database, first)
     assert await due(database, "sms") == [second]
 
 
 async def test_what_expired_or_is_too_old_is_given_up_with_its_last_error(database):
-    expired = await outbox.put(database, MAIL, now=NOW - MINUTE, expires=NOW + MINUTE)
+    expired = await outbox.enqueue(database, MAIL, now=NOW - MINUTE, expires=NOW + MINUTE)
     assert await outbox.next_due(database, "mail", now=NOW) == NOW - MINUTE
     assert await outbox.next_due(database, "mail", now=NOW + MINUTE) is None
-    kept = await outbox.put(database, MAIL, now=NOW)
-    old = await outbox.put(database, SMS, now=NOW - timedelta(days=4))
+    kept = await outbox.enqueue(database, MAIL, now=NOW)
+    old = await outbox.enqueue(database, SMS, now=NOW - timedelta(days=4))
     await outbox.postpone(database, old, error="gateway away", until=NOW)
     assert await outbox.expire(database, now=NOW, oldest=NOW - timedelta(days=3)) == [
         (old, "sms", 1, "gateway away")
@@ -136,23 +136,23 @@ async def test_what_expired_or_is_too_old_is_given_up_with_its_last_error(databa
 
 async def test_what_waits_for_a_user_goes_with_him(database):
     ann = await make_user(database, "ann")
-    await outbox.put(database, OutgoingMessage(channel="sms", to="112", text="", user_id=ann.id), now=NOW)
+    await outbox.enqueue(database, OutgoingMessage(channel="sms", to="112", text="", user_id=ann.id), now=NOW)
     await users.TABLE.delete(database, ann.id)
     assert await due(database, "sms") == []
 
 
 async def test_a_message_to_a_user_that_there_is_not_is_rejected(database):
     with pytest.raises(StatementRejected):
-        await outbox.put(database, OutgoingMessage(channel="sms", to="112", text="", user_id=99), now=NOW)
+        await outbox.enqueue(database, OutgoingMessage(channel="sms", to="112", text="", user_id=99), now=NOW)
 
 
 async def test_a_lane_holds_only_so_much_and_the_others_go_on(database):
     await database.execute(
         "insert into outbox (lane, message_id, message, created, next_attempt)"
         " select 'mail', n, '{}', now(), now() from generate_series(1, $1) n",
-        outbox.LENGTH - 1,
+        outbox.MAX_QUEUED - 1,
     )
-    await outbox.put(database, MAIL, now=NOW)
+    await outbox.enqueue(database, MAIL, now=NOW)
     with pytest.raises(StatementRejected, match="too many messages wait"):
-        await outbox.put(database, MAIL, now=NOW)
-    await outbox.put(database, SMS, now=NOW)
+        await outbox.enqueue(database, MAIL, now=NOW)
+    await outbox.enqueue(database, SMS, now=NOW)

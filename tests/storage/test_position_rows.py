@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from motorpool.storage import positions
 from motorpool.storage.database import open_database
-from motorpool.storage.position_rows import COLUMNS, pack_row, whole
+from motorpool.storage.position_rows import COLUMNS, copy_data, pack_row
 from motorpool.storage.records import Position
 from motorpool.storage.settings import DatabaseSettings
 
@@ -27,7 +27,7 @@ def position(position_id, *, fix=NOW, **fields):
 
 
 async def store(database, *stored):
-    await database.copy_binary("positions", COLUMNS, whole(pack_row(each) for each in stored))
+    await database.copy_binary("positions", COLUMNS, copy_data(pack_row(each) for each in stored))
 
 
 MICROSECONDS = st.integers(-(100 * 365 * 86_400 * 10**6), 170 * 365 * 86_400 * 10**6)
@@ -68,7 +68,7 @@ def test_a_packed_position_comes_back_as_it_was(database_url, given_positions):
     async def there_and_back():
         connect = DatabaseSettings(url=database_url, pool_size=1)
         async with open_database(connect, clock_now=lambda: NOW) as database:
-            ids = await positions.take_ids(database, len(given_positions))
+            ids = await positions.allocate_ids(database, len(given_positions))
             numbered = [
                 msgspec.structs.replace(each, id=position_id)
                 for each, position_id in zip(given_positions, ids, strict=True)

@@ -31,7 +31,7 @@ async def store(database, *stored, happened=()):
 
 
 async def test_ids_come_in_blocks_and_never_twice(database):
-    first, second = await positions.take_ids(database, 1000), await positions.take_ids(database, 5)
+    first, second = await positions.allocate_ids(database, 1000), await positions.allocate_ids(database, 5)
     assert len(first) == 1000
     assert not set(first) & set(second)
 
@@ -187,7 +187,7 @@ async def test_what_a_deleted_device_left_is_purged(database, monkeypatch):
 async def test_many_writers_at_once_store_every_row_once(database):
     async def write(number):
         for _ in range(3):
-            ids = await positions.take_ids(database, 20)
+            ids = await positions.allocate_ids(database, 20)
             await store(database, *(position(position_id, number) for position_id in ids))
 
     with trio.fail_after(30):

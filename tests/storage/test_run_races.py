@@ -28,7 +28,7 @@ async def queued(world):
 async def test_what_is_taken_first_is_not_cancelled(world, meanwhile):
     schedule, run, waiting = await queued(world)
     async with meanwhile(partial(runs.cancel, world.database, schedule.id, NOW)) as transaction:
-        assert await commands.take(transaction, waiting.id, NOW) is not None
+        assert await commands.claim(transaction, waiting.id, NOW) is not None
     assert [each.status for each in await world.runs()] == ["delivering"]
     await runs.store_outcomes(world.database, [Outcome(run.id, "delivered")], NOW)
     assert [(each.status, each.reason) for each in await world.runs()] == [("delivered", None)]
@@ -39,7 +39,7 @@ async def test_what_is_cancelled_first_is_not_taken(world, meanwhile):
     taken = []
 
     async def take():
-        taken.append(await commands.take(world.database, waiting.id, NOW))
+        taken.append(await commands.claim(world.database, waiting.id, NOW))
 
     async with meanwhile(take) as transaction:
         await runs.cancel(transaction, schedule.id, NOW)
@@ -123,7 +123,7 @@ class Struggle:
     async def take(self):
         for run in self.first:
             if run.id in self.waiting:
-                taken = await commands.take(self.database, self.waiting[run.id], NOW)
+                taken = await commands.claim(self.database, self.waiting[run.id], NOW)
                 if taken is not None:
                     self.taken.add(taken.run_id)
                     await runs.store_outcomes(self.database, [Outcome(taken.run_id, "delivered")], NOW)

@@ -175,7 +175,7 @@ class TestQueueing:
         await world.database.execute(
             "insert into queued_commands (device_id, type) select $1, 'custom' from generate_series(1, $2)",
             device.id,
-            commands.QUEUE_LENGTH,
+            commands.MAX_QUEUED,
         )
         with pytest.raises(StatementRejected, match="1000 commands wait"):
             await runs.queue_step(world.database, run.id, order(device), now=NOW, minutes=3)
@@ -193,7 +193,7 @@ class TestCancelling:
         for run, status in zip(made, [*OPEN, *ENDED], strict=True):
             await world.put([run.id], status)
         await world.queue(made[2])
-        by_hand = await commands.put(world.database, order(device))
+        by_hand = await commands.enqueue(world.database, order(device))
         before = await world.runs(schedule)
         await runs.cancel(world.database, schedule.id, NOW + MINUTE)
         after = await world.runs(schedule)

@@ -27,14 +27,14 @@ async def test_a_transaction_that_ends_well_is_committed(database):
         await put(transaction, "a")
         assert await names(database) == []
     assert await names(database) == ["a"]
-    assert database.pool.lent == 0
+    assert database.pool.acquired == 0
 
 
 async def test_a_transaction_that_ends_by_an_exception_is_undone(database):
     with pytest.raises(KeyError):
         await put_and_fail(database, "a")
     assert await names(database) == []
-    assert (database.pool.lent, database.pool.idle) == (0, 1)
+    assert (database.pool.acquired, database.pool.idle) == (0, 1)
 
 
 async def test_an_inner_transaction_is_undone_alone(database):
@@ -120,7 +120,7 @@ async def test_a_cursor_gives_all_rows_in_batches(database):
         async for rows in database.stream("select * from generate_series(1, $1::int)", 7, batch=3)
     ]
     assert batches == [[1, 2, 3], [4, 5, 6], [7]]
-    assert database.pool.lent == 0
+    assert database.pool.acquired == 0
 
 
 async def test_a_cursor_that_is_left_early_gives_its_connection_back(database):
@@ -129,7 +129,7 @@ async def test_a_cursor_that_is_left_early_gives_its_connection_back(database):
             assert len(rows) == 10
             break
     with trio.fail_after(10):
-        while database.pool.lent:
+        while database.pool.acquired:
             await trio.testing.wait_all_tasks_blocked(0.001)
     await database.check()
 
@@ -155,23 +155,23 @@ KEY = "insert into keys values ($1, '')"
 
 async def put_later_and_fail(q, name):
     async with q.transaction() as transaction:
-        await transaction.later(KEY, name)
+        await transaction.defer_to_commit(KEY, name)
         raise KeyError
 
 
 async def put_group_and_key(q, name):
     async with q.transaction() as transaction:
         await put(transaction, name)
-        await transaction.later(KEY, name)
+        await transaction.defer_to_commit(KEY, name)
 
 
 async def test_what_may_wait_goes_out_with_the_commit_in_order(database):
     async with database.transaction() as transaction:
-        await transaction.later(KEY, "a")
-        await transaction.later("update keys set name = 'b' where name = $1", "a")
+        await transaction.defer_to_commit(KEY, "a")
+        await transaction.defer_to_commit("update keys set name = 'b' where name = $1", "a")
         assert await transaction.fetch_value("select count(*) from keys") == 0
     assert await database.fetch_value("select string_agg(name, '') from keys") == "b"
-    await database.later(KEY, "c")
+    await database.defer_to_commit(KEY, "c")
     assert await database.fetch_value("select count(*) from keys") == 2
 
 
@@ -182,7 +182,7 @@ async def test_what_waits_for_the_commit_is_undone_with_the_transaction(database
         with pytest.raises(KeyError):
             await put_later_and_fail(outer, "b")
         async with outer.transaction() as inner:
-            await inner.later(KEY, "c")
+            await inner.defer_to_commit(KEY, "c")
     assert await database.fetch_value("select string_agg(name, '') from keys") == "c"
 
 
@@ -191,7 +191,7 @@ async def test_a_refused_statement_at_the_commit_undoes_all_of_it(database):
     with pytest.raises(Conflict):
         await put_group_and_key(database, "a")
     assert await names(database) == []
-    assert database.pool.lent == 0
+    assert database.pool.acquired == 0
     await put(database, "after")
     assert await names(database) == ["after"]
 
@@ -201,4 +201,4 @@ async def test_a_transaction_in_which_nothing_is_asked_asks_nothing(database):
     async with database.transaction():
         pass
     assert await names(database) == ["a"]
-    assert (database.pool.lent, database.pool.idle) == (0, 1)
+    assert (database.pool.acquired, database.pool.idle) == (0, 1)

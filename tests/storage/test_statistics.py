@@ -42,9 +42,9 @@ async def test_a_save_that_is_repeated_changes_nothing(database):
 
 async def test_who_was_counted_is_forgotten_and_the_sums_stay(database):
     await statistics.save(database, DAY, NOON, NONE, [1], [(7, "jt808")])
-    await statistics.forget_before(database, DAY)
+    await statistics.delete_before(database, DAY)
     assert await database.fetch_value("select count(*) from statistics_users") == 1
-    await statistics.forget_before(database, DAY + timedelta(days=1))
+    await statistics.delete_before(database, DAY + timedelta(days=1))
     assert await database.fetch_value("select count(*) from statistics_users") == 0
     assert await database.fetch_value("select count(*) from statistics_devices") == 0
     assert await stored(database, capture_time=NOON, active_users=1, active_devices=1, protocols={"jt808": 1})

@@ -30,8 +30,8 @@ PLANS = Table(
     Plan,
     keywords=("name", "note"),
     access=lambda user_id: Condition("note = {0}", (f"of {user_id}",)),
-    absent=frozenset({"shown"}),
-    fixed=frozenset({"note"}),
+    not_stored=frozenset({"shown"}),
+    immutable=frozenset({"note"}),
 )
 GROUPS = Table("groups", Group)
 
@@ -162,7 +162,7 @@ async def test_a_stream_that_is_not_read_holds_no_connection(plans):
     await PLANS.insert(plans, Plan(name="a"))
     stream = PLANS.stream(plans, batch=1)
     await anext(stream)
-    assert plans.pool.lent == 0
+    assert plans.pool.acquired == 0
     await stream.aclose()
 
 

@@ -12,9 +12,9 @@ async def test_a_token_taken_back_stays_so_until_it_would_have_expired(database)
     assert await tokens.revoke(database, "a", NOW + timedelta(hours=1))
     assert not await tokens.revoke(database, "a", NOW + timedelta(hours=1))
     assert await tokens.is_revoked(database, "a")
-    await tokens.forget_expired(database, NOW)
+    await tokens.delete_expired(database, NOW)
     assert await tokens.is_revoked(database, "a")
-    await tokens.forget_expired(database, NOW + timedelta(hours=1))
+    await tokens.delete_expired(database, NOW + timedelta(hours=1))
     assert not await tokens.is_revoked(database, "a")
 
 

@@ -140,7 +140,7 @@ async def test_an_account_is_the_user_and_what_his_credentials_are_checked_again
 async def test_a_new_password_ends_what_the_old_one_opened(database):
     ann = await users.TABLE.insert(database, User(email="ann@example.org"))
     for name in ("kept", "other"):
-        await sessions.put(database, Session(name, ann.id, NOW, NOW, NOW, None, None))
+        await sessions.insert(database, Session(name, ann.id, NOW, NOW, NOW, None, None))
     assert await users.change_password(database, ann.id, "hash", NOW, keep_session="kept")
     assert list(await sessions.fetch(database, ["kept", "other"])) == ["kept"]
     assert (await users.accounts(database, [ann.id]))[ann.id] == users.Account(ann, "hash", NOW)

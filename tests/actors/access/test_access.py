@@ -17,7 +17,7 @@ from motorpool.actors.access.access import (
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.messages.topics import ACCESS_CHANGES, AccessChanged
 from motorpool.storage import access, devices, groups, links, users
-from motorpool.storage.conditions import both
+from motorpool.storage.conditions import all_of
 from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageUnavailable
 from motorpool.storage.records import Device, Group, User
 
@@ -52,7 +52,7 @@ async def assert_exact(database, system, *, user_ids, device_ids, group_ids):
 def devices_in(group_id):
     from motorpool.storage.tables import ListQuery
 
-    return ListQuery(conditions=(both(access.devices_of_group(group_id)),))
+    return ListQuery(conditions=(all_of(access.devices_of_group(group_id)),))
 
 
 class History:
@@ -122,7 +122,7 @@ class History:
 
     async def move_group(self):
         group_id, above = self.dice.choice(self.group_ids), self.dice.choice([0, *self.group_ids])
-        if above and group_id in await groups.above(self.database, above):
+        if above and group_id in await groups.with_ancestors(self.database, above):
             return
         sql = "update groups set group_id = nullif($2, 0) where id = $1"
         try:

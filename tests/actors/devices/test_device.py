@@ -615,7 +615,7 @@ class TestCommands:
             "insert into queued_commands (device_id, type, attributes)"
             " select $1, 'positionSingle', '{}' from generate_series(1, $2)",
             row.id,
-            commands.QUEUE_LENGTH,
+            commands.MAX_QUEUED,
         )
         async with house() as running:
             with pytest.raises(StatementRejected, match="1000 commands wait"):

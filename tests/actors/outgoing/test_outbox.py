@@ -60,7 +60,7 @@ def left(database):
 
 
 async def put(database, system, *messages, **fields):
-    ids = await outbox.put_all(database, messages, **{"now": NOW, **fields})
+    ids = await outbox.enqueue_all(database, messages, **{"now": NOW, **fields})
     system.ref(OUTBOX).tell_nowait(OutboxFilled())
     return ids
 
@@ -87,7 +87,7 @@ async def test_what_is_put_goes_out_at_once_and_is_forgotten(
 
 async def test_what_waits_at_the_start_goes_out_without_being_told(database, tree, until, left, mail_server):
     mails = await mail_server()
-    await outbox.put_all(database, [MAIL] * 120, now=NOW)
+    await outbox.enqueue_all(database, [MAIL] * 120, now=NOW)
     async with tree(outbox_spec(database, ways(mails.port))):
         await until(left)
     assert mails.left == 120
@@ -97,7 +97,7 @@ async def test_what_nobody_told_of_goes_out_within_a_minute(database, tree, unti
     mails = await mail_server()
     async with tree(outbox_spec(database, ways(mails.port))):
         await time.settle()
-        await outbox.put(database, MAIL, now=NOW)
+        await outbox.enqueue(database, MAIL, now=NOW)
         await time.settle()
         assert mails.left == 0
         await time.passes(61)
@@ -139,7 +139,7 @@ async def test_each_attempt_carries_the_same_id(database, tree, until, left, web
 
 async def test_the_wait_grows_to_an_hour_and_no_further(database, tree, until, mail_server, time):
     mails = await mail_server(refusals={"ann@example.org": "450 greylisted"})
-    await outbox.put(database, MAIL, now=NOW)
+    await outbox.enqueue(database, MAIL, now=NOW)
     await database.execute("update outbox set attempts = 60")
     async with tree(outbox_spec(database, ways(mails.port))):
         await until(lambda: mails.attempts == 1)
@@ -276,7 +276,7 @@ async def test_what_could_not_be_sent_for_days_is_given_up_with_a_line_in_the_lo
 
 async def test_what_nobody_wants_any_more_does_not_go_out(database, tree, until, left, mail_server):
     mails = await mail_server()
-    await outbox.put(database, MAIL, now=NOW - timedelta(hours=2), expires=NOW - timedelta(hours=1))
+    await outbox.enqueue(database, MAIL, now=NOW - timedelta(hours=2), expires=NOW - timedelta(hours=1))
     async with tree(outbox_spec(database, ways(mails.port))):
         await until(left)
     assert mails.left == 0
@@ -291,7 +291,7 @@ async def test_an_outage_of_the_database_is_survived(
         with outage():
             system.ref(OUTBOX).tell_nowait(OutboxFilled())
             await until(lambda: "not looked into, tried again later" in caplog.text)
-        await outbox.put(database, MAIL, now=NOW)
+        await outbox.enqueue(database, MAIL, now=NOW)
         await time.passes(61)
         await until(left)
         assert [state.restarts for state in system.snapshot()[0].children] == [0]
@@ -302,7 +302,7 @@ async def test_a_message_that_breaks_us_is_put_off_and_stops_nobody(
     database, tree, until, time, mail_server, caplog
 ):
     mails = await mail_server()
-    await outbox.put(database, MAIL, now=NOW)
+    await outbox.enqueue(database, MAIL, now=NOW)
     # Nothing of ours makes such an id, and no header can hold it.
     await database.execute("update outbox set message_id = E'a\nb'")
     async with tree(outbox_spec(database, ways(mails.port))) as system:

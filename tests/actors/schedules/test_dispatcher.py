@@ -801,7 +801,7 @@ class TestRestarts:
         queued, waiting = [row[0] for row in await house.runs()]
         await house.put("queued", where=f"id = {queued}")
         order = QueuedCommand(device_id=house.vehicles[0].id, type="custom")
-        await commands.put(house.database, order, expires=NOW, run_id=queued)
+        await commands.enqueue(house.database, order, expires=NOW, run_id=queued)
         async with house.open():
             await time.settle()
             assert (await house.runs())[0][2:] == ("skipped", "queue_expired")
@@ -841,8 +841,8 @@ class TestLooks:
         async with house.open():
             await time.settle()
             for seconds in (20, 70):
-                await commands.put(house.database, order, expires=NOW + seconds * SECOND)
-            await commands.put(house.database, order)
+                await commands.enqueue(house.database, order, expires=NOW + seconds * SECOND)
+            await commands.enqueue(house.database, order)
             left = []
             for _ in range(3):
                 await time.passes(31)

@@ -137,7 +137,7 @@ def other_url(postgres):
 @pytest.fixture
 def filled(tmp_path, database_url):
     """Settings of a server with an external database, and something in it."""
-    dumps.ask(database_url, "insert into users (email) values ('ann@example.org')")
+    dumps.query(database_url, "insert into users (email) values ('ann@example.org')")
     media = tmp_path / "data" / "media" / "1"
     media.mkdir(parents=True)
     (media / "a.jpg").write_bytes(b"picture")
@@ -154,7 +154,7 @@ def empty(tmp_path, other_url):
 
 
 def emails(settings):
-    return dumps.ask(settings.database, "select email from users")
+    return dumps.query(settings.database, "select email from users")
 
 
 async def test_a_database_of_the_users_own_goes_the_same_way(filled, empty, tmp_path):
@@ -215,10 +215,10 @@ async def test_where_nothing_is_there_is_nothing_to_back_up(tmp_path, empty):
 
 async def test_a_database_with_the_tables_of_others_is_left_alone_even_by_force(filled, empty, tmp_path):
     await back_up(filled, tmp_path / "x")
-    dumps.ask(empty.database, "create table theirs (x int)")
+    dumps.query(empty.database, "create table theirs (x int)")
     with pytest.raises(StartFailed, match="tables that are not ours"):
         await restore(empty, tmp_path / "x", force=True)
-    assert dumps.ask(empty.database, "select to_regclass('theirs')") == "theirs"
+    assert dumps.query(empty.database, "select to_regclass('theirs')") == "theirs"
 
 
 async def test_a_database_that_a_server_works_on_is_left_alone(filled, empty, tmp_path, database):

@@ -33,7 +33,7 @@ async def test_a_long_log_comes_whole_though_many_acts_have_one_time(served, dat
         action = AuditAction(
             action_time=start + timedelta(seconds=number // 700), action_type="edit", object_id=number
         )
-        await audit.note(database, action)
+        await audit.record(database, action)
     answer = await served.admin.get(f"/audit?from={(start.isoformat()[:19])}Z&to=2026-05-03T00:00:00Z")
     told = [action["objectId"] for action in answer.json() if action["actionType"] == "edit"]
     assert told == list(range(2300))

@@ -8,7 +8,7 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 async def happen(database, device_id):
     event = Event(type="alarm", event_time=NOON, device_id=device_id, attributes={"alarm": "sos"})
-    await events.number(database, [event])
+    await events.assign_ids(database, [event])
     await events.insert_many(database, [event])
     return event.id
 

@@ -22,23 +22,23 @@ def dumped(url):
 
 
 def test_a_database_goes_out_and_in_again_with_all_that_is_in_it(database_url, other_url):
-    dumps.ask(database_url, "insert into keys values ('a', 'b')")
+    dumps.query(database_url, "insert into keys values ('a', 'b')")
     pieces = dumped(database_url)
-    dumps.ask(other_url, "create table leftover (x int); create function f() returns int return 1")
+    dumps.query(other_url, "create table leftover (x int); create function f() returns int return 1")
     dumps.load(other_url, pieces)
-    assert dumps.ask(other_url, "select value from keys") == r"\x62"
+    assert dumps.query(other_url, "select value from keys") == r"\x62"
     same = "select count(*) from pg_class where relnamespace = 'public'::regnamespace"
-    assert dumps.ask(other_url, same) == dumps.ask(database_url, same)
-    assert dumps.ask(other_url, "select to_regclass('leftover') is null and to_regproc('f') is null") == "t"
+    assert dumps.query(other_url, same) == dumps.query(database_url, same)
+    assert dumps.query(other_url, "select to_regclass('leftover') is null and to_regproc('f') is null") == "t"
 
 
 @pytest.mark.parametrize("keep", [0, 10, 3000])
 def test_a_dump_that_ends_early_changes_nothing(database_url, other_url, keep):
     dump = b"".join(dumped(database_url))[:keep]
-    dumps.ask(other_url, "create table before (x int)")
+    dumps.query(other_url, "create table before (x int)")
     with pytest.raises(SetupFailed, match="the dump cannot be read"):
         dumps.load(other_url, [dump])
-    assert dumps.ask(other_url, "select to_regclass('before') is not null") == "t"
+    assert dumps.query(other_url, "select to_regclass('before') is not null") == "t"
 
 
 def test_a_source_that_breaks_changes_nothing(database_url, other_url):
@@ -46,19 +46,19 @@ def test_a_source_that_breaks_changes_nothing(database_url, other_url):
         yield from dumped(database_url)
         raise OSError("the disk is gone")
 
-    dumps.ask(other_url, "create table before (x int)")
+    dumps.query(other_url, "create table before (x int)")
     with pytest.raises(OSError, match="the disk is gone"):
         dumps.load(other_url, broken())
-    assert dumps.ask(other_url, "select to_regclass('before') is not null") == "t"
+    assert dumps.query(other_url, "select to_regclass('before') is not null") == "t"
 
 
 def test_a_database_that_refuses_says_why_and_keeps_what_it_had(database_url, other_url):
     pieces = dumped(database_url)
-    dumps.ask(other_url, "create table before (x int); create type geometry as enum ('a')")
-    dumps.ask(other_url, "create view users as select 1 as id")
+    dumps.query(other_url, "create table before (x int); create type geometry as enum ('a')")
+    dumps.query(other_url, "create view users as select 1 as id")
     with pytest.raises(SetupFailed, match=r'does not take the dump: .*relation "users" already exists'):
         dumps.load(other_url, pieces)
-    assert dumps.ask(other_url, "select to_regclass('before') is not null") == "t"
+    assert dumps.query(other_url, "select to_regclass('before') is not null") == "t"
 
 
 def test_a_disk_that_is_full_ends_the_dump(database_url):
@@ -73,7 +73,7 @@ def test_a_database_that_is_not_there_is_one_line(postgres):
     with pytest.raises(
         SetupFailed, match=r'the database does not answer: .*"nowhere" does not exist'
     ) as failed:
-        dumps.ask(postgres.server.url("nowhere"), "select 1")
+        dumps.query(postgres.server.url("nowhere"), "select 1")
     assert "\n" not in str(failed.value)
     with pytest.raises(SetupFailed, match="could not be read"):
         dumps.dump(postgres.server.url("nowhere"), len)
@@ -101,7 +101,7 @@ def test_a_password_stands_on_no_command_line(url, shown, monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     with pytest.raises(Refused):
-        dumps.ask(url, "select 1")
+        dumps.query(url, "select 1")
     ((command, environment),) = started
     assert f"--dbname={shown}" in command
     assert "cret" not in " ".join(command)
@@ -111,7 +111,7 @@ def test_a_password_stands_on_no_command_line(url, shown, monkeypatch):
 def test_the_users_variables_do_not_lead_our_own_server_astray(database_url, monkeypatch):
     monkeypatch.setenv("PGPORT", "1")
     monkeypatch.setenv("PGOPTIONS", "-c no.such=")
-    assert dumps.ask(database_url, "select 7") == "7"
+    assert dumps.query(database_url, "select 7") == "7"
 
 
 def test_versions_are_those_of_the_wheel(database_url):
@@ -120,20 +120,20 @@ def test_versions_are_those_of_the_wheel(database_url):
 
 def test_an_unused_name_has_a_number_where_it_must(tmp_path):
     first = tmp_path / "a"
-    assert dumps.unused(first) == first
+    assert dumps.unused_path(first) == first
     first.mkdir()
     (tmp_path / "a-2").mkdir()
-    assert dumps.unused(first) == tmp_path / "a-3"
+    assert dumps.unused_path(first) == tmp_path / "a-3"
 
 
 async def test_a_cluster_of_this_release_stays_and_an_older_one_is_set_aside(tmp_path):
-    assert await dumps.set_aside_older(tmp_path) is None
+    assert await dumps.move_incompatible_cluster(tmp_path) is None
     cluster = tmp_path / "postgres"
     cluster.mkdir()
     (cluster / "PG_VERSION").write_text(dumps.program_version().partition(".")[0] + "\n")
-    assert await dumps.set_aside_older(tmp_path) is None
+    assert await dumps.move_incompatible_cluster(tmp_path) is None
     (cluster / "PG_VERSION").write_text("17\n")
-    assert await dumps.set_aside_older(tmp_path) == tmp_path / "postgres-17"
+    assert await dumps.move_incompatible_cluster(tmp_path) == tmp_path / "postgres-17"
     assert (tmp_path / "postgres-17" / "PG_VERSION").read_text() == "17\n"
     assert not cluster.exists()
 

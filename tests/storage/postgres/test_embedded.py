@@ -15,7 +15,7 @@ import trio
 from motorpool.storage import positions
 from motorpool.storage.database import open_database
 from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageUnavailable
-from motorpool.storage.postgres import leftovers
+from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.records import Position
 from motorpool.storage.settings import DatabaseSettings
@@ -96,7 +96,7 @@ async def test_a_new_folder_gets_a_durable_server_that_the_next_start_finds_agai
         await database.execute("insert into keys values ('a', 'b')")
         socket_folder = database.server.socket_folder
         assert socket_folder.stat().st_mode & 0o777 == 0o700
-    assert leftovers.processes(data / "postgres") == []
+    assert orphans.processes(data / "postgres") == []
     assert not socket_folder.exists()
     async with opened(data) as database:
         assert await database.fetch_value("select value from keys") == b"b"
@@ -132,7 +132,7 @@ async def test_all_processes_killed_under_load_and_not_a_row_is_lost_or_doubled(
                     nursery.start_soon(write, first)
                 for level in (20, 90):
                     await until(lambda level=level: done >= level)
-                    for pid in leftovers.processes(data / "postgres"):
+                    for pid in orphans.processes(data / "postgres"):
                         os.kill(pid, signal.SIGKILL)
         ids = [row[0] for row in await database.fetch("select id from positions order by id")]
         assert ids == [first + n for first in (1, 1001, 2001) for n in range(60)]
@@ -162,11 +162,11 @@ async def test_a_server_that_hangs_at_its_stop_is_ended_all_the_same(data, monke
     monkeypatch.setattr("motorpool.storage.postgres.embedded._QUIT_SECONDS", 0.2)
     server = EmbeddedServer(data, stop_seconds=0.2)
     await server.start()
-    for pid in leftovers.processes(data / "postgres"):
+    for pid in orphans.processes(data / "postgres"):
         os.kill(pid, signal.SIGSTOP)
     with trio.fail_after(10):
         await server.stop()
-    assert leftovers.processes(data / "postgres") == []
+    assert orphans.processes(data / "postgres") == []
 
 
 async def test_a_second_server_on_the_same_data_is_told_in_one_line(data):
@@ -196,9 +196,9 @@ async def test_what_a_killed_run_left_is_stopped_and_nothing_acknowledged_is_los
         [sys.executable, "-c", script, str(data)], capture_stdout=True, check=False
     )
     left, socket_folder = killed.stdout.decode().split()
-    assert int(left) in leftovers.processes(data / "postgres")
+    assert int(left) in orphans.processes(data / "postgres")
     async with opened(data) as database:
-        assert int(left) not in leftovers.processes(data / "postgres")
+        assert int(left) not in orphans.processes(data / "postgres")
         assert await database.fetch_value("select value from keys where name = 'left'") == b"b"
         assert not await trio.Path(socket_folder).exists()
 

@@ -80,7 +80,7 @@ def test_data_changes_hands_with_all_that_is_in_it(open_folder):
     (open_folder / "sub" / "file").write_text("x")
     (open_folder / "sub" / "link").symlink_to("/etc/hostname")
     owner = Path("/etc/hostname").stat().st_uid
-    Identity(("setpriv",), 12345, 12345).own(open_folder)
+    Identity(("setpriv",), 12345, 12345).chown(open_folder)
     assert {path.lstat().st_uid for path in open_folder.rglob("*")} == {12345}
     assert Path("/etc/hostname").stat().st_uid == owner
 

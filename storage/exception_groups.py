@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-__all__ = ["BareErrors"]
+__all__ = ["GroupUnwrapper"]
 
 
-class BareErrors:
+class GroupUnwrapper:
     """Lets an exception out as it was raised: the nurseries around it are nobody's affair."""
 
     def __init__(self) -> None:
         self._noted: BaseException | None = None
 
     @contextmanager
-    def noting(self) -> Iterator[None]:
+    def record(self) -> Iterator[None]:
         """Note what ends this block; of blocks within each other the innermost counts."""
         try:
             yield
@@ -23,7 +23,7 @@ class BareErrors:
                 self._noted = error
             raise
 
-    async def __aenter__(self) -> "BareErrors":
+    async def __aenter__(self) -> "GroupUnwrapper":
         return self
 
     async def __aexit__(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trio
 
-__all__ = ["clear", "processes"]
+__all__ = ["processes", "terminate_orphans"]
 
 _POLL_SECONDS = 0.02
 
@@ -31,7 +31,7 @@ def processes(cluster: Path) -> list[int]:
     return found
 
 
-async def clear(cluster: Path, *, seconds: float) -> bool:
+async def terminate_orphans(cluster: Path, *, seconds: float) -> bool:
     """End what still runs on the cluster, orderly if it can be, and remove the mark it left.
 
     Whether anything ran. Only for who holds the folder's lock.

@@ -1,7 +1,7 @@
 import pytest
 import trio
 
-from motorpool.storage.bare_errors import BareErrors
+from motorpool.storage.exception_groups import GroupUnwrapper
 
 
 async def fail(error, beside=None):
@@ -10,10 +10,10 @@ async def fail(error, beside=None):
     async def beside_it():
         raise beside
 
-    async with BareErrors() as bare, trio.open_nursery() as outer:
+    async with GroupUnwrapper() as unwrapper, trio.open_nursery() as outer:
         outer.start_soon(trio.sleep_forever)
         async with trio.open_nursery() as inner:
-            with bare.noting():
+            with unwrapper.record():
                 if beside is not None:
                     inner.start_soon(beside_it)
                     await trio.testing.wait_all_tasks_blocked()
@@ -42,14 +42,14 @@ async def test_two_failures_at_once_are_both_seen():
 
 async def test_a_cancelled_body_ends_its_scope():
     with trio.CancelScope() as scope:
-        async with BareErrors() as bare, trio.open_nursery():
-            with bare.noting():
+        async with GroupUnwrapper() as unwrapper, trio.open_nursery():
+            with unwrapper.record():
                 scope.cancel()
                 await trio.sleep_forever()
     assert scope.cancelled_caught
 
 
 async def test_without_a_failure_nothing_happens():
-    async with BareErrors() as bare, trio.open_nursery():
-        with bare.noting():
+    async with GroupUnwrapper() as unwrapper, trio.open_nursery():
+        with unwrapper.record():
             await trio.lowlevel.checkpoint()
