@@ -12,7 +12,7 @@ run: install
 # Bytecode is kept even where the environment forbids it: else each of the processes compiles everything anew.
 # In random order: make test SEED=$RANDOM (the same seed gives the same order). Less or more: PYTEST="-k positions".
 test: install
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal \
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder \
 		$(if $(SEED),--shuffle $(SEED)) $(PYTEST)
 
 install: .venv/.installed api/console/vendor/hls.min.js

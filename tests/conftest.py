@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import asyncpg
@@ -48,14 +49,22 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --shuffle: modules in random order, and the tests of each; fixtures of a module are made once."""
+    """Slow folders first, so that no process is left with a slow file at the end; with --shuffle files in random
+    order, and the tests of each (fixtures of a module are made once all the same).
+    """
     seed = config.getoption("shuffle")
-    if seed is not None:
+    if seed is None:
+        folders = [Path(__file__).parent / name for name in SLOW_FIRST]
+        places = {folder: place for place, folder in enumerate(folders)}
+        items.sort(key=lambda item: min(places.get(each, len(places)) for each in item.path.parents))
+    else:
         chance = random.Random(seed)
-        places = {path: chance.random() for path in sorted({item.path for item in items})}
-        items.sort(key=lambda item: (places[item.path], chance.random()))
+        shuffled = {path: chance.random() for path in sorted({item.path for item in items})}
+        items.sort(key=lambda item: (shuffled[item.path], chance.random()))
 
 
+SLOW_FIRST = ("journeys", "bench/scenarios", "api/program", "bench", "api", "storage/postgres")
+"""Folders whose tests start programs, the slowest first."""
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 """The wall clock of a test's database; partitions are made around it."""
 

@@ -1,9 +1,11 @@
 """A whole server as a process of its own, and terminals that speak to it over real sockets."""
 
 import contextlib
+import os
 import socket
 import time
 
+import psutil
 import pytest
 
 from motorpool.bench.server import run_server
@@ -11,11 +13,68 @@ from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, Re
 from motorpool.codecs.devices.jt808.terminal import Terminal
 
 
+@pytest.fixture(scope="session")
+def start_server(postgres):
+    """`with start_server({"MOTORPOOL_…": "…"}) as server:` a server process on the test run's PostgreSQL.
+
+    Its database is empty unless the settings name one.
+    """
+
+    @contextlib.contextmanager
+    def start(settings=None):
+        cheap = {"MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192", "MOTORPOOL_LOGIN_HASH_ROUNDS": "1"}
+        with contextlib.ExitStack() as stack:
+            if "MOTORPOOL_DATABASE" not in (settings or {}):
+                name = postgres.take()
+                stack.callback(postgres.give_back, name)
+                cheap["MOTORPOOL_DATABASE"] = postgres.server.url(name)
+            yield stack.enter_context(run_server({**cheap, **(settings or {})}))
+
+    return start
+
+
 @pytest.fixture(scope="module")
-def server():
+def server(start_server):
     """One server for the journeys of a module; they use devices of their own."""
-    with run_server() as running:
+    with start_server() as running:
         yield running
+
+
+@pytest.fixture
+def data_folder(tmp_path):
+    """A data folder that outlives a killed server, and that PostgreSQL may enter as another user."""
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.stat().st_mode & 0o005 != 0o005:
+            parent.chmod(parent.stat().st_mode | 0o055)
+    yield tmp_path / "data"
+    for path in tmp_path.rglob("postmaster.pid"):
+        # The server that was killed last left it running.
+        postmaster = psutil.Process(int(path.read_text().split("\n", 1)[0]))
+        processes = [postmaster, *postmaster.children(recursive=True)]
+        postmaster.terminate()
+        _, alive = psutil.wait_procs(processes, timeout=20)
+        assert not alive
+
+
+@pytest.fixture
+def processors_were_free():
+    """`processors_were_free()`: whether the machine had time to spare since the test began.
+
+    Only then does it say something about the program that pictures came late: a busy machine holds up the
+    camera, the server and the browser alike. Times are judged by `motorpool bench`, which runs alone.
+    """
+    begun, at = _idle_seconds(), time.monotonic()
+
+    def were_free():
+        elapsed = (time.monotonic() - at) * len(os.sched_getaffinity(0))
+        return (_idle_seconds() - begun) / elapsed > 0.3
+
+    return were_free
+
+
+def _idle_seconds():
+    processors = psutil.cpu_times(percpu=True)
+    return sum(processors[number].idle for number in os.sched_getaffinity(0))
 
 
 @pytest.fixture(scope="session")

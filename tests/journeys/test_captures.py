@@ -16,7 +16,6 @@ import av
 import m3u8
 import pytest
 
-from motorpool.bench.server import run_server
 from motorpool.codecs.devices.jt808.platform_messages import (
     LiveVideoControl,
     LiveVideoRequest,
@@ -119,8 +118,8 @@ def complaints(data, path):
 
 
 @pytest.fixture(scope="module")
-def server():
-    with run_server(SETTINGS) as running:
+def server(start_server):
+    with start_server(SETTINGS) as running:
         yield running
 
 
@@ -280,9 +279,9 @@ def test_live_video_is_captured_for_its_time_and_holds_the_stream_meanwhile(serv
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-def test_the_end_of_the_server_leaves_a_file_that_plays(connected, eventually, end):
+def test_the_end_of_the_server_leaves_a_file_that_plays(start_server, connected, eventually, end):
     units = footage(10)
-    with run_server(SETTINGS) as server, connected(server, "13944450004") as peer:
+    with start_server(SETTINGS) as server, connected(server, "13944450004") as peer:
         with server.client() as client:
             device_id = device_of(client, peer)
             capture = capture_of(client, device_id)

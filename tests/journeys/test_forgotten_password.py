@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from motorpool.bench.load.browser import find_chromium
-from motorpool.bench.server import EMAIL, run_server
+from motorpool.bench.server import EMAIL
 
 # A program of its own: Playwright's loop wants a process for itself.
 BROWSER = """
@@ -51,7 +51,7 @@ with sync_playwright() as playwright:
 @pytest.mark.skipif(
     find_chromium() is None and os.environ.get("CI") != "true", reason="no Chromium on this machine"
 )
-async def test_a_forgotten_password_is_set_anew_in_a_browser(mail_server, tmp_path):
+async def test_a_forgotten_password_is_set_anew_in_a_browser(start_server, mail_server, tmp_path):
     letters = await mail_server()
     mail = {
         "HOST": "127.0.0.1",
@@ -59,7 +59,7 @@ async def test_a_forgotten_password_is_set_anew_in_a_browser(mail_server, tmp_pa
         "SECURITY": "none",
         "ADDRESS": "fleet@example.org",
     }
-    with run_server({f"MOTORPOOL_MAIL_{key}": value for key, value in mail.items()}) as server:
+    with start_server({f"MOTORPOOL_MAIL_{key}": value for key, value in mail.items()}) as server:
         picture = tmp_path / "reset.png"
         command = [sys.executable, "-c", BROWSER, server.url, EMAIL, str(picture), find_chromium() or ""]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.bench.server import run_server
 from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 
@@ -16,9 +15,9 @@ NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def strict_server():
+def strict_server(start_server):
     """A server with little patience."""
-    with run_server(
+    with start_server(
         {
             "MOTORPOOL_DEVICE_LOGIN_SECONDS": "2",
             "MOTORPOOL_DEVICE_IDLE_SECONDS": "5",

@@ -13,7 +13,6 @@ import m3u8
 import msgspec
 import pytest
 
-from motorpool.bench.server import run_server
 from motorpool.codecs.devices.jt808.platform_messages import (
     LiveVideoControl,
     LiveVideoRequest,
@@ -50,13 +49,13 @@ def film():
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(start_server):
     settings = {
         "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
         "MOTORPOOL_VIDEO_PLAYBACK_SILENCE_SECONDS": "2",
         "MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "1",
     }
-    with run_server(settings) as running:
+    with start_server(settings) as running:
         yield running
 
 
@@ -175,14 +174,17 @@ def test_two_cameras_share_a_connection_and_one_is_stopped(server, connected, fi
             assert pictures(client, device, 2, playlist(client, device, 2)) <= 30
 
 
-def test_a_playback_of_before_a_restart_is_gone_and_the_next_goes_on_above_it(tmp_path, connected, film):
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_mode & 0o005 != 0o005:
-            parent.chmod(parent.stat().st_mode | 0o055)
-    settings = {"MOTORPOOL_DATA": str(tmp_path / "data"), "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1"}
+def test_a_playback_of_before_a_restart_is_gone_and_the_next_goes_on_above_it(
+    start_server, database_url, tmp_path, connected, film
+):
+    settings = {
+        "MOTORPOOL_DATABASE": database_url,
+        "MOTORPOOL_DATA": str(tmp_path / "data"),
+        "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
+    }
     phone, password, last = "13944440003", None, -1
     for _ in range(2):
-        with run_server(settings) as server:
+        with start_server(settings) as server:
             password = server.password = password or server.password
             with server.client() as client, connected(server, phone) as peer:
                 device = device_of(client, phone)

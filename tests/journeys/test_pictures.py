@@ -13,7 +13,6 @@ import httpx
 import pytest
 from PIL import Image
 
-from motorpool.bench.server import run_server
 from motorpool.bench.vehicles.camera import Camera, Film
 from motorpool.bench.vehicles.fleet import plan_fleet
 from motorpool.bench.vehicles.frame_numbers import read_number
@@ -47,9 +46,9 @@ FPS = 10
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(start_server):
     """It looks at the time every second, so that what is lost is missed soon."""
-    with run_server({"MOTORPOOL_DEVICE_LOGIN_SECONDS": "2"}) as running:
+    with start_server({"MOTORPOOL_DEVICE_LOGIN_SECONDS": "2"}) as running:
         yield running
 
 

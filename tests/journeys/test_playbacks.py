@@ -16,7 +16,6 @@ import m3u8
 import msgspec
 import pytest
 
-from motorpool.bench.server import run_server
 from motorpool.codecs.devices.jt808.platform_messages import (
     LiveVideoRequest,
     PlaybackControl,
@@ -121,13 +120,13 @@ def until_closed(media):
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(start_server):
     settings = {
         "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
         "MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "1",
         "MOTORPOOL_VIDEO_PLAYBACK_SILENCE_SECONDS": "2",
     }
-    with run_server(settings) as running:
+    with start_server(settings) as running:
         yield running
 
 

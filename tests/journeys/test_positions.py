@@ -196,8 +196,8 @@ def test_the_newest_connection_of_a_number_wins_and_the_older_is_closed(server, 
             assert device_of(client, phone)["status"] == "online"
 
 
-def test_an_unknown_terminal_is_refused_by_the_protocol_and_closed_after_a_few(connected):
-    with run_server({"MOTORPOOL_REGISTER_UNKNOWN": "false"}) as server:
+def test_an_unknown_terminal_is_refused_by_the_protocol_and_closed_after_a_few(start_server, connected):
+    with start_server({"MOTORPOOL_REGISTER_UNKNOWN": "false"}) as server:
         with connected(server, "13900000009", sign_in=False) as peer:
             peer.send(peer.terminal.register())
             (answer,) = peer.messages(lambda message: isinstance(message, RegistrationResponse))
@@ -258,12 +258,8 @@ def test_all_postgres_processes_killed_under_load_lose_nothing_acknowledged(conn
         peer.messages(acknowledges(serial), seconds=20)
 
 
-def test_the_server_killed_under_load_keeps_every_acknowledged_position(tmp_path, connected):
-    tmp_path.chmod(0o755)
-    data = {"MOTORPOOL_DATA": str(tmp_path / "data")}
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_mode & 0o005 == 0:
-            parent.chmod(parent.stat().st_mode | 0o055)
+def test_the_server_killed_under_load_keeps_every_acknowledged_position(data_folder, connected):
+    data = {"MOTORPOOL_DATA": str(data_folder)}
     with run_server(data) as server, connected(server, "13900000011") as peer:
         kept = acknowledged_while(peer, lambda: server.process.send_signal(signal.SIGKILL), seconds=3)
         assert kept

@@ -53,9 +53,9 @@ def test_the_five_calls_work_as_they_are_shown():
 
 
 @needs_curl
-def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(eventually):
+def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(start_server, eventually):
     quick = {"MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "0"}
-    with run_server(quick) as server, server.client() as client:
+    with start_server(quick) as server, server.client() as client:
         token = client.post("/session/token").text
         script = block_after("Recorded video").replace("http://localhost:8082", server.url)
         # Some seconds that the simulated vehicle recorded an hour ago.
@@ -97,8 +97,8 @@ def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(eventually):
 
 
 @needs_curl
-def test_a_command_on_a_calendar_is_made_and_run_as_it_is_shown(connected):
-    with run_server() as server, server.client() as client, connected(server, "13912345678"):
+def test_a_command_on_a_calendar_is_made_and_run_as_it_is_shown(start_server, connected):
+    with start_server() as server, server.client() as client, connected(server, "13912345678"):
         token = client.post("/session/token").text
         script = block_after("Commands on a calendar").replace("http://localhost:8082", server.url)
         done = shell(f"TOKEN={token}\n{script}".replace("\napi ", "\necho; api "))

@@ -4,7 +4,6 @@ import base64
 import time
 from datetime import datetime, timedelta
 
-from motorpool.bench.server import run_server
 from motorpool.codecs.devices.jt808.platform_messages import TerminalControl
 from motorpool.runtime import SystemClock
 
@@ -169,13 +168,12 @@ def test_run_now_deactivate_and_a_calendar_that_changes(server, connected, event
         assert client.get(f"/scheduledcommands/{number}/runs").status_code == 404
 
 
-def test_a_killed_server_sends_nothing_twice_and_leaves_nothing_open(tmp_path, connected, eventually):
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_mode & 0o005 != 0o005:
-            parent.chmod(parent.stat().st_mode | 0o055)
-    settings = {"MOTORPOOL_DATA": str(tmp_path / "data")}
+def test_a_killed_server_sends_nothing_twice_and_leaves_nothing_open(
+    start_server, database_url, tmp_path, connected, eventually
+):
+    settings = {"MOTORPOOL_DATABASE": database_url, "MOTORPOOL_DATA": str(tmp_path / "data")}
     phone = "13955500020"
-    with run_server(settings) as server:
+    with start_server(settings) as server:
         password = server.password
         with server.client() as client, connected(server, phone) as peer:
             (device,) = (each["id"] for each in client.get("/devices").json())
@@ -190,7 +188,7 @@ def test_a_killed_server_sends_nothing_twice_and_leaves_nothing_open(tmp_path, c
         server.process.kill()
         server.process.wait()
     time.sleep(max(0.0, (opens + timedelta(seconds=5) - CLOCK.now()).total_seconds()))
-    with run_server(settings) as server:
+    with start_server(settings) as server:
         server.password = password
         with server.client() as client:
             # The window shut while there was no server: late by less than five minutes, it is queued now.

@@ -1,7 +1,8 @@
 """Chromium on a page of another origin: plays playlists with hls.js side by side and tells what it saw.
 
 A program of its own, as Playwright's loop wants a process for itself. Reads one JSON object from its input
-(`players`: name, url, token, whether to stay as near as the playlist allows; `seconds`) and writes one.
+(`players`: name, url, token, whether to stay as near as the playlist allows; `seconds` of each to play), and
+writes one.
 """
 
 import functools
@@ -58,6 +59,11 @@ PLAY = """
 }
 """
 
+PLAYED = """
+(seconds) => Object.values(window.told).every(
+  ({ times }) => times.length && times.at(-1)[1] - times[0][1] > seconds - 0.6)
+"""
+
 
 class Pages(SimpleHTTPRequestHandler):
     """The page and hls.js."""
@@ -93,7 +99,7 @@ def watch(port, players, seconds):
         page.wait_for_function(
             "() => Object.values(window.told).every(({ times }) => times.length)", timeout=40_000
         )
-        page.wait_for_timeout(seconds * 1000)
+        page.wait_for_function(PLAYED, arg=seconds, timeout=120_000)
         told = page.evaluate("() => window.told")
         browser.close()
     for player in told.values():

@@ -1,0 +1,21 @@
+"""The scenario `api`, for a moment, so that it cannot rot."""
+
+import pytest
+
+from motorpool.bench.figures import Report
+from motorpool.bench.options import Options
+from motorpool.bench.scenarios import api, scenario
+
+
+def test_api_compares_calls_with_a_bare_route_and_lists_every_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "DEVICES", 500)
+    monkeypatch.setattr(api, "ROUNDS", 1)
+    report = Report({})
+    scenario("api").run(Options(seconds=0.2, terminals=20), report, lambda _: None)
+    figures = {figure.metric: figure for figure in report.figures}
+    for call in ("GET /devices/{id}", "GET /positions", "PUT /devices/{id}"):
+        assert figures[f"{call} server CPU"].reference == "bare route"
+        assert figures[f"{call} server CPU"].ratio is not None
+    assert figures["GET /devices/{id} beside ingest, positions"].value > 0
+    assert figures["long list, devices"].value == 500
+    assert not [note for note in report.notes if "failed" in note]

@@ -1,0 +1,12 @@
+"""The scenario `codecs`, for a moment, so that it cannot rot."""
+
+from motorpool.bench.figures import Report
+from motorpool.bench.options import Options
+from motorpool.bench.scenarios import scenario
+
+
+def test_codecs_measures_reports_and_packets() -> None:
+    report = Report({})
+    scenario("codecs").run(Options(seconds=0.01), report, lambda _: None)
+    assert {figure.unit for figure in report.figures} == {"µs", "ms"}
+    assert all(0 < figure.value < 10_000 for figure in report.figures)

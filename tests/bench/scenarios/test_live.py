@@ -1,0 +1,34 @@
+"""The scenario `live`, for a moment, so that it cannot rot."""
+
+import pytest
+
+from motorpool.bench.figures import Report
+from motorpool.bench.options import Options
+from motorpool.bench.phases import broadcast
+from motorpool.bench.scenarios import live, scenario
+
+
+def test_live_accounts_for_every_frame_that_its_readers_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    report, steps = Report({}), list[str]()
+    monkeypatch.setattr(live, "VIEWERS_OF_A_STREAM", 3)
+    monkeypatch.setattr(live, "REFERENCE_SECONDS", 16)
+    monkeypatch.setattr(broadcast, "STARTS_PER_SECOND", 100.0)
+    scenario("live").run(Options(seconds=1, streams=3), report, steps.append)
+    figures = {figure.metric: figure for figure in report.figures}
+    assert len(steps) == scenario("live").STEPS
+    assert figures["3 streams without readers"].reference == "ffmpeg"
+    assert figures["3 G.711 streams without readers"].reference == "ffmpeg transcoding"
+    for title in ("3 streams", "3 G.711 streams", "3 captures"):
+        assert figures[f"{title}: frames checked"].value >= 100
+        assert figures[f"{title}: sounds checked"].value >= 25
+        assert figures[f"{title}: left out or repeated"].value == 0
+        assert figures[f"{title}: not what was sent"].value == 0
+        assert figures[f"{title}: sound beside its picture, worst"].value < 1
+    for title in ("3 streams", "3 G.711 streams"):
+        assert figures[f"{title}: segments broken"].value == 0
+        assert figures[f"{title}: streams that were never read"].value == 0
+        assert figures[f"{title}: EXTINF sum less PTS span, worst"].value < 1
+    assert figures["3 streams with captures"].reference == "without captures"
+    assert figures["3 captures: files broken"].value == 0
+    assert figures["9 viewers on 3 streams: failed requests"].value == 0
+    assert figures["9 viewers on 3 streams: playlists"].value > 0

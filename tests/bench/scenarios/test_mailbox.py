@@ -1,0 +1,22 @@
+"""The scenario `mailbox`, for a moment, so that it cannot rot."""
+
+import pytest
+
+from motorpool.bench.figures import Report
+from motorpool.bench.options import Options
+from motorpool.bench.scenarios import scenario
+
+
+def test_mailbox_measures_messages_memory_and_pykka() -> None:
+    report, steps = Report({}), list[str]()
+    scenario("mailbox").run(Options(seconds=0.2, actors=2000), report, steps.append)
+    figures = {figure.metric: figure for figure in report.figures}
+    assert figures["tell resident, bursts of 100"].value > 0
+    assert figures["ask resident"].reference == "one-shot channel"
+    assert figures["ask resident"].ratio == pytest.approx(
+        figures["ask resident"].value / figures["one-shot channel"].value, rel=0.01
+    )
+    assert 50 < figures["idle on-demand actor"].value < 2000
+    assert figures["Pykka ask"].value > 0
+    assert len(steps) == scenario("mailbox").STEPS
+    assert all(report.goals_of(figures[metric]) for metric in ("idle on-demand actor", "ask resident"))

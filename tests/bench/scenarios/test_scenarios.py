@@ -1,0 +1,15 @@
+"""The list of scenarios."""
+
+import pytest
+
+from motorpool.bench.scenarios import names, scenario
+
+
+def test_every_scenario_has_a_title_for_the_list() -> None:
+    assert names() == ["api", "codecs", "ingest", "live", "mailbox", "play", "schedules"]
+    assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
+
+
+def test_an_unknown_scenario_is_told_so() -> None:
+    with pytest.raises(KeyError):
+        scenario("nonsense")

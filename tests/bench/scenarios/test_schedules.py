@@ -1,0 +1,31 @@
+"""The scenario `schedules`, for a moment, so that it cannot rot."""
+
+import pytest
+
+from motorpool.bench.figures import Report
+from motorpool.bench.options import Options
+from motorpool.bench.scenarios import scenario, schedules
+
+
+def test_schedules_sleep_open_all_at_once_and_end_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    report, steps = Report({}), list[str]()
+    monkeypatch.setattr(schedules, "CALENDARS", 3)
+    scenario("schedules").run(Options(seconds=1, terminals=20, schedules=40), report, steps.append)
+    figures = {figure.metric: figure for figure in report.figures}
+    assert len(steps) == scenario("schedules").STEPS
+    # Other tests may take the server's core meanwhile: that is told, and no fault.
+    assert [note for note in report.notes if "waited for a core" not in note] == []
+    assert 0 < figures["first steps received, p50"].value <= figures["first steps received, last"].value < 5
+    assert figures["first steps handed over, last"].value < 5
+    assert (figures["steps sent"].value, figures["skipped offline"].value) == (40, 40)
+    for metric in (
+        "first steps never received",
+        "steps received twice",
+        "steps received early",
+        "steps recorded twice",
+        "skipped twice",
+        "positions lost",
+        "positions refused",
+    ):
+        assert figures[metric].value == 0
+    assert figures["ingest p99 during"].reference == "before"
