@@ -28,7 +28,10 @@ def start_server(postgres):
                 name = postgres.take()
                 stack.callback(postgres.give_back, name)
                 cheap["MOTORPOOL_DATABASE"] = postgres.server.url(name)
-            yield stack.enter_context(run_server({**cheap, **(settings or {})}))
+            running = stack.enter_context(run_server({**cheap, **(settings or {})}))
+            # The folder is there from the start where the database is embedded.
+            (running.folder / "data").mkdir(exist_ok=True)
+            yield running
 
     return start
 
