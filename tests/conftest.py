@@ -51,7 +51,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sort slow folders first, so that no process is left with a slow file at the end.
 
-    With --shuffle sort files at random, and the tests of each file, so that fixtures of a module are made once.
+    With --shuffle sort the files at random, and the tests of each: fixtures of a module are made once.
     """
     seed = config.getoption("shuffle")
     if seed is None:
