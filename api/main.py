@@ -1,4 +1,8 @@
-"""The command line: one thin verb each for what the program can be asked to do."""
+"""The command line: one function for each verb.
+
+A verb imports what it needs when it is run: the whole server takes a second of CPU to import, and
+`motorpool --version`, `settings` or a mistyped setting should not.
+"""
 
 import argparse
 import getpass
@@ -9,16 +13,13 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import trio
-
-from motorpool.api.program.backup import back_up, restore
-from motorpool.api.program.configuration import SettingsError, describe, load
-from motorpool.api.program.log import open_log
-from motorpool.api.program.reboot import restart_process
-from motorpool.api.program.serve import StartFailed, edit_user, error_line, serve
-from motorpool.api.program.settings import Settings
+from motorpool.api.program.errors import SettingsError, StartFailed
 from motorpool.api.program.version import program_version
+
+if TYPE_CHECKING:
+    from motorpool.api.program.settings import Settings
 
 __all__ = ["main"]
 
@@ -57,7 +58,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_lazily(verb, "bench", "motorpool.bench.main", given)
     verb = verbs.add_parser("settings", help="print every setting with its default, unit and meaning")
     verb.set_defaults(run=_print_settings)
-    verb = verbs.add_parser("user", help="make a user, or set his password or role, from the shell")
+    verb = verbs.add_parser("user", help="create a user, or set a password or role, from the shell")
     _add_config(verb)
     verb.add_argument("email")
     verb.add_argument("--demo", action="store_true", help="of the demonstration's data")
@@ -92,7 +93,9 @@ def _add_lazily(verb: argparse.ArgumentParser, name: str, module: str, given: Se
         verb.set_defaults(run=loaded.run)
 
 
-def _settings(words: argparse.Namespace) -> Settings:
+def _settings(words: argparse.Namespace) -> "Settings":
+    from motorpool.api.program.configuration import load
+
     settings, warnings = load(words.config, os.environ, demo=words.demo)
     for warning in warnings:
         print(f"motorpool: warning: {warning}", file=sys.stderr)
@@ -100,6 +103,12 @@ def _settings(words: argparse.Namespace) -> Settings:
 
 
 def _serve(words: argparse.Namespace) -> int:
+    import trio
+
+    from motorpool.api.program.log import open_log
+    from motorpool.api.program.reboot import restart_process
+    from motorpool.api.program.serve import error_line, serve
+
     settings = _settings(words)
     open_log(settings.log)
     try:
@@ -114,6 +123,8 @@ def _serve(words: argparse.Namespace) -> int:
 
 
 def _print_settings(words: argparse.Namespace) -> int:
+    from motorpool.api.program.configuration import describe
+
     del words
     for line in describe():
         print(line)
@@ -121,6 +132,10 @@ def _print_settings(words: argparse.Namespace) -> int:
 
 
 def _edit_user(words: argparse.Namespace) -> int:
+    import trio
+
+    from motorpool.api.program.serve import edit_user
+
     settings = _settings(words)
     password = None
     if words.password:
@@ -134,11 +149,19 @@ def _edit_user(words: argparse.Namespace) -> int:
 
 
 def _back_up(words: argparse.Namespace) -> int:
+    import trio
+
+    from motorpool.api.program.backup import back_up
+
     print(trio.run(back_up, _settings(words), words.file))
     return 0
 
 
 def _restore(words: argparse.Namespace) -> int:
+    import trio
+
+    from motorpool.api.program.backup import restore
+
     print(trio.run(partial(restore, _settings(words), words.file, force=words.force)))
     return 0
 

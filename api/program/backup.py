@@ -21,7 +21,8 @@ from motorpool.api.program.archive import (
     Manifest,
     WholeArchive,
 )
-from motorpool.api.program.serve import StartFailed, error_line
+from motorpool.api.program.errors import StartFailed
+from motorpool.api.program.serve import error_line
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.runtime import SystemClock

@@ -19,9 +19,10 @@ from urllib.parse import urlsplit
 from msgspec import Meta
 
 from motorpool.actors.outgoing import Mail
+from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.settings import Settings
 
-__all__ = ["RENAMED", "Key", "SettingsError", "describe", "keys", "load"]
+__all__ = ["RENAMED", "Key", "describe", "keys", "load"]
 
 PREFIX = "MOTORPOOL_"
 ELSEWHERE = frozenset({"MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"})
@@ -35,10 +36,6 @@ RENAMED: Mapping[tuple[str, str], tuple[str, str]] = {
 DEMO_DEVICE_HOST = "127.0.0.1"
 
 Value = str | int | float | bool | Path | tuple[str, ...] | None
-
-
-class SettingsError(Exception):
-    """A setting that cannot be used; the text is one line that names it."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from motorpool.api.auth.passwords import LoginThrottle, PasswordHasher
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec, tls_context
 from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
+from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.reboot import restart_process
 from motorpool.api.program.settings import Settings
@@ -39,7 +40,7 @@ from motorpool.storage.postgres import dumps
 from motorpool.storage.records import User
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["StartFailed", "edit_user", "error_line", "serve"]
+__all__ = ["edit_user", "error_line", "serve"]
 
 STOP_SECONDS = 9.5
 """The contract gives the stop ten; what is not done by then is cut off, which the database survives."""
@@ -51,10 +52,6 @@ TOKEN_KEY = "session tokens"  # noqa: S105 - the name of the key, not the key
 """Name of the signing key in the database."""
 
 _log = logging.getLogger(__name__)
-
-
-class StartFailed(Exception):
-    """The server cannot start or go on; the text is the process's last line."""
 
 
 async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:

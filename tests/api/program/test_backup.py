@@ -11,7 +11,7 @@ import pytest
 
 from motorpool.api.program.archive import DUMP, ArchiveWriter, Manifest, WholeArchive
 from motorpool.api.program.backup import back_up, restore
-from motorpool.api.program.serve import StartFailed
+from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.settings import Settings
 from motorpool.storage import migrations
 from motorpool.storage.postgres import dumps

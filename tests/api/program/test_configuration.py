@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.program.configuration import RENAMED, SettingsError, describe, keys, load
+from motorpool.api.program.configuration import RENAMED, describe, keys, load
+from motorpool.api.program.errors import SettingsError
 
 
 def write(folder: Path, text: str) -> Path:

@@ -6,7 +6,8 @@ from ipaddress import ip_address
 import pytest
 
 from motorpool.actors.outgoing.geocoders import PROVIDERS
-from motorpool.api.program.configuration import SettingsError, describe, load
+from motorpool.api.program.configuration import describe, load
+from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import SystemClock

@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from motorpool.actors.settings import CaptureSettings, PositionSettings, ScheduleSettings
-from motorpool.api.program.serve import StartFailed, error_line, fleet_settings
+from motorpool.api.program.errors import StartFailed
+from motorpool.api.program.serve import error_line, fleet_settings
 from motorpool.api.program.settings import Settings
 
 PATIENCE_SECONDS = 60
