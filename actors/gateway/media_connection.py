@@ -1,11 +1,29 @@
-"""One media connection: JT/T 1078 packets up to the stream, or the playback, of the channel they name.
+"""One media connection: JT/T 1078 packets to the stream, or the playback, of the channel they name.
 
-It belongs to the device of its first valid packet and to no other ever after; a connection without a request
-behind it is told to stop and closed (docs/protocols/jt1078.md#media-connections).
+It belongs to the device of its first valid packet for as long as it lives. A connection that nobody requested
+is told to stop and closed (docs/protocols/jt1078.md#media-connections).
+
+Packets carry the device's own channel numbers. Each number has a state, changed by what is on the left:
+
+    event                                              from         to
+    -------------------------------------------------  -----------  ----------
+    units come, and its channel is free                NEW          REQUESTED
+    units come, RETRY_SECONDS after the refusal        REFUSED      REQUESTED
+    the stream accepts                                 REQUESTED    PUBLISHING
+    the stream refuses                                 REQUESTED    REFUSED
+    `Close` names its channel                          REQUESTED    REFUSED
+    `Close` names its channel                          PUBLISHING   REFUSED
+    another number takes over its channel, as no       PUBLISHING   NEW
+    units came for RETRY_SECONDS
+
+A channel is free unless another number is PUBLISHING it and still sends: the device may switch from its main
+stream to its sub-stream. Units of numbers that are not PUBLISHING are dropped.
 """
 
 import contextlib
+import enum
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
 import trio
@@ -39,16 +57,48 @@ from motorpool.storage.errors import StorageError
 __all__ = ["MediaConnection"]
 
 IDLE_SECONDS = 30.0
-"""Without a packet: lost power sends no FIN (docs/protocols/jt1078.md#who-closes)."""
+"""Without a packet it is closed: lost power sends no FIN (docs/protocols/jt1078.md#who-closes)."""
 PLAYBACK_IDLE_SECONDS = 3_700.0
-"""The playback itself knows what silence means; this is longer than any pause it allows."""
+"""Longer than any pause that the playback, which has its own limits, allows."""
 MAX_CHANNELS = 32
+"""Channel numbers of one connection that may publish at once."""
 REFUSED_SECONDS = 5.0
-"""For a device to close by itself when it was told to stop."""
-ASK_AGAIN_SECONDS = 2.0
-"""For a channel that is refused, or that another number of the device stands for, to be asked about again."""
-JOIN_SECONDS = 30.0
-"""For a stream or playback to take us: it may have to finish the one before."""
+"""For a device to close the connection by itself after it was told to stop."""
+RETRY_SECONDS = 2.0
+"""Until a refused number is requested again, or another number may take over a silent one's channel."""
+PUBLISH_SECONDS = 30.0
+"""For a stream or playback to accept: it may have to finish the publisher before."""
+
+
+class _State(enum.Enum):
+    """Of a channel number; the transitions are in the module's docstring."""
+
+    NEW = enum.auto()
+    REQUESTED = enum.auto()
+    """The stream is asked whether it accepts."""
+    PUBLISHING = enum.auto()
+    """The stream takes its units."""
+    REFUSED = enum.auto()
+    """The stream does not take its units for now."""
+
+
+# Members as globals: in Python 3.11 access through the class costs a descriptor lookup for each read.
+_NEW, _REQUESTED, _PUBLISHING, _REFUSED = _State
+
+
+@dataclass(slots=True)
+class _Number:
+    """One channel number of the packets."""
+
+    state: _State = _NEW
+    stream: Ref[PublisherMessage] | None = None
+    """Set while PUBLISHING."""
+    sent_at: float = 0.0
+    """When units were last sent on, in monotonic seconds."""
+    refused_at: float | None = None
+    """When it became REFUSED, in monotonic seconds; None unless it was since it last published."""
+    is_lossy: bool = False
+    """The last units were dropped, as the stream's mailbox was full."""
 
 
 class MediaConnection(Peer[AccessUnit | FrameRejected]):
@@ -63,113 +113,121 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
         self._login_seconds = login_seconds
         self._codec = Jt1078Parser()
         self._publisher: PublisherDevice | None = None
-        # All by the number that the packets carry, which need not be ours.
-        self._streams: dict[int, Ref[PublisherMessage]] = {}
-        self._carried_at: dict[int, float] = {}
-        self._refused_at: dict[int, float] = {}
-        self._lossy: set[int] = set()
+        self._numbers: dict[int, _Number] = {}
         self._dropped = 0
-        self._joining: int | None = None
-        """A channel of ours whose stream is being asked."""
+        """Units, since the last check of deadlines."""
 
     async def run(self) -> None:
         """Read until either side ends it."""
         await self._read(f"{self._kind} media", self._codec, self._login_seconds)
 
     def _left(self) -> None:
-        for stream in list(self._streams.values()):
-            stream.offer(PublisherLeft(self._ref))
+        for number in self._numbers.values():
+            if number.stream is not None:
+                number.stream.offer(PublisherLeft(self._ref))
 
     async def _pass_on(self, found: Sequence[AccessUnit | FrameRejected]) -> None:
         units = [unit for unit in found if isinstance(unit, AccessUnit)]
-        if units:
-            self._heard = True
+        if not units:
+            return
+        self._heard = True
         now = self.context.clock.monotonic()
-        if len(self._streams) == 1:
-            (only, its_stream) = next(iter(self._streams.items()))
-            if all(unit.channel == only for unit in units):
-                await self._tell(only, its_stream, units, now)
-                return
+        first = units[0].channel
+        if all([unit.channel == first for unit in units]):
+            await self._send_units(first, units, now)
+            return
         by_number: dict[int, list[AccessUnit]] = {}
         for unit in units:
             by_number.setdefault(unit.channel, []).append(unit)
-        for number, of_number in by_number.items():
-            stream = self._streams.get(number) or await self._join(number, now)
-            if stream is not None:
-                await self._tell(number, stream, of_number, now)
+        for channel_number, units_of_number in by_number.items():
+            await self._send_units(channel_number, units_of_number, now)
 
-    async def _tell(
-        self, number: int, stream: Ref[PublisherMessage], units: list[AccessUnit], now: float
-    ) -> None:
-        """Live pictures never wait: what a full mailbox does not take is dropped up to the next key frame.
+    async def _send_units(self, channel_number: int, units: list[AccessUnit], now: float) -> None:
+        """Send units of one number to its stream.
 
-        A recording does: the terminal is not read meanwhile, and sends no faster than we take it.
+        A live stream is never waited for: units that a full mailbox rejects are dropped up to the next key
+        frame. A playback is: the terminal is not read meanwhile, and sends no faster than units are taken.
         """
-        self._carried_at[number] = now
+        number = self._numbers.get(channel_number)
+        if number is None or number.state is not _PUBLISHING:
+            number = await self._request(channel_number, now)
+            if number is None:
+                return
+        stream = number.stream
+        assert stream is not None
+        number.sent_at = now
         if self._is_playback:
             with contextlib.suppress(ActorStopped):  # the server stops
                 await stream.tell(UnitsPublished(self._ref, units))
             return
         try:
-            stream.tell_nowait(UnitsPublished(self._ref, units, number in self._lossy))
+            stream.tell_nowait(UnitsPublished(self._ref, units, number.is_lossy))
         except MailboxFull:
-            self._lossy.add(number)
+            number.is_lossy = True
             self._dropped += len(units)
             MEDIA_UNITS_DROPPED.inc(len(units))
         else:
-            self._lossy.discard(number)
+            number.is_lossy = False
 
-    async def _join(self, number: int, now: float) -> Ref[PublisherMessage] | None:
-        """The stream of the channel with this number, if it wants us; refused, it is asked again later."""
-        refused_at = self._refused_at.get(number)
-        if refused_at is not None and now - refused_at < ASK_AGAIN_SECONDS:
+    async def _request(self, channel_number: int, now: float) -> _Number | None:
+        """Ask the stream of a number's channel to accept it; None unless it publishes now."""
+        number = self._numbers.setdefault(channel_number, _Number())
+        refused_at = number.refused_at
+        if refused_at is not None and now - refused_at < RETRY_SECONDS:
             return None
-        if len(self._streams) >= MAX_CHANNELS:
+        if sum([other.state is _PUBLISHING for other in self._numbers.values()]) >= MAX_CHANNELS:
             return None
         try:
             publisher = self._publisher or await self._identify()
             if publisher is None:
                 return None
-            channel = publisher.channels.channel_of(number)
-            if not self._is_free(channel, now):
+            channel = publisher.channels.channel_of(channel_number)
+            if not self._take_over(channel, now):
                 return None
-            stream: Ref[PublisherMessage] = self._taker_of((publisher.device_id, channel))
-            self._joining = channel
-            wanted = await stream.ask(Publish(self._ref, refused_at is not None), seconds=JOIN_SECONDS)
+            stream: Ref[PublisherMessage] = self._stream_of((publisher.device_id, channel))
+            number.state = _REQUESTED
+            accepted = await stream.ask(Publish(self._ref, refused_at is not None), seconds=PUBLISH_SECONDS)
         except (ActorError, StorageError) as error:
             self._wire.close(f"cannot be served now: {error}")
             return None
-        is_over, self._joining = self._joining is None, None
-        if wanted and not is_over:
-            self._refused_at.pop(number, None)
-            self._streams[number] = stream
-            return stream
-        self._refused_at[number] = now
-        if refused_at is None and not wanted:
+        if accepted and self._is_requested(number):
+            number.state, number.stream, number.refused_at = _PUBLISHING, stream, None
+            return number
+        number.state, number.refused_at = _REFUSED, now
+        if refused_at is None and not accepted:
             self.context.log.info(
-                "nobody asked for channel %d of %s, which calls it %d", channel, publisher.unique_id, number
+                "nobody requested channel %d of %s, which calls it %d",
+                channel,
+                publisher.unique_id,
+                channel_number,
             )
-            await self._tell_to_stop(publisher, channel)
+            await self._order_stop(publisher, channel)
         return None
 
-    def _is_free(self, channel: int, now: float) -> bool:
-        """Whether no other number stands for this channel: the main stream, say, beside its sub-stream.
+    @staticmethod
+    def _is_requested(number: _Number) -> bool:
+        """Whether no `Close` came while the stream was asked."""
+        return number.state is _REQUESTED
 
-        The one that carried it is let go when it has fallen silent: the device was told to switch.
-        """
-        for number in self._numbers_of(channel):
-            if now - self._carried_at[number] < ASK_AGAIN_SECONDS:
+    def _take_over(self, channel: int, now: float) -> bool:
+        """Release the silent numbers that publish a channel; False where one still sends."""
+        for number in self._numbers_of(channel, _PUBLISHING):
+            if now - number.sent_at < RETRY_SECONDS:
                 return False
-            del self._streams[number]
+            number.state, number.stream = _NEW, None
         return True
 
-    def _numbers_of(self, channel: int) -> list[int]:
+    def _numbers_of(self, channel: int, *states: _State) -> list[_Number]:
         if self._publisher is None:
             return []
         channel_of = self._publisher.channels.channel_of
-        return [number for number in self._streams if channel_of(number) == channel]
+        return [
+            number
+            for channel_number, number in self._numbers.items()
+            if number.state in states and channel_of(channel_number) == channel
+        ]
 
-    def _taker_of(self, key: tuple[int, int]) -> Ref[PlaybackMessage] | Ref[StreamMessage]:
+    def _stream_of(self, key: tuple[int, int]) -> Ref[PlaybackMessage] | Ref[StreamMessage]:
         system = self.context.system
         return system.ref(PLAYBACK, key) if self._is_playback else system.ref(STREAM, key)
 
@@ -184,28 +242,28 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
         self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, self._wire.peer)
         return publisher
 
-    async def _tell_to_stop(self, publisher: PublisherDevice, channel: int) -> None:
-        """A terminal whose connection is just closed comes back at once; told to stop, it does not."""
+    async def _order_stop(self, publisher: PublisherDevice, channel: int) -> None:
+        """Send the stop command and close: a terminal whose connection is merely closed comes back at once."""
         device = self.context.system.ref(DEVICE, publisher.device_id)
-        order = SendCommand("videoStop", {"channel": channel}, no_queue=True, by_reader=True)
+        command = SendCommand("videoStop", {"channel": channel}, no_queue=True, by_reader=True)
         if self._is_playback:
             stop = {"channel": channel, "control": "stop"}
-            order = SendCommand("videoPlaybackControl", stop, no_queue=True, by_reader=True)
+            command = SendCommand("videoPlaybackControl", stop, no_queue=True, by_reader=True)
         try:
-            await device.ask(order)
+            await device.ask(command)
         except (ActorError, StorageError) as error:
             self.context.log.info("could not tell it to stop: %s", error)
-        if not self._streams:
+        if not any([number.state is _PUBLISHING for number in self._numbers.values()]):
             with trio.move_on_after(REFUSED_SECONDS):
                 while await self._wire.receive():
                     pass
             self._wire.close("media that nobody asked for")
 
     def handle(self, message: ConnectionMessage) -> object:
-        """Runs to completion in the task of whoever tells it."""
+        """Handle a message; runs to completion in the sender's task."""
         match message:
             case CheckDeadlines():
-                return self._check_time()
+                return self._check_deadlines()
             case Close():
                 return self._close(message)
             case Transmit():
@@ -216,20 +274,17 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
                 assert_never(message)
 
     def _close(self, message: Close) -> None:
-        """All of it; or one channel, and with the last one all."""
+        """Close the connection; or release one channel, and close with the last one."""
         if message.channel is not None:
-            if self._joining == message.channel:
-                self._joining = None  # what it is just being promised is over already
             now = self.context.clock.monotonic()
-            for number in self._numbers_of(message.channel):
-                del self._streams[number]
-                self._refused_at[number] = now
-            if self._streams or self._joining is not None:
-                self.context.log.info("channel %d is let go: %s", message.channel, message.reason)
+            for number in self._numbers_of(message.channel, _REQUESTED, _PUBLISHING):
+                number.state, number.stream, number.refused_at = _REFUSED, None, now
+            if any([number.state in (_REQUESTED, _PUBLISHING) for number in self._numbers.values()]):
+                self.context.log.info("channel %d is released: %s", message.channel, message.reason)
                 return
         self._wire.close(message.reason)
 
-    def _check_time(self) -> None:
+    def _check_deadlines(self) -> None:
         now = self.context.clock.monotonic()
         if self._dropped:
             self.context.log.warning("dropped %d units: the stream is too busy", self._dropped)
