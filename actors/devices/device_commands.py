@@ -12,6 +12,18 @@ import trio
 
 from motorpool.actors.devices.command_validation import refusal
 from motorpool.actors.messages.downlink import ConnectionMessage, EncodingRefused, Transmit, TransmitOutcome
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+    HoldStream,
+    ReleaseStream,
+)
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+    PlaybackCommandCompleted,
+    PlaybackControlSent,
+    PlaybackMessage,
+    PlaybackRequested,
+)
 from motorpool.actors.messages.uplink import (
     CommandOutcome,
     CommandQueued,
@@ -20,16 +32,9 @@ from motorpool.actors.messages.uplink import (
     DeviceMessage,
     SendCommand,
 )
+from motorpool.actors.video.camera_control import requested_channel
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaRequested
-from motorpool.actors.video.playback import (
-    PLAYBACK,
-    PlaybackCommandCompleted,
-    PlaybackControlSent,
-    PlaybackMessage,
-    PlaybackRequested,
-)
 from motorpool.actors.video.playback_control import parse_control
-from motorpool.actors.video.stream import STREAM, HoldStream, ReleaseStream, channel_of
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap
 from motorpool.codecs.channel_map import parse_channel_map as read_numbers
 from motorpool.codecs.devices import CODECS
@@ -235,7 +240,7 @@ class DeviceCommands:
 
     async def _tell_playback(self, attributes: Mapping[str, Any], message: PlaybackMessage) -> None:
         """A burst may have filled its mailbox; it never waits for us, so it takes this soon."""
-        channel = channel_of(attributes)
+        channel = requested_channel(attributes)
         with trio.move_on_after(PLAYBACK_SECONDS) as patience:
             with contextlib.suppress(ActorStopped):  # the server stops
                 await self._context.system.ref(PLAYBACK, (self._device_id, channel)).tell(message)
@@ -246,7 +251,7 @@ class DeviceCommands:
         """What `videoStart` began is held until `videoStop` (docs/decisions/0024), from the queue as well."""
         if kind not in {"videoStart", "videoStop"}:
             return
-        channel = channel_of(attributes)
+        channel = requested_channel(attributes)
         stream = self._context.system.ref(STREAM, (self._device_id, channel))
         if not stream.offer(HoldStream() if kind == "videoStart" else ReleaseStream()):
             self._context.log.warning("the stream of channel %d is too busy to be told", channel)

@@ -43,11 +43,17 @@ from motorpool.actors.messages.downlink import (
     Reannounce,
     Transmit,
 )
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+    StreamMessage,
+)
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+    PlaybackMessage,
+)
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, PublisherMessage, UnitsPublished
 from motorpool.actors.messages.uplink import DEVICE, SendCommand
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, IdentifyPublisher, PublisherDevice
-from motorpool.actors.video.playback import PLAYBACK, PlaybackMessage
-from motorpool.actors.video.stream import STREAM, StreamMessage
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import FrameRejected
@@ -133,7 +139,7 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
         self._heard = True
         now = self.context.clock.monotonic()
         first = units[0].channel
-        if all([unit.channel == first for unit in units]):
+        if all(unit.channel == first for unit in units):
             await self._send_units(first, units, now)
             return
         by_number: dict[int, list[AccessUnit]] = {}
@@ -243,7 +249,7 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
         return publisher
 
     async def _order_stop(self, publisher: PublisherDevice, channel: int) -> None:
-        """Send the stop command and close: a terminal whose connection is merely closed comes back at once."""
+        """Send the stop command and close: a terminal that is merely disconnected comes back at once."""
         device = self.context.system.ref(DEVICE, publisher.device_id)
         command = SendCommand("videoStop", {"channel": channel}, no_queue=True, by_reader=True)
         if self._is_playback:
@@ -253,7 +259,7 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
             await device.ask(command)
         except (ActorError, StorageError) as error:
             self.context.log.info("could not tell it to stop: %s", error)
-        if not any([number.state is _PUBLISHING for number in self._numbers.values()]):
+        if not any(number.state is _PUBLISHING for number in self._numbers.values()):
             with trio.move_on_after(REFUSED_SECONDS):
                 while await self._wire.receive():
                     pass
@@ -279,7 +285,7 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
             now = self.context.clock.monotonic()
             for number in self._numbers_of(message.channel, _REQUESTED, _PUBLISHING):
                 number.state, number.stream, number.refused_at = _REFUSED, None, now
-            if any([number.state in (_REQUESTED, _PUBLISHING) for number in self._numbers.values()]):
+            if any(number.state in (_REQUESTED, _PUBLISHING) for number in self._numbers.values()):
                 self.context.log.info("channel %d is released: %s", message.channel, message.reason)
                 return
         self._wire.close(message.reason)

@@ -1,7 +1,9 @@
-"""What everything that takes pictures is told and tells: streams, playbacks, captures.
+"""Messages between media connections, streams and playbacks, and captures.
 
-A publisher (the media connection) hands access units to the stream or playback of its channel; that makes
-cuts of them, one a segment, and passes these on to takers (captures), who must not hold it up.
+A publisher (the media connection) sends access units to the stream or playback of its channel; that makes
+fragments of them, one for each segment or part, and sends these to its subscribers (captures).
+
+They carry refs and media bytes, and stay on their node.
 """
 
 from typing import Any
@@ -28,9 +30,9 @@ class Publish(msgspec.Struct, Request[bool], frozen=True, gc=False):
     """A media connection of this channel asks to be the publisher; the newest wins."""
 
     connection: Ref[Any]
-    again: bool = False
-    """It was refused or let go before, and sends still: only what was asked for since then, and nobody else
-    sends, is its to publish."""
+    is_retry: bool = False
+    """It was refused or released before, and still sends: it is accepted only if the channel was requested
+    since then, and nobody else publishes it."""
 
 
 class UnitsPublished(msgspec.Struct, frozen=True, gc=False):
@@ -53,7 +55,7 @@ PublisherMessage = UnitsPublished | Publish | PublisherLeft
 
 
 class Subscribe(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """Hand `subscriber` all cuts from now on: `FragmentsReady`, and one `StreamEnded` at the end.
+    """Hand `subscriber` all fragments from now on: `FragmentsReady`, and one `StreamEnded` at the end.
 
     Answered once the taker is on the list. A live stream is held by its takers as by `videoStart`, and
     started if nobody has; a playback never is: a command starts it.

@@ -14,6 +14,12 @@ from typing import Any, assert_never
 import msgspec
 import trio
 
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+)
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+)
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture_files import CaptureWriter, device_folder
@@ -25,8 +31,6 @@ from motorpool.actors.video.capture_list import (
     OpenCapture,
     Status,
 )
-from motorpool.actors.video.playback import PLAYBACK
-from motorpool.actors.video.stream import STREAM
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart, System

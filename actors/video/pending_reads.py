@@ -1,4 +1,4 @@
-"""Readers of a stream, answered when what they asked for is there: a first segment, a part, a picture."""
+"""Reads that are answered later: when what they ask for is there, or when they have waited long enough."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,22 +11,22 @@ from motorpool.runtime import Deferred
 __all__ = ["PendingReads"]
 
 
-class _Reader(msgspec.Struct, frozen=True):
+class _Read(msgspec.Struct, frozen=True):
     until: float
     is_ready: Callable[[], bool]
     answer: Callable[[], Any]
-    overdue: Callable[[], Any]
+    on_timeout: Callable[[], Any]
     reply: Deferred[Any]
 
 
 class PendingReads:
-    """Those who wait, each for his own time. Whoever goes away meanwhile is answered in vain."""
+    """Reads with their conditions and timeouts. Answering one whose asker is gone does nothing."""
 
     def __init__(self) -> None:
-        self._waiting: deque[_Reader] = deque()
+        self._reads: deque[_Read] = deque()
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._reads)
 
     def add(
         self,
@@ -34,33 +34,33 @@ class PendingReads:
         is_ready: Callable[[], bool],
         answer: Callable[[], Any],
         *,
-        overdue: Callable[[], Any] | None = None,
+        on_timeout: Callable[[], Any] | None = None,
     ) -> Deferred[Any]:
-        """Answer with `answer()` once `is_ready()`, or at `until` (monotonic seconds) with `overdue()`.
+        """Answer with `answer()` once `is_ready()`, or at `until` (monotonic seconds) with `on_timeout()`.
 
-        Without `overdue` also then with `answer()`.
+        Without `on_timeout` also then with `answer()`.
         """
         reply: Deferred[Any] = Deferred()
-        self._waiting.append(_Reader(until, is_ready, answer, overdue or answer, reply))
+        self._reads.append(_Read(until, is_ready, answer, on_timeout or answer, reply))
         return reply
 
     def settle(self, now: float) -> None:
-        """Answer whose wait has an end."""
-        for _ in range(len(self._waiting)):
-            reader = self._waiting.popleft()
-            if reader.is_ready():
-                reader.reply.answer(reader.answer())
-            elif reader.until <= now:
-                reader.reply.answer(reader.overdue())
+        """Answer the reads that are ready or timed out."""
+        for _ in range(len(self._reads)):
+            read = self._reads.popleft()
+            if read.is_ready():
+                read.reply.answer(read.answer())
+            elif read.until <= now:
+                read.reply.answer(read.on_timeout())
             else:
-                self._waiting.append(reader)
+                self._reads.append(read)
 
-    def next_end(self) -> float | None:
-        """When the first of them has waited long enough; None: nobody waits."""
-        return min((reader.until for reader in self._waiting), default=None)
+    def earliest_timeout(self) -> float | None:
+        """Return when the first read times out, in monotonic seconds; None where there is none."""
+        return min((read.until for read in self._reads), default=None)
 
-    def dismiss(self) -> None:
-        """Nothing more comes: answer all with what there is."""
-        while self._waiting:
-            reader = self._waiting.popleft()
-            reader.reply.answer(reader.answer())
+    def answer_all(self) -> None:
+        """Answer all reads with what there is: nothing more comes."""
+        while self._reads:
+            read = self._reads.popleft()
+            read.reply.answer(read.answer())

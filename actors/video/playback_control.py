@@ -38,8 +38,8 @@ class PlaybackControlTracker:
     def __init__(self) -> None:
         self._paused = False
         self._pace: tuple[int, int] = (RESUME, 1)
-        self._ordered_at = 0.0
-        self._sought = False
+        self._sent_at = 0.0
+        self._is_seeking = False
         self._expects_break = False
         self._timestamp: int | None = None
 
@@ -48,14 +48,14 @@ class PlaybackControlTracker:
         """Silence is no end."""
         return self._paused
 
-    def steer(self, control: int, speed: int, now: float) -> None:
+    def note_sent(self, control: int, speed: int, now: float) -> None:
         """Note an order: `control` 0 to 6 without the end, `speed` for forward and rewind."""
-        self._ordered_at = now
+        self._sent_at = now
         if control == PAUSE:
             self._paused = True
             return
         if control == SEEK:
-            self._sought = self._expects_break = True
+            self._is_seeking = self._expects_break = True
             return
         self._paused = False
         pace = (control, speed if control in (FORWARD, REWIND) else 1)
@@ -69,7 +69,7 @@ class PlaybackControlTracker:
         That is where the stamps jump; or a key frame, at once after a change of speed, after a while where a
         seek did not go far enough to be seen.
         """
-        late = now - self._ordered_at >= LATE_SECONDS
+        late = now - self._sent_at >= LATE_SECONDS
         if self._paused and late:
             self._paused = False  # it does not obey, or somebody else let it go on
         if not unit.coding.is_video:
@@ -78,7 +78,7 @@ class PlaybackControlTracker:
         if not self._expects_break:
             return False
         jumps = before is not None and not 0 <= unit.timestamp - before <= LONGEST_STEP_MS
-        if jumps or (unit.keyframe and (late or not self._sought)):
-            self._expects_break = self._sought = False
+        if jumps or (unit.keyframe and (late or not self._is_seeking)):
+            self._expects_break = self._is_seeking = False
             return True
         return False

@@ -6,11 +6,8 @@ terminal closes, falls silent, or is told to stop.
 
 from typing import Any
 
-import trio
-
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback_control import PlaybackControlTracker
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.event_playlist import EventPlaylist
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.segmenter import Segmenter
@@ -36,28 +33,25 @@ class PlaybackSession:
     ) -> None:
         """`name` is for its files; `now` in monotonic seconds, as everywhere here."""
         self.name = name
-        self.steering = PlaybackControlTracker()
+        self.control = PlaybackControlTracker()
         self.playlist = EventPlaylist(
             target_seconds=settings.segment_seconds,
             prefix=PREFIX,
             first_index=first_index,
             first_discontinuity=first_discontinuity,
         )
-        self.begun_at = now
+        self.started_at = now
         self.read_at: float | None = None
         self.ended_at: float | None = None
         self.publisher: Ref[Any] | None = None
-        self.has_gap = False
-        """A segment before the next was left out."""
         self._settings = settings
         self._segmenter = Segmenter(settings.segment_seconds, live=False, discontinuity=first_index > 0)
-        self._transcoder = AudioTranscoder()
         self._has_published = False
         self._heard_at = now
         """The last unit, order, or coming or going of a publisher."""
         self._stamps: tuple[int, int] | None = None
         """Of this publisher's first picture, and of its last one."""
-        self._begins_again = False
+        self._repeats = False
 
     @property
     def is_running(self) -> bool:
@@ -72,14 +66,14 @@ class PlaybackSession:
         self._stamps = None
         return returns
 
-    def leave(self, now: float) -> None:
+    def publisher_left(self, now: float) -> None:
         """The publisher is gone; it may come back."""
         self.publisher = None
         self._heard_at = now
 
-    def steer(self, control: int, speed: int, now: float) -> None:
+    def control_sent(self, control: int, speed: int, now: float) -> None:
         """The viewer ordered something other than the end."""
-        self.steering.steer(control, speed, now)
+        self.control.note_sent(control, speed, now)
         self._heard_at = now
 
     def push(self, units: list[AccessUnit], now: float) -> list[MediaFragment]:
@@ -87,25 +81,25 @@ class PlaybackSession:
         self._heard_at = now
         fragments: list[MediaFragment | None] = []
         for unit in units:
-            is_ordered = self.steering.breaks_before(unit, now)
-            if is_ordered:
+            is_requested = self.control.breaks_before(unit, now)
+            if is_requested:
                 fragments.append(self._segmenter.discontinuity())
             if unit.coding.is_video:
-                self._look_for_loop(unit, is_ordered=is_ordered)
-            if self._begins_again:
+                self._detect_loop(unit, is_requested=is_requested)
+            if self._repeats:
                 break
             fragments.append(self._segmenter.push(unit, now))
         return [fragment for fragment in fragments if fragment is not None]
 
-    def _look_for_loop(self, unit: AccessUnit, *, is_ordered: bool) -> None:
+    def _detect_loop(self, unit: AccessUnit, *, is_requested: bool) -> None:
         """Some terminals repeat a recording until stopped (docs/protocols/jt1078.md#end-of-a-playback)."""
         stamp = unit.timestamp
         first, last = self._stamps or (stamp, stamp)
-        if unit.keyframe and last - first >= LOOP_MS and abs(stamp - first) <= SAME_MS and not is_ordered:
-            self._begins_again = True
+        if unit.keyframe and last - first >= LOOP_MS and abs(stamp - first) <= SAME_MS and not is_requested:
+            self._repeats = True
         self._stamps = first, stamp
 
-    def rest(self) -> MediaFragment | None:
+    def peek(self) -> MediaFragment | None:
         """What is open; it stays so."""
         return self._segmenter.peek()
 
@@ -114,24 +108,14 @@ class PlaybackSession:
         fragment = self._segmenter.discontinuity()
         return [] if fragment is None else [fragment]
 
-    async def transcode(self, fragment: MediaFragment) -> MediaFragment:
-        """The cut with sound that HLS and MP4 carry; in a thread where it must be transcoded.
-
-        Raises:
-            CodecError: FFmpeg does not take it; the next cut may do.
-        """
-        if fragment.needs_transcoding:
-            return await trio.to_thread.run_sync(self._transcoder.transcode, fragment)
-        return self._transcoder.transcode(fragment)
-
-    def why_over(self, now: float) -> str:
+    def end_reason(self, now: float) -> str:
         """Why nothing more is expected; empty while something is."""
-        if self._begins_again:
+        if self._repeats:
             return "the device begins again"
         quiet = now - self._heard_at
         if not self._has_published:
             return "the device does not send it" if quiet >= CONNECT_SECONDS else ""
-        if self.steering.is_paused:
+        if self.control.is_paused:
             return "paused for too long" if quiet >= self._settings.playback_linger_seconds else ""
         if self.publisher is None:
             return "the device has hung up" if quiet >= self._settings.playback_return_seconds else ""
@@ -145,5 +129,5 @@ class PlaybackSession:
 
     def unread_seconds(self, now: float) -> float:
         """How long nobody has read, counted from its end at the earliest when it has ended."""
-        since = self.begun_at if self.read_at is None else self.read_at
+        since = self.started_at if self.read_at is None else self.read_at
         return now - max(since, self.ended_at or 0.0)

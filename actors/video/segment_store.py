@@ -16,16 +16,16 @@ import msgspec
 import trio
 
 from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.messages.playback import SegmentsEvicted
 from motorpool.codecs.media.containers import Container
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Ref, Request
 
 __all__ = [
     "SEGMENT_STORE",
-    "DeleteRuns",
-    "EndRun",
+    "DeleteSessions",
+    "EndSession",
     "SegmentStore",
     "SegmentStoreMessage",
-    "SegmentsEvicted",
     "StoreSegment",
     "segment_path",
     "segment_store_spec",
@@ -38,7 +38,7 @@ class StoreSegment(msgspec.Struct, Request[int], frozen=True, gc=False):
     Fails with OSError where the disk does not take it; nothing of it is left then.
     """
 
-    run: str
+    session: str
     """Names the playback: never used again."""
     owner: Ref[Any]
     index: int
@@ -46,27 +46,19 @@ class StoreSegment(msgspec.Struct, Request[int], frozen=True, gc=False):
     container: Container
 
 
-class EndRun(msgspec.Struct, frozen=True, gc=False):
+class EndSession(msgspec.Struct, frozen=True, gc=False):
     """No more comes of it: it may go before those that run."""
 
-    run: str
+    session: str
 
 
-class DeleteRuns(msgspec.Struct, frozen=True, gc=False):
+class DeleteSessions(msgspec.Struct, frozen=True, gc=False):
     """Remove all runs of `owner`."""
 
     owner: Ref[Any]
 
 
-class SegmentsEvicted(msgspec.Struct, frozen=True, gc=False):
-    """Told to the owner: these had to make room for another's."""
-
-    run: str
-    first_kept: int | None
-    """The lowest index that is still there; None when the whole run is gone."""
-
-
-SegmentStoreMessage = StoreSegment | EndRun | DeleteRuns
+SegmentStoreMessage = StoreSegment | EndSession | DeleteSessions
 SEGMENT_STORE: Kind[None, SegmentStoreMessage] = Kind("segment_files")
 
 
@@ -74,18 +66,18 @@ FOLDER = "playback"
 """Of the data folder."""
 
 
-def segment_path(data: Path, run: str, index: int, container: Container) -> Path:
+def segment_path(data: Path, session: str, index: int, container: Container) -> Path:
     """Where a segment lies."""
-    return data / FOLDER / run / f"{index}.{container.suffix}"
+    return data / FOLDER / session / f"{index}.{container.suffix}"
 
 
 @dataclass(slots=True)
-class _Run:
+class _Session:
     owner: Ref[Any]
     kept: deque[tuple[int, int, Container]] = field(default_factory=deque)
     """Index, bytes and container of each segment."""
     bytes: int = 0
-    runs: bool = True
+    is_running: bool = True
 
 
 class SegmentStore(Actor[SegmentStoreMessage]):
@@ -96,7 +88,7 @@ class SegmentStore(Actor[SegmentStoreMessage]):
         self._data = data
         self._reserve = reserve_bytes
         self._quota = quota_bytes
-        self._runs: dict[str, _Run] = {}
+        self._sessions: dict[str, _Session] = {}
         self._bytes = 0
 
     async def start(self) -> None:
@@ -108,56 +100,58 @@ class SegmentStore(Actor[SegmentStoreMessage]):
         match message:
             case StoreSegment():
                 return self._store(message)
-            case EndRun():
-                if message.run in self._runs:
-                    self._runs[message.run].runs = False
+            case EndSession():
+                if message.session in self._sessions:
+                    self._sessions[message.session].is_running = False
                 return None
-            case DeleteRuns():
+            case DeleteSessions():
                 return self._forget(message)
             case _:
                 assert_never(message)
 
     async def _store(self, message: StoreSegment) -> int | Failure:
-        run = self._runs.setdefault(message.run, _Run(message.owner))
+        session = self._sessions.setdefault(message.session, _Session(message.owner))
         size = len(message.content)
-        await self._make_room(size, run)
-        path = segment_path(self._data, message.run, message.index, message.container)
+        await self._make_room(size, session)
+        path = segment_path(self._data, message.session, message.index, message.container)
         try:
             await trio.to_thread.run_sync(_write, path, message.content, self._reserve)
         except OSError as error:
             return Failure(error)
-        run.kept.append((message.index, size, message.container))
-        run.bytes += size
+        session.kept.append((message.index, size, message.container))
+        session.bytes += size
         self._bytes += size
-        return run.kept[0][0]
+        return session.kept[0][0]
 
-    async def _make_room(self, size: int, writing: _Run) -> None:
-        for name, run in [(name, run) for name, run in self._runs.items() if not run.runs]:
+    async def _make_room(self, size: int, writing: _Session) -> None:
+        for name, session in [
+            (name, session) for name, session in self._sessions.items() if not session.is_running
+        ]:
             if self._bytes + size <= self._quota:
                 return
             self.context.log.info("playback %s made room for another", name)
-            await self._drop(name, run)
-            run.owner.offer(SegmentsEvicted(name, None))
-        for name, run in list(self._runs.items()):
+            await self._drop(name, session)
+            session.owner.offer(SegmentsEvicted(name, None))
+        for name, session in list(self._sessions.items()):
             lost: list[Path] = []
-            while self._bytes + size > self._quota and len(run.kept) > (run is not writing):
-                index, its_size, container = run.kept.popleft()
-                run.bytes -= its_size
-                self._bytes -= its_size
+            while self._bytes + size > self._quota and len(session.kept) > (session is not writing):
+                index, segment_size, container = session.kept.popleft()
+                session.bytes -= segment_size
+                self._bytes -= segment_size
                 lost.append(segment_path(self._data, name, index, container))
             if lost:
                 await trio.to_thread.run_sync(_unlink, lost)
-                if run is not writing:
-                    run.owner.offer(SegmentsEvicted(name, run.kept[0][0]))
+                if session is not writing:
+                    session.owner.offer(SegmentsEvicted(name, session.kept[0][0]))
 
-    async def _forget(self, message: DeleteRuns) -> None:
-        for name, run in list(self._runs.items()):
-            if run.owner == message.owner:
-                await self._drop(name, run)
+    async def _forget(self, message: DeleteSessions) -> None:
+        for name, session in list(self._sessions.items()):
+            if session.owner == message.owner:
+                await self._drop(name, session)
 
-    async def _drop(self, name: str, run: _Run) -> None:
-        del self._runs[name]
-        self._bytes -= run.bytes
+    async def _drop(self, name: str, session: _Session) -> None:
+        del self._sessions[name]
+        self._bytes -= session.bytes
         await _remove(self._data / FOLDER / name)
 
 

@@ -1,25 +1,25 @@
 """The latest picture of a camera: the last key frame of its live stream as JPEG.
 
-One actor a channel, so that however many ask at once a key frame is decoded once: they wait in its mailbox,
-and all but the first find the picture made.
+One actor a channel, so that a key frame is decoded once however many ask at the same time: they wait in its
+mailbox, and all but the first get the image that was made. Messages carry pictures and stay on their node.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import assert_never
 
 import msgspec
 import trio
 
-from motorpool.actors.video.stream import STREAM, ReadKeyframe
+from motorpool.actors.messages.live_stream import STREAM, ReadKeyframe, StreamKeyframe
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.fragments import Keyframe
 from motorpool.codecs.media.snapshot import encode_jpeg
-from motorpool.runtime import Actor, DynamicSpec, Failure, Kind, Request, Restart, System
+from motorpool.runtime import Actor, DynamicSpec, Kind, Request, Restart, System
 
 __all__ = [
     "SNAPSHOT",
     "DecodeSnapshot",
     "Snapshot",
+    "SnapshotFailed",
     "SnapshotImage",
     "SnapshotMessage",
     "read_snapshot",
@@ -27,80 +27,83 @@ __all__ = [
 ]
 
 DECODERS = 2
-"""At a time: pictures for many channels must not keep segments that wait for a thread."""
+"""At a time: pictures for many channels must not delay segments that wait for a thread."""
 
 
 class SnapshotImage(msgspec.Struct, frozen=True, gc=False):
-    """A snapshot."""
+    """A key frame as an image."""
 
     jpeg: bytes
     taken_at: datetime
-    """When it arrived here."""
+    """When it arrived at the server."""
 
 
-class DecodeSnapshot(msgspec.Struct, Request[SnapshotImage], frozen=True, gc=False):
-    """Make a picture of this key frame, or give the one that was made of it.
+class SnapshotFailed(msgspec.Struct, frozen=True, gc=False):
+    """The key frame does not decode."""
 
-    Fails with CodecError where it does not decode.
-    """
+    reason: str
 
-    keyframe: Keyframe
+
+class DecodeSnapshot(msgspec.Struct, Request[SnapshotImage | SnapshotFailed], frozen=True, gc=False):
+    """Return this key frame as an image, made now or before."""
+
+    keyframe: StreamKeyframe
 
 
 SnapshotMessage = DecodeSnapshot
 SNAPSHOT: Kind[tuple[int, int], SnapshotMessage] = Kind("snapshot")
+"""By device id and channel."""
 
 
 class Snapshot(Actor[SnapshotMessage]):
-    """Keeps the picture of one channel beside the key frame that it was made of."""
+    """Keeps the last image of one channel with the id of its key frame."""
 
     def __init__(self, decoders: trio.CapacityLimiter) -> None:
         self._decoders = decoders
-        self._keyframe: Keyframe | None = None
-        self._made: SnapshotImage | Failure | None = None
+        self._keyframe_id: str | None = None
+        self._result: SnapshotImage | SnapshotFailed | None = None
 
     def handle(self, message: SnapshotMessage) -> object:
-        """One message."""
+        """Return the image that was made, or decode the key frame."""
         match message:
             case DecodeSnapshot():
-                if message.keyframe is self._keyframe:
-                    return self._made
+                if message.keyframe.id == self._keyframe_id:
+                    return self._result
                 return self._decode(message.keyframe)
             case _:
                 assert_never(message)
 
-    async def _decode(self, keyframe: Keyframe) -> SnapshotImage | Failure:
-        made: SnapshotImage | Failure
-        clock = self.context.clock
-        taken_at = clock.now() - timedelta(seconds=clock.monotonic() - keyframe.arrived_at)
+    async def _decode(self, keyframe: StreamKeyframe) -> SnapshotImage | SnapshotFailed:
+        result: SnapshotImage | SnapshotFailed
         try:
-            jpeg = await trio.to_thread.run_sync(encode_jpeg, keyframe, limiter=self._decoders)
+            jpeg = await trio.to_thread.run_sync(
+                encode_jpeg, keyframe.coding, keyframe.payload, limiter=self._decoders
+            )
         except CodecError as error:
             self.context.log.warning("no snapshot: %s", error)
-            made = Failure(error)
+            result = SnapshotFailed(str(error))
         else:
-            made = SnapshotImage(jpeg, taken_at)
-        self._keyframe, self._made = keyframe, made
-        return made
+            result = SnapshotImage(jpeg, keyframe.taken_at)
+        self._keyframe_id, self._result = keyframe.id, result
+        return result
 
 
 async def read_snapshot(
-    system: System, key: tuple[int, int], patience_seconds: float
-) -> SnapshotImage | None:
-    """The latest picture of a channel; None where nothing streams, and nothing could be started in time.
+    system: System, key: tuple[int, int], timeout_seconds: float
+) -> SnapshotImage | SnapshotFailed | None:
+    """Return the latest picture of a channel; None where nothing streams and nothing could be started.
 
     Raises:
-        CodecError: the key frame does not decode.
-        ActorError: too many ask, or a part of the server starts again.
+        ActorError: too many ask, or a part of the server is being restarted.
     """
-    keyframe = await system.ref(STREAM, key).ask(ReadKeyframe(), seconds=patience_seconds)
+    keyframe = await system.ref(STREAM, key).ask(ReadKeyframe(), seconds=timeout_seconds)
     if keyframe is None:
         return None
     return await system.ref(SNAPSHOT, key).ask(DecodeSnapshot(keyframe))
 
 
 def snapshot_spec() -> DynamicSpec[tuple[int, int], SnapshotMessage]:
-    """The snapshots of the tree, made by the first reader of each channel."""
+    """Return the spec of the snapshots: an actor for each channel, started by the first reader."""
     decoders = trio.CapacityLimiter(DECODERS)
     return DynamicSpec(
         kind=SNAPSHOT,

@@ -1,4 +1,4 @@
-"""Who takes the cuts of a stream or playback besides its viewers: captures."""
+"""The subscribers of a stream or playback: captures, which take its fragments besides its viewers."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,42 +12,42 @@ from motorpool.runtime import ActorStopped, MailboxFull, Ref
 __all__ = ["Subscribers"]
 
 WAIT_SECONDS = 10.0
-"""A taker that takes nothing for so long no longer holds up the others."""
+"""A subscriber that takes nothing for this long no longer delays the others."""
 
 
 class Subscribers:
-    """A list of takers, and the end that each still has to be told. One that has gone is forgotten."""
+    """Subscribers, and the ends that could not be sent yet. One that has stopped is forgotten."""
 
     def __init__(self) -> None:
-        self._joined: dict[Ref[Any], float] = {}
-        self._untold: dict[Ref[Any], StreamEnded] = {}
+        self._joined_at: dict[Ref[Any], float] = {}
+        self._unsent_ends: dict[Ref[Any], StreamEnded] = {}
 
     def __len__(self) -> int:
-        return len(self._joined)
+        return len(self._joined_at)
 
     @property
     def joined_at(self) -> float:
-        """When the last of them joined; 0 where there is none."""
-        return max(self._joined.values(), default=0.0)
+        """When the last of them subscribed, in monotonic seconds; 0 where there is none."""
+        return max(self._joined_at.values(), default=0.0)
 
     def add(self, subscriber: Ref[Any], now: float) -> None:
-        """Hand it all from now on; once, however often it asks."""
-        self._untold.pop(subscriber, None)
-        self._joined.setdefault(subscriber, now)
+        """Send it all fragments from now on; once, however often it subscribes."""
+        self._unsent_ends.pop(subscriber, None)
+        self._joined_at.setdefault(subscriber, now)
 
     def remove(self, subscriber: Ref[Any], ended: StreamEnded | None = None) -> None:
-        """Off the list, and told `ended` if there is anything to tell."""
-        self._joined.pop(subscriber, None)
-        self._untold.pop(subscriber, None)
+        """Send it nothing more but `ended`."""
+        self._joined_at.pop(subscriber, None)
+        self._unsent_ends.pop(subscriber, None)
         if ended is not None:
-            self._untold[subscriber] = ended
-            self.tell_ends()
+            self._unsent_ends[subscriber] = ended
+            self.send_ends()
 
-    def pass_on(self, fragments: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
-        """Hand cuts to each that has room, and give those that have not: they miss them, unless `wait`."""
+    def send(self, fragments: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
+        """Send fragments to all that have room; return those that have not, which miss them unless `wait`."""
         full = []
         message = FragmentsReady(fragments)
-        for subscriber in list(self._joined):
+        for subscriber in list(self._joined_at):
             try:
                 subscriber.tell_nowait(message)
             except MailboxFull:
@@ -57,7 +57,7 @@ class Subscribers:
         return full
 
     async def wait(self, full: Iterable[Ref[Any]], fragments: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
-        """Wait for room where there was none; gives those that had none for too long, who miss the cuts."""
+        """Wait for room and send; return those that had none for WAIT_SECONDS, which miss the fragments."""
         missed = []
         for subscriber in full:
             with trio.move_on_after(WAIT_SECONDS) as patience:
@@ -69,19 +69,19 @@ class Subscribers:
                 missed.append(subscriber)
         return missed
 
-    def end(self, ended: StreamEnded, among: Callable[[float], bool] = lambda joined: True) -> None:
-        """Tell the end to those whose time of joining is `among`; they are off the list."""
-        for subscriber, joined in list(self._joined.items()):
-            if among(joined):
+    def end(self, ended: StreamEnded, among: Callable[[float], bool] = lambda joined_at: True) -> None:
+        """Remove those whose time of subscribing is `among`, and send them the end."""
+        for subscriber, joined_at in list(self._joined_at.items()):
+            if among(joined_at):
                 self.remove(subscriber, ended)
 
-    def tell_ends(self) -> None:
-        """Try again to tell the end to those that had no room."""
-        for subscriber, ended in list(self._untold.items()):
+    def send_ends(self) -> None:
+        """Send the end again to those that had no room."""
+        for subscriber, ended in list(self._unsent_ends.items()):
             try:
                 subscriber.tell_nowait(ended)
             except MailboxFull:
                 continue
             except ActorStopped:
                 pass
-            self._untold.pop(subscriber, None)
+            self._unsent_ends.pop(subscriber, None)

@@ -9,10 +9,7 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.video.playback import PLAYBACK, FindSegment, ReadPlayback
-from motorpool.actors.video.segment_store import segment_path
-from motorpool.actors.video.snapshot import read_snapshot
-from motorpool.actors.video.stream import (
+from motorpool.actors.messages.live_stream import (
     STREAM,
     AwaitPlaylist,
     ReadPart,
@@ -20,12 +17,18 @@ from motorpool.actors.video.stream import (
     ReadSegment,
     WaitFailure,
 )
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+    FindSegment,
+    ReadPlayback,
+)
+from motorpool.actors.video.segment_store import segment_path
+from motorpool.actors.video.snapshot import SnapshotFailed, read_snapshot
 from motorpool.api.access import require_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_bytes
-from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.containers import CONTAINERS, Container
 
 __all__ = ["OPERATIONS"]
@@ -145,10 +148,9 @@ async def get_snapshot(call: Call) -> Response:
     """
     stream = await _stream_key(call)
     patience = call.context.settings.video.start_seconds + 5
-    try:
-        picture = await read_snapshot(call.context.system, stream, patience)
-    except CodecError as error:
-        raise Unavailable("the last key frame of this camera does not decode") from error
+    picture = await read_snapshot(call.context.system, stream, patience)
+    if isinstance(picture, SnapshotFailed):
+        raise Unavailable("the last key frame of this camera does not decode")
     if picture is None:
         raise ResourceNotFound("there is no picture: this camera does not stream")
     taken_at = format_datetime(picture.taken_at, usegmt=True)

@@ -188,7 +188,7 @@ class LivePlaylist:
         """Whether this is the part that the playlist names as the next one."""
         return index == self._next_index and part == (0 if self._growing is None else len(self._growing))
 
-    def is_ahead(self, index: int, part: int | None = None) -> bool:
+    def is_too_far_ahead(self, index: int, part: int | None = None) -> bool:
         """Whether that will not come soon, so that nobody should wait for it (rfc8216bis, 6.2.5.2)."""
         if index > self._next_index + 1:
             return True

@@ -6,7 +6,7 @@ import av
 from av.video.codeccontext import VideoCodecContext
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.fragments import Keyframe
+from motorpool.codecs.media.units import Coding
 from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 
 _MAX_PIXELS = 1 << 25
@@ -15,24 +15,24 @@ _QUANTIZER = 4
 """On FFmpeg's scale from 2 (best) to 31: as fine as quality 85 of libjpeg."""
 
 
-def encode_jpeg(keyframe: Keyframe) -> bytes:
-    """Return the picture as JPEG, in its own size. Blocking: milliseconds, it belongs in a thread.
+def encode_jpeg(coding: Coding, keyframe: bytes) -> bytes:
+    """Return a key frame with its parameter sets as JPEG, in its own size. Blocking: some milliseconds.
 
     Raises:
         CodecError: it does not decode, or not to a picture.
     """
     try:
-        return _encode(_decode(keyframe))
+        return _encode(_decode(coding, keyframe))
     except (av.FFmpegError, ValueError, MemoryError) as error:
         raise CodecError(f"the key frame does not decode: {error}") from error
 
 
-def _decode(keyframe: Keyframe) -> av.VideoFrame:
-    decoder = av.CodecContext.create(VIDEO_CODECS[keyframe.coding].ffmpeg_name, "r")
+def _decode(coding: Coding, keyframe: bytes) -> av.VideoFrame:
+    decoder = av.CodecContext.create(VIDEO_CODECS[coding].ffmpeg_name, "r")
     assert isinstance(decoder, VideoCodecContext)
     decoder.thread_count = 1
     decoder.options = {"max_pixels": str(_MAX_PIXELS)}
-    for packet in (av.Packet(keyframe.payload), None):
+    for packet in (av.Packet(keyframe), None):
         for frame in decoder.decode(packet):
             return frame
     raise CodecError("the key frame does not decode: there is no picture in it")

@@ -20,6 +20,17 @@ from motorpool.actors.messages.downlink import (
     Reannounce,
     Transmit,
 )
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+    HoldStream,
+    ReleaseStream,
+)
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+    PlaybackCommandCompleted,
+    PlaybackControlSent,
+    PlaybackRequested,
+)
 from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.messages.uplink import (
     DEVICE,
@@ -43,13 +54,6 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME
 from motorpool.actors.video.media_requests import MediaRequested
-from motorpool.actors.video.playback import (
-    PLAYBACK,
-    PlaybackCommandCompleted,
-    PlaybackControlSent,
-    PlaybackRequested,
-)
-from motorpool.actors.video.stream import STREAM, HoldStream, ReleaseStream
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import (

@@ -18,6 +18,9 @@ from motorpool.actors.messages.downlink import (
     Transmit,
     Transmitted,
 )
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+)
 from motorpool.actors.messages.uplink import (
     DEVICE,
     CommandQueued,
@@ -29,7 +32,6 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     SendCommand,
 )
-from motorpool.actors.video.stream import STREAM
 from motorpool.codecs.reports import MediaAddress, PositionReport
 from motorpool.runtime import Actor, DynamicSpec
 from motorpool.runtime.testing import Probe

@@ -9,11 +9,15 @@ import trio
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored, Close, EncodingRefused, Transmit
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+)
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+)
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.video.media_requests import IdentifyPublisher, PublisherDevice
-from motorpool.actors.video.playback import PLAYBACK
-from motorpool.actors.video.stream import STREAM
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, parse_channel_map
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -299,7 +303,7 @@ class TestChannels:
                 camera.send([film(4)[number], film(4, channel=2)[number]])
                 await time.passes(1)
             # It is not asked at each packet, and not told to stop for it again.
-            assert stream.messages.count(Publish(camera.ref, again=True)) == 2
+            assert stream.messages.count(Publish(camera.ref, is_retry=True)) == 2
             asked[2] = True
             for number in range(6, 9):
                 camera.send([film(4)[number], film(4, channel=2)[number]])

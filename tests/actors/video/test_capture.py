@@ -8,6 +8,12 @@ import av
 import pytest
 import trio
 
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+)
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+)
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import (
@@ -24,8 +30,6 @@ from motorpool.actors.video.capture_list import (
     OpenCapture,
     capture_list_spec,
 )
-from motorpool.actors.video.playback import PLAYBACK
-from motorpool.actors.video.stream import STREAM
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec

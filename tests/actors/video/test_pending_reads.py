@@ -21,7 +21,7 @@ def test_who_waits_is_answered_when_it_is_there_and_the_others_wait_on():
     askers = {
         name: Asker(
             readers.add(
-                10.0, lambda name=name: name in there, lambda name=name: f"{name}!", overdue=lambda: None
+                10.0, lambda name=name: name in there, lambda name=name: f"{name}!", on_timeout=lambda: None
             )
         )
         for name in "abc"
@@ -30,19 +30,19 @@ def test_who_waits_is_answered_when_it_is_there_and_the_others_wait_on():
     there |= {"a", "c"}
     readers.settle(2.0)
     assert {name: asker.heard for name, asker in askers.items()} == {"a": ["a!"], "b": [], "c": ["c!"]}
-    assert (len(readers), readers.next_end()) == (1, 10.0)
+    assert (len(readers), readers.earliest_timeout()) == (1, 10.0)
 
 
 def test_whose_time_is_over_gets_what_was_agreed_unless_it_has_come_by_then():
     readers = PendingReads()
-    late = Asker(readers.add(5.0, lambda: False, lambda: "it", overdue=lambda: "sorry"))
-    lucky = Asker(readers.add(5.0, lambda: True, lambda: "it", overdue=lambda: "sorry"))
-    patient = Asker(readers.add(7.0, lambda: False, lambda: "it", overdue=lambda: "sorry"))
+    late = Asker(readers.add(5.0, lambda: False, lambda: "it", on_timeout=lambda: "sorry"))
+    lucky = Asker(readers.add(5.0, lambda: True, lambda: "it", on_timeout=lambda: "sorry"))
+    patient = Asker(readers.add(7.0, lambda: False, lambda: "it", on_timeout=lambda: "sorry"))
     readers.settle(5.0)
     assert (late.heard, lucky.heard, patient.heard) == (["sorry"], ["it"], [])
-    readers.dismiss()
+    readers.answer_all()
     assert patient.heard == ["it"]
-    assert (len(readers), readers.next_end()) == (0, None)
+    assert (len(readers), readers.earliest_timeout()) == (0, None)
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(0, 50)), max_size=20), st.lists(st.integers(0, 3)))
@@ -51,7 +51,7 @@ def test_nobody_is_answered_twice_or_waits_beyond_his_time(waits, steps):
     askers = [
         (
             until,
-            Asker(readers.add(until, lambda n=number: there[0] > n, lambda: "it", overdue=lambda: "late")),
+            Asker(readers.add(until, lambda n=number: there[0] > n, lambda: "it", on_timeout=lambda: "late")),
         )
         for until, number in waits
     ]
@@ -62,5 +62,5 @@ def test_nobody_is_answered_twice_or_waits_beyond_his_time(waits, steps):
         for until, asker in askers:
             assert len(asker.heard) <= 1
             assert asker.heard or until > now
-    readers.dismiss()
+    readers.answer_all()
     assert all(len(asker.heard) == 1 for _, asker in askers)

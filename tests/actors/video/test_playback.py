@@ -8,6 +8,14 @@ import pytest
 import trio
 
 from motorpool.actors.messages.downlink import Close
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+    FindSegment,
+    PlaybackCommandCompleted,
+    PlaybackControlSent,
+    PlaybackRequested,
+    ReadPlayback,
+)
 from motorpool.actors.messages.publishing import (
     Publish,
     PublisherLeft,
@@ -18,15 +26,7 @@ from motorpool.actors.messages.publishing import (
 )
 from motorpool.actors.messages.uplink import CommandSent, SendCommand
 from motorpool.actors.settings import VideoSettings
-from motorpool.actors.video.playback import (
-    PLAYBACK,
-    FindSegment,
-    PlaybackCommandCompleted,
-    PlaybackControlSent,
-    PlaybackRequested,
-    ReadPlayback,
-    playback_spec,
-)
+from motorpool.actors.video.playback import playback_spec
 from motorpool.actors.video.segment_store import segment_path, segment_store_spec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.containers import MPEG_TS
@@ -268,7 +268,7 @@ class TestPlaylist:
                 raise CodecError("cannot be muxed: no such bytes")
             return mux(fragment)
 
-        monkeypatch.setattr("motorpool.actors.video.playback.mux", fails_once)
+        monkeypatch.setattr("motorpool.actors.video.segment_builder.mux", fails_once)
         async with house() as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, film(5))
@@ -325,12 +325,12 @@ class TestEnd:
         async with house(unrequested=True) as playback:
             older, _ = await playback.neighbours.connect(playback.system, 1)
             newer, probe = await playback.neighbours.connect(playback.system, 2)
-            assert await playback.ref.ask(Publish(older, again=True)) is False  # it begins nothing
+            assert await playback.ref.ask(Publish(older, is_retry=True)) is False  # it begins nothing
             assert await playback.ref.ask(Publish(newer)) is True
-            assert await playback.ref.ask(Publish(older, again=True)) is False
+            assert await playback.ref.ask(Publish(older, is_retry=True)) is False
             assert probe.messages == []
             await playback.ref.tell(PublisherLeft(newer))
-            assert await playback.ref.ask(Publish(older, again=True)) is True
+            assert await playback.ref.ask(Publish(older, is_retry=True)) is True
 
     async def test_the_newest_connection_wins_and_the_older_is_closed(self, house, film, time):
         async with house() as playback:

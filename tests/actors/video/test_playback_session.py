@@ -4,6 +4,7 @@ import pytest
 
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback_session import PlaybackSession
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import Kind
 from motorpool.runtime.ref import Ref
@@ -46,42 +47,43 @@ def test_a_burst_is_cut_by_the_stamps_of_its_pictures_and_not_by_their_arrival(r
 async def test_telephone_sound_is_carried_as_aac_and_pictures_as_they_are(run, film):
     sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(25)]
     run.push([film(1)[0], *sound, *film(1)[1:]], 1001.0)
-    assert run.rest() == run.rest()
+    assert run.peek() == run.peek()
     (fragment,) = run.flush()
     assert fragment.needs_transcoding
-    transcoded = await run.transcode(fragment)
+    transcoder = AudioTranscoder()
+    transcoded = transcoder.transcode(fragment)
     assert {each.coding for each in transcoded.audio_frames} == {Coding.AAC}
     assert transcoded.pictures == fragment.pictures
-    assert await run.transcode(transcoded) is transcoded
+    assert transcoder.transcode(transcoded) is transcoded
 
 
 def test_a_recording_that_begins_again_is_over(run, film):
     run.publish(CAMERA, 1001.0)
     recording = film(40)
     run.push(recording, 1001.0)
-    assert run.why_over(1001.0) == ""
+    assert run.end_reason(1001.0) == ""
     assert run.push(recording, 1001.0) == []
-    assert run.why_over(1001.0) == "the device begins again"
+    assert run.end_reason(1001.0) == "the device begins again"
     assert run.push(recording, 1001.0) == []
 
 
 def test_a_seek_to_the_beginning_and_a_clock_that_is_set_back_are_no_end(run, film):
     run.publish(CAMERA, 1001.0)
     run.push(film(40), 1001.0)
-    run.steer(SEEK, 1, 1001.0)
+    run.control_sent(SEEK, 1, 1001.0)
     run.push(film(5), 1001.1)
-    assert run.why_over(1001.1) == ""
+    assert run.end_reason(1001.1) == ""
     run.publish(CAMERA, 1002.0)  # it comes back, and may have lost its place
     run.push(film(5), 1002.0)
     for _ in range(20):
         run.push(film(2), 1002.0)
-    assert run.why_over(1002.0) == ""
+    assert run.end_reason(1002.0) == ""
 
 
 def test_a_cut_ends_where_a_seek_takes_hold(run, film):
     run.publish(CAMERA, 1001.0)
     run.push(film(1), 1001.0)
-    run.steer(SEEK, 1, 1001.0)
+    run.control_sent(SEEK, 1, 1001.0)
     old, new = film(2)[5:8], film(1, start=900_000)
     fragments = run.push([*old, *new], 1001.1)
     assert [len(fragment.pictures) for fragment in fragments] == [5, 3]
@@ -109,13 +111,13 @@ def test_it_is_over_when_nothing_more_can_be_expected(run, steps, seconds, reaso
             case "publish":
                 assert run.publish(CAMERA, now) is (now > 1004)  # the first follows nobody
             case "leave":
-                run.leave(now)
+                run.publisher_left(now)
             case "pause":
-                run.steer(PAUSE, 1, now)
+                run.control_sent(PAUSE, 1, now)
             case "resume":
-                run.steer(0, 1, now)
-    assert run.why_over(now + seconds - 0.1) == ""
-    assert run.why_over(now + seconds) == reason
+                run.control_sent(0, 1, now)
+    assert run.end_reason(now + seconds - 0.1) == ""
+    assert run.end_reason(now + seconds) == reason
 
 
 def test_it_counts_as_unread_since_the_last_read_but_not_before_its_end(run):

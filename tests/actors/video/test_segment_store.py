@@ -4,11 +4,13 @@ import errno
 
 import pytest
 
+from motorpool.actors.messages.playback import (
+    SegmentsEvicted,
+)
 from motorpool.actors.video.segment_store import (
     SEGMENT_STORE,
-    DeleteRuns,
-    EndRun,
-    SegmentsEvicted,
+    DeleteSessions,
+    EndSession,
     StoreSegment,
     segment_path,
     segment_store_spec,
@@ -90,9 +92,9 @@ async def test_what_has_ended_makes_room_oldest_first(disk, time):
         for run in ("a-1", "b-1", "c-1"):
             for index in range(3):
                 await files.store(run, index)
-        await files.ref.tell(EndRun("b-1"))
-        await files.ref.tell(EndRun("c-1"))
-        await files.ref.tell(EndRun("never-was"))
+        await files.ref.tell(EndSession("b-1"))
+        await files.ref.tell(EndSession("c-1"))
+        await files.ref.tell(EndSession("never-was"))
         await files.store("a-1", 3)
         assert files.told("b") == []
         assert await files.store("a-1", 4) == 0
@@ -128,7 +130,7 @@ async def test_forgotten_runs_are_removed_with_their_bytes(disk, time):
     async with disk(quota_bytes=400) as files:
         for run in ("a-1", "a-2", "b-1"):
             await files.store(run, 0)
-        await files.ref.tell(DeleteRuns(files.system.ref(OWNER, "a")))
+        await files.ref.tell(DeleteSessions(files.system.ref(OWNER, "a")))
         for index in range(1, 4):
             assert await files.store("b-1", index) == 0
         assert files.kept() == {"b-1": [0, 1, 2, 3]}

@@ -7,14 +7,19 @@ import pytest
 import trio
 from PIL import Image
 
+from motorpool.actors.messages.live_stream import STREAM, StreamKeyframe
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video import snapshot
-from motorpool.actors.video.snapshot import SNAPSHOT, DecodeSnapshot, read_snapshot, snapshot_spec
-from motorpool.actors.video.stream import STREAM, stream_spec
-from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.fragments import Keyframe
+from motorpool.actors.video.snapshot import (
+    SNAPSHOT,
+    DecodeSnapshot,
+    SnapshotFailed,
+    read_snapshot,
+    snapshot_spec,
+)
+from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.media.units import Coding
 
 
@@ -84,13 +89,13 @@ class Counted:
         self._decode = snapshot.encode_jpeg
         monkeypatch.setattr(snapshot, "encode_jpeg", self)
 
-    def __call__(self, keyframe):
+    def __call__(self, coding, keyframe):
         with self._lock:
             self.decoded += 1
             self.now += 1
             self.most = max(self.most, self.now)
         try:
-            return self._decode(keyframe)
+            return self._decode(coding, keyframe)
         finally:
             with self._lock:
                 self.now -= 1
@@ -144,11 +149,11 @@ async def test_a_key_frame_is_decoded_once_however_many_ask_and_the_next_one_ane
         assert (later.taken_at - pictures[0].taken_at).total_seconds() == pytest.approx(7)
 
 
-async def test_many_channels_take_two_threads(house, film, time, monkeypatch):
+async def test_many_channels_take_two_threads(house, film, clock, time, monkeypatch):
     counted = Counted(monkeypatch)
     async with house() as running, trio.open_nursery() as nursery:
         for channel in range(2, 12):
-            keyframe = Keyframe(Coding.H264, film(1)[0].payload, 0, 0.0)
+            keyframe = StreamKeyframe("0-0", Coding.H264, film(1)[0].payload, clock.now())
             nursery.start_soon(running.system.ref(SNAPSHOT, (1, channel)).ask, DecodeSnapshot(keyframe))
     assert (counted.decoded, counted.most) == (10, 2)
 
@@ -183,14 +188,15 @@ async def test_what_a_stream_showed_last_is_still_there_with_its_time(house, fil
 
 
 async def test_a_key_frame_that_does_not_decode_is_an_error_told_once_and_harms_nothing(
-    house, film, time, caplog
+    house, film, clock, time, caplog
 ):
-    spoilt = Keyframe(Coding.H264, b"\0\0\0\1\x65" + bytes(20), 0, 0.0)
+    spoilt = StreamKeyframe("0-0", Coding.H264, b"\0\0\0\1\x65" + bytes(20), clock.now())
     async with house(unrequested=True) as running:
         snapshots = running.system.ref(SNAPSHOT, running.key)
         for _ in range(3):
-            with pytest.raises(CodecError):
-                await snapshots.ask(DecodeSnapshot(spoilt))
+            failed = await snapshots.ask(DecodeSnapshot(spoilt))
+            assert isinstance(failed, SnapshotFailed)
+            assert failed.reason.startswith("the key frame does not decode")
         assert caplog.text.count("no snapshot: the key frame does not decode") == 1
         await running.publish(film(1))
         assert (await running.read()).jpeg.startswith(b"\xff\xd8")

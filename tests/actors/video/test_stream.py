@@ -9,6 +9,16 @@ import pytest
 import trio
 
 from motorpool.actors.messages.downlink import Close
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+    AwaitPlaylist,
+    HoldStream,
+    ReadPart,
+    ReadPlaylist,
+    ReadSegment,
+    ReleaseStream,
+    WaitFailure,
+)
 from motorpool.actors.messages.publishing import (
     Publish,
     PublisherLeft,
@@ -20,18 +30,8 @@ from motorpool.actors.messages.publishing import (
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video import sequence_allocator as numbers_file
-from motorpool.actors.video.stream import (
-    STREAM,
-    AwaitPlaylist,
-    HoldStream,
-    ReadPart,
-    ReadPlaylist,
-    ReadSegment,
-    ReleaseStream,
-    WaitFailure,
-    channel_of,
-    stream_spec,
-)
+from motorpool.actors.video.camera_control import requested_channel
+from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import Actor, DynamicSpec, Kind
 from motorpool.runtime.testing import Probe
@@ -141,7 +141,7 @@ def first_picture(data):
     ],
 )
 def test_the_channel_of_a_command_is_channel_then_index_then_one(attributes, channel):
-    assert channel_of(attributes) == channel
+    assert requested_channel(attributes) == channel
 
 
 class TestReaders:
@@ -326,12 +326,12 @@ class TestPublishers:
         async with house(unrequested=True) as stream:
             older, _, _ = await stream.publish(1)
             # Stopped, it still sends: nobody asked for that, whatever the setting says of new ones.
-            assert await stream.ref.ask(Publish(older, again=True)) is False
+            assert await stream.ref.ask(Publish(older, is_retry=True)) is False
             await stream.ref.tell(HoldStream())
             newer, newer_probe, _ = await stream.publish(2)
-            assert await stream.ref.ask(Publish(older, again=True)) is False
+            assert await stream.ref.ask(Publish(older, is_retry=True)) is False
             await stream.ref.tell(PublisherLeft(newer))
-            assert await stream.ref.ask(Publish(older, again=True)) is True
+            assert await stream.ref.ask(Publish(older, is_retry=True)) is True
             assert newer_probe.messages == []
             await stream.show(older, film(2))
             assert len((await stream.playlist()).segments) == 1

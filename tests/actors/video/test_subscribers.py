@@ -74,12 +74,12 @@ OVER = StreamEnded("over", CUTS[5])
 async def test_cuts_and_the_end_reach_each_taker_once(joined, time):
     async with joined(2, slow=False) as (takers, refs, actors):
         takers.add(refs[0], 50.0)  # again
-        assert takers.pass_on(CUTS[:1]) == []
+        assert takers.send(CUTS[:1]) == []
         takers.remove(refs[1], StreamEnded("let go", CUTS[1]))
-        takers.pass_on(CUTS[1:3])
+        takers.send(CUTS[1:3])
         takers.end(OVER)
         takers.end(StreamEnded("over again"))
-        takers.pass_on(CUTS)
+        takers.send(CUTS)
         assert not takers
         assert actors[0].messages == [FragmentsReady(CUTS[:1]), FragmentsReady(CUTS[1:3]), OVER]
         assert actors[1].messages == [FragmentsReady(CUTS[:1]), StreamEnded("let go", CUTS[1])]
@@ -87,12 +87,12 @@ async def test_cuts_and_the_end_reach_each_taker_once(joined, time):
 
 async def test_who_has_no_room_misses_cuts(joined, time):
     async with joined() as (takers, refs, (slow,)):
-        assert takers.pass_on(CUTS[:1]) == []
-        assert takers.pass_on(CUTS[1:2]) == []
-        assert takers.pass_on(CUTS[2:3]) == refs
+        assert takers.send(CUTS[:1]) == []
+        assert takers.send(CUTS[1:2]) == []
+        assert takers.send(CUTS[2:3]) == refs
         slow.free.set()
         await time.settle()
-        takers.pass_on(CUTS[3:])
+        takers.send(CUTS[3:])
         assert slow.messages == [
             FragmentsReady(CUTS[:1]),
             FragmentsReady(CUTS[1:2]),
@@ -104,39 +104,39 @@ async def test_who_may_wait_waits_for_room_but_not_for_ever(joined, time):
     missed = []
 
     async def wait(fragments):
-        missed.append(await takers.wait(takers.pass_on(fragments), fragments))
+        missed.append(await takers.wait(takers.send(fragments), fragments))
 
     async with joined() as (takers, refs, (slow,)), trio.open_nursery() as nursery:
-        takers.pass_on(CUTS[:1])
-        takers.pass_on(CUTS[1:2])
+        takers.send(CUTS[:1])
+        takers.send(CUTS[1:2])
         nursery.start_soon(wait, CUTS[2:3])
         await time.passes(9)
         slow.free.set()
         await time.settle()
         assert slow.messages == [FragmentsReady(CUTS[number : number + 1]) for number in range(3)]
         slow.free = trio.Event()
-        takers.pass_on(CUTS[:1])
-        takers.pass_on(CUTS[1:2])
+        takers.send(CUTS[:1])
+        takers.send(CUTS[1:2])
         nursery.start_soon(wait, CUTS[3:4])
         await time.passes(10.1, step=1)
         assert missed == [[], refs]
         slow.free.set()
         await time.settle()
-        takers.pass_on(CUTS[4:5])
+        takers.send(CUTS[4:5])
         assert FragmentsReady(CUTS[3:4]) not in slow.messages
         assert slow.messages[-1] == FragmentsReady(CUTS[4:5])
 
 
 async def test_the_end_is_told_as_soon_as_there_is_room(joined, time):
     async with joined() as (takers, _, (slow,)):
-        takers.pass_on(CUTS[:1])
-        takers.pass_on(CUTS[1:2])
+        takers.send(CUTS[:1])
+        takers.send(CUTS[1:2])
         takers.end(OVER)
-        takers.tell_ends()
+        takers.send_ends()
         slow.free.set()
         await time.settle()
-        takers.tell_ends()
-        takers.tell_ends()
+        takers.send_ends()
+        takers.send_ends()
         assert slow.messages[2:] == [OVER]
 
 
@@ -151,12 +151,12 @@ async def test_the_end_may_be_told_to_the_older_ones_alone(joined, time):
 async def test_one_that_has_gone_is_forgotten(joined, time):
     async with joined(3, slow=False) as (takers, refs, actors):
         await refs[0].stop()
-        assert takers.pass_on(CUTS) == []
+        assert takers.send(CUTS) == []
         assert len(takers) == 2
         await refs[1].stop()
         assert await takers.wait(refs[1:2], CUTS) == []
         assert len(takers) == 1
         await refs[2].stop()
         takers.end(OVER)
-        takers.tell_ends()
+        takers.send_ends()
         assert not actors[0].messages

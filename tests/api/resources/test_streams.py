@@ -11,9 +11,12 @@ import msgspec
 from PIL import Image
 
 from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.messages.live_stream import (
+    STREAM,
+    HoldStream,
+)
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.settings import VideoSettings
-from motorpool.actors.video.stream import STREAM, HoldStream
 from motorpool.api.program.settings import HttpSettings
 from motorpool.codecs.media.units import AccessUnit, Coding
 
@@ -149,7 +152,7 @@ async def test_with_parts_a_player_waits_for_what_comes_next_and_fetches_it_by_i
 
 
 async def test_a_reload_that_waits_too_long_is_503(starting, monkeypatch):
-    monkeypatch.setattr("motorpool.actors.video.stream.RELOAD_TARGETS", 0.1)
+    monkeypatch.setattr("motorpool.actors.video.live_reads.RELOAD_TARGETS", 0.1)
     async with starting(video=VideoSettings(part_seconds=0.5)) as served:
         number = await served.device(served.admin, "1")
         await shown(served, number, 5)

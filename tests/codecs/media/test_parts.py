@@ -240,7 +240,7 @@ def test_a_reload_waits_for_its_part_and_not_for_one_far_ahead():
     for index, number in held | coming | ahead:
         assert playlist.holds(index, number) == ((index, number) in held), (index, number)
         if (index, number) not in held:
-            assert playlist.is_ahead(index, number) == ((index, number) in ahead), (index, number)
+            assert playlist.is_too_far_ahead(index, number) == ((index, number) in ahead), (index, number)
     assert playlist.is_next(5, 2)
     playlist.append(part(1.5, complete=True))
     assert playlist.holds(5)

@@ -1,0 +1,122 @@
+"""Messages to the live stream of one channel. They carry media bytes and refs, and stay on their node."""
+
+from datetime import datetime
+from enum import Enum, auto
+
+import msgspec
+
+from motorpool.actors.messages.publishing import PublisherMessage, Subscribe, Unsubscribe
+from motorpool.codecs.media.units import Coding
+from motorpool.runtime import Kind, Request
+
+__all__ = [
+    "STREAM",
+    "AwaitPlaylist",
+    "CheckStream",
+    "ExpireReads",
+    "HoldStream",
+    "ReadKeyframe",
+    "ReadPart",
+    "ReadPlaylist",
+    "ReadSegment",
+    "ReleaseStream",
+    "StreamKeyframe",
+    "StreamMessage",
+    "WaitFailure",
+]
+
+
+class HoldStream(msgspec.Struct, frozen=True, gc=False):
+    """`videoStart` was sent: keep the stream until `videoStop`."""
+
+
+class ReleaseStream(msgspec.Struct, frozen=True, gc=False):
+    """`videoStop` was sent: end the stream."""
+
+
+class ReadPlaylist(msgspec.Struct, Request[str], frozen=True, gc=False):
+    """Return the live playlist; the first reader may start the stream and waits for its first segment."""
+
+    start: bool = True
+    """Whether this reader may start the stream."""
+
+
+class WaitFailure(Enum):
+    """Why waiting for the playlist to hold something was in vain."""
+
+    TOO_FAR_AHEAD = auto()
+    """It will not come soon."""
+    TIMED_OUT = auto()
+    """It should have come by now."""
+
+
+class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure], frozen=True, gc=False):
+    """Return the live playlist as soon as it holds this, or something after it (a blocking reload).
+
+    Where nobody publishes it is answered as `ReadPlaylist`.
+    """
+
+    index: int
+    """Of the segment."""
+    part: int | None = None
+    """Of the segment; None for the whole segment."""
+
+
+class ReadPart(msgspec.Struct, Request[bytes | None], frozen=True, gc=False):
+    """Return the bytes of a part; the next one is waited for.
+
+    None when it has left the window, or does not come in time.
+    """
+
+    index: int
+    part: int
+
+
+class ReadSegment(msgspec.Struct, Request[bytes | None], frozen=True, gc=False):
+    """Return the bytes of a segment; None when it has left the window or never was."""
+
+    index: int
+
+
+class StreamKeyframe(msgspec.Struct, frozen=True, gc=False):
+    """A key frame of the stream, with its parameter sets."""
+
+    id: str
+    """Of this key frame among all of its channel, across restarts."""
+    coding: Coding
+    payload: bytes
+    taken_at: datetime
+    """When it arrived at the server."""
+
+
+class ReadKeyframe(msgspec.Struct, Request[StreamKeyframe | None], frozen=True, gc=False):
+    """Return the last key frame; the first reader may start the stream and waits for it.
+
+    None if there was none.
+    """
+
+
+class CheckStream(msgspec.Struct, frozen=True, gc=False):
+    """Timer: check what ends by time."""
+
+
+class ExpireReads(msgspec.Struct, frozen=True, gc=False):
+    """Timer: some reader may have waited long enough."""
+
+
+StreamMessage = (
+    PublisherMessage
+    | ReadSegment
+    | ReadPart
+    | AwaitPlaylist
+    | ReadPlaylist
+    | ReadKeyframe
+    | HoldStream
+    | ReleaseStream
+    | Subscribe
+    | Unsubscribe
+    | CheckStream
+    | ExpireReads
+)
+STREAM: Kind[tuple[int, int], StreamMessage] = Kind("stream")
+"""By device id and channel."""

@@ -1,0 +1,100 @@
+"""Reads of a live stream, answered at once or when what they ask for is there."""
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from motorpool.actors.messages.live_stream import AwaitPlaylist, ExpireReads, ReadPart, WaitFailure
+from motorpool.actors.video.pending_reads import PendingReads
+from motorpool.codecs.media.playlist import LivePlaylist
+from motorpool.runtime.actor import Context
+
+__all__ = ["LiveReads"]
+
+RELOAD_TARGETS = 3
+"""A reader waits at most this many target durations for what comes next (rfc8216bis, 6.2.5.2)."""
+
+
+class LiveReads:
+    """The readers of one stream that wait: for its first segment, for what comes next, for a key frame."""
+
+    def __init__(
+        self, context: Context[Any], playlist: LivePlaylist, is_published: Callable[[], bool]
+    ) -> None:
+        self._context = context
+        self._playlist = playlist
+        self._is_published = is_published
+        self._pending = PendingReads()
+        self._expire_at = inf
+        """When `ExpireReads` comes, in monotonic seconds."""
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def settle(self, now: float) -> None:
+        """Answer reads that are ready or timed out; `now` in monotonic seconds."""
+        self._pending.settle(now)
+
+    def expire(self) -> None:
+        """Answer reads that are timed out, and look again when the next one is."""
+        now = self._context.clock.monotonic()
+        self._pending.settle(now)
+        earliest = self._pending.earliest_timeout()
+        self._expire_at = inf if earliest is None else earliest
+        if earliest is not None:
+            self._context.after(earliest - now, ExpireReads())
+
+    def answer_all(self) -> None:
+        """Answer all reads with what there is: nothing more comes."""
+        self._pending.answer_all()
+
+    def await_playlist(self, message: AwaitPlaylist) -> object:
+        """Return the playlist once it holds what is asked for, of a stream that is published."""
+        playlist, index, part = self._playlist, message.index, message.part
+        if playlist.holds(index, part):
+            return playlist.render()
+        if playlist.is_too_far_ahead(index, part):
+            return WaitFailure.TOO_FAR_AHEAD
+        return self._wait_for_next(
+            lambda: playlist.holds(index, part), playlist.render, on_timeout=lambda: WaitFailure.TIMED_OUT
+        )
+
+    def read_part(self, message: ReadPart) -> object:
+        """Return a part; wait for it if it is the next one."""
+        playlist, index, part = self._playlist, message.index, message.part
+        if not self._is_published() or not playlist.is_next(index, part):
+            return playlist.get_part(index, part)
+        return self._wait_for_next(
+            lambda: not playlist.is_next(index, part), lambda: playlist.get_part(index, part)
+        )
+
+    def _wait_for_next(
+        self,
+        is_ready: Callable[[], bool],
+        answer: Callable[[], Any],
+        *,
+        on_timeout: Callable[[], Any] | None = None,
+    ) -> object:
+        """Answer once `is_ready()` or nobody publishes any more."""
+        seconds = RELOAD_TARGETS * self._playlist.target_duration
+        return self.wait(
+            seconds, lambda: not self._is_published() or is_ready(), answer, on_timeout=on_timeout
+        )
+
+    def wait(
+        self,
+        seconds: float,
+        is_ready: Callable[[], bool],
+        answer: Callable[[], Any],
+        *,
+        on_timeout: Callable[[], Any] | None = None,
+    ) -> object:
+        """Answer with `answer()` once `is_ready()`, or after `seconds` with `on_timeout()`.
+
+        Without `on_timeout` also then with `answer()`.
+        """
+        until = self._context.clock.monotonic() + seconds
+        if until < self._expire_at:
+            self._expire_at = until
+            self._context.after(seconds, ExpireReads())
+        return self._pending.add(until, is_ready, answer, on_timeout=on_timeout)
