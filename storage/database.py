@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
 
+import msgspec
 import trio
 
 from motorpool.storage import migrations, partitions
@@ -317,5 +318,17 @@ async def _connect(
         where,
         connect_seconds=settings.connect_seconds,
         statement_seconds=settings.statement_seconds,
+        jsonb=(_encode_jsonb, _decode_jsonb),
     )
     return _Connection(loop, driver)
+
+
+_json_encoder = msgspec.json.Encoder()
+
+
+def _encode_jsonb(value: object) -> bytes:
+    return b"\x01" + _json_encoder.encode(value)
+
+
+def _decode_jsonb(stored: bytes) -> object:
+    return msgspec.json.decode(memoryview(stored)[1:])

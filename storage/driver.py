@@ -3,12 +3,11 @@
 import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
-import msgspec
 import trio
 import trio_asyncio  # type: ignore[import-untyped]  # it ships no types
 
@@ -55,9 +54,17 @@ def _log_unhandled(_loop: Foreign, context: dict[str, Foreign]) -> None:
 
 
 async def connect(
-    loop: Foreign, where: dict[str, Foreign], *, connect_seconds: float, statement_seconds: float
+    loop: Foreign,
+    where: dict[str, Foreign],
+    *,
+    connect_seconds: float,
+    statement_seconds: float,
+    jsonb: tuple[Callable[[object], bytes], Callable[[bytes], object]],
 ) -> Foreign:
-    """Return a connection of the driver; `where` are the arguments of asyncpg.connect() that say to what.
+    """Return a connection of the driver.
+
+    `where` are the arguments of asyncpg.connect() that name the database; `jsonb` encodes a value for a
+    column of that type, and decodes it.
 
     Raises:
         StorageUnavailable: the database takes no connection. `is_permanent` says whether it ever will.
@@ -80,8 +87,8 @@ async def connect(
                 driver.set_type_codec(
                     "jsonb",
                     schema="pg_catalog",
-                    encoder=_encode_jsonb,
-                    decoder=_decode_jsonb,
+                    encoder=jsonb[0],
+                    decoder=jsonb[1],
                     format="binary",
                 )
             )
@@ -105,17 +112,6 @@ def is_permanent(error: StorageUnavailable) -> bool:
     cause = error.__cause__
     state = getattr(cause, "sqlstate", None) or ""
     return state.startswith(_PERMANENT) or isinstance(cause, asyncpg.ClientConfigurationError)
-
-
-_json_encoder = msgspec.json.Encoder()
-
-
-def _encode_jsonb(value: object) -> bytes:
-    return b"\x01" + _json_encoder.encode(value)
-
-
-def _decode_jsonb(stored: bytes) -> object:
-    return msgspec.json.decode(memoryview(stored)[1:])
 
 
 def to_storage_error(error: Exception) -> StorageError:

@@ -27,23 +27,23 @@ __all__ = [
 
 
 class SchedulesChanged(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """Rows of these scheduled commands were made, changed or deleted; told after the commit."""
+    """Rows of these scheduled commands were created, changed or deleted; sent after the commit."""
 
     ids: tuple[int, ...]
 
 
 class CalendarsChanged(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """These calendars, or where none is named any of them, have other windows now; told after the commit."""
+    """The windows of these calendars have changed, or of all where none is named; sent after the commit."""
 
     ids: tuple[int, ...] = ()
 
 
 class EdgesDue(msgspec.Struct, frozen=True, gc=False):
-    """Time for the next edge; told by the timetable to itself."""
+    """The next edge is due; sent by the timetable to itself."""
 
 
 class CheckDue(msgspec.Struct, frozen=True, gc=False):
-    """Time to see whether anybody has lost news; told by timetable and dispatcher to themselves."""
+    """A periodic check for lost messages is due; sent by the timetable and the dispatcher to themselves."""
 
 
 TimetableMessage = SchedulesChanged | CalendarsChanged | EdgesDue | CheckDue
@@ -72,24 +72,25 @@ class StepsDue(msgspec.Struct, frozen=True, gc=False):
 class RunNow(msgspec.Struct, Request[list[ScheduledCommandRun]], frozen=True, gc=False):
     """Run a scheduled command at once, active or not.
 
-    The answer is all records that this makes, as they are once every first step is settled, or after a while.
+    The answer is the run records that this creates, once every first step has an outcome, or after 3 s.
     """
 
     schedule_id: int
     steps: Literal["start", "end"] = "start"
-    """Which list."""
+    """Which of its two lists of steps."""
 
 
 class QueueExpired(msgspec.Struct, frozen=True, gc=False):
-    """A step has waited long enough for its device; told by the dispatcher to itself."""
+    """A step has waited as long as it may for its device; sent by the dispatcher to itself."""
 
     run_id: int
 
 
 class ReplyDue(msgspec.Struct, frozen=True, gc=False):
-    """Whoever wanted a run now has waited long enough; told by the dispatcher to itself."""
+    """The reply to a manual run is due; sent by the dispatcher to itself."""
 
     number: int
+    """The number that PendingRunReplies.add returned."""
 
 
 DispatcherMessage = EdgeReached | StepsDue | RunNow | QueueExpired | ReplyDue | CheckDue

@@ -7,11 +7,11 @@ database is away. A run that a user asks for does not: it fails with StorageUnav
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from math import inf
-from typing import NamedTuple, assert_never
+from typing import NamedTuple, TypeVar, assert_never
 
 import trio
 
@@ -40,6 +40,8 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.runs import DelayedStep
 
 __all__ = ["Dispatcher", "dispatcher_spec"]
+
+T = TypeVar("T")
 
 BATCH_ROWS = 500
 """Edge occurrences or steps of one transaction."""
@@ -191,14 +193,20 @@ class Dispatcher(Actor[DispatcherMessage]):
             elif self._manual_runs:
                 await self._run_now(self._manual_runs.popleft())
             elif self._delayed.next_due <= (now := self.context.clock.monotonic()):
-                async with self._commit_lock:
-                    await self._retry.store(self._delayed.pop_due(now, BATCH_ROWS), self._start_delayed)
+                await self._store(self._delayed.pop_due(now, BATCH_ROWS), self._start_delayed)
             elif self._edges:
-                async with self._commit_lock:
-                    await self._retry.store(self._next_edges(), self._fire)
+                await self._store(self._next_edges(), self._fire)
             elif not self._commit_uncertain:
                 self._arm()
                 await self._work_arrived.wait()
+
+    async def _store(self, batch: Sequence[T], store: Callable[[Sequence[T]], Awaitable[object]]) -> None:
+        """Store the batch however long it takes."""
+        async with self._commit_lock:
+            try:
+                await store(batch)
+            except Exception as error:
+                await self._retry.resume(batch, store, error)
 
     def _next_edges(self) -> list[EdgeOccurrence]:
         """Remove the first occurrences from the queue, at most one of each scheduled command."""

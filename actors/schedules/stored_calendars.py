@@ -1,6 +1,6 @@
-"""Calendars as they are stored, read once and remembered: the windows of their text, in their own time zone.
+"""Stored calendars, parsed once and cached.
 
-One component for whoever follows a calendar (docs/calendars.md#windows, docs/decisions/0028).
+Shared by all that follow a calendar (docs/calendars.md#windows, docs/decisions/0028).
 """
 
 import base64
@@ -21,12 +21,13 @@ __all__ = ["TIME_ZONE", "StoredCalendars", "read_stored", "zone_of"]
 T = TypeVar("T")
 
 TIME_ZONE = "timezone"
-"""The attribute that says where floating times and whole days are at home."""
-REMEMBERED = 256
+"""The attribute that names the time zone of floating times and whole days."""
+CACHED_CALENDARS = 256
+"""Parsed calendars kept in memory."""
 
 
 def zone_of(*attributes: Mapping[str, Any]) -> tzinfo:
-    """Return the first time zone that is named, nearest first: the calendar's, …, the server's; else UTC."""
+    """Return the time zone that the first of these attributes names; UTC where none does."""
     for each in attributes:
         name = each.get(TIME_ZONE)
         zone = find_zone(name) if isinstance(name, str) else None
@@ -36,33 +37,37 @@ def zone_of(*attributes: Mapping[str, Any]) -> tzinfo:
 
 
 class StoredCalendars:
-    """Reads in a thread: the largest calendars take a second or two. One at a time."""
+    """Parses in a thread, one calendar at a time: the largest take a second or two."""
 
     def __init__(self) -> None:
-        self._read: OrderedDict[int, tuple[str, Calendar]] = OrderedDict()
-        self._one = trio.Lock()
+        self._cache: OrderedDict[int, tuple[str, Calendar]] = OrderedDict()
+        self._lock = trio.Lock()
 
     async def compute(self, work: Callable[[], T]) -> T:
-        """Do other work with a calendar in a thread: none may be used in two at once."""
-        async with self._one:
+        """Return the result of `work()`, called in a thread: a calendar may be used by one at a time."""
+        async with self._lock:
             return await trio.to_thread.run_sync(work)
 
     async def read(self, row: CalendarRow) -> Calendar:
-        """Return its calendar; CalendarError where it was stored before such text was refused."""
-        known = self._read.get(row.id)
+        """Return the parsed calendar of a row.
+
+        Raises:
+            CalendarError: the text is invalid; it was stored before such text was refused.
+        """
+        known = self._cache.get(row.id)
         if known is None or known[0] != row.data:
             calendar = await self.compute(partial(read_stored, row.data))
-            self._read[row.id] = known = row.data, calendar
-            while len(self._read) > REMEMBERED:
-                self._read.popitem(last=False)
-        self._read.move_to_end(row.id)
+            self._cache[row.id] = known = row.data, calendar
+            while len(self._cache) > CACHED_CALENDARS:
+                self._cache.popitem(last=False)
+        self._cache.move_to_end(row.id)
         return known[1]
 
 
 def read_stored(written: str) -> Calendar:
-    """Read base64 of iCalendar text; CalendarError says in one line what is wrong with it."""
+    """Parse base64 of iCalendar text. Raises CalendarError with one line that says what is wrong."""
     try:
-        # Some encoders break lines; that alone is let pass beside the standard alphabet.
+        # Some encoders break lines: white space is allowed beside the standard alphabet.
         text = base64.b64decode("".join(written.split()), validate=True)
     except (binascii.Error, ValueError):
         raise CalendarError("not base64 of the standard alphabet") from None

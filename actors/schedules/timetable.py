@@ -1,4 +1,4 @@
-"""When calendars open and shut: the next edge of each that a scheduled command follows.
+"""The next edge of every calendar that a scheduled command follows.
 
 An edge is computed once for each calendar, however many follow it, and kept in one heap behind one timer.
 Nothing is fired here: the edge is reported to the dispatcher with the scheduled commands that follow the
@@ -35,105 +35,105 @@ from motorpool.storage.scheduled_commands import WatchedSchedule
 
 __all__ = ["Timetable", "timetable_spec"]
 
-LOOK_SECONDS = 60.0
-READ_AT_ONCE = 100
+CHECK_SECONDS = 60.0
+CALENDARS_PER_READ = 100
 """Rows of calendars."""
-MISSED = 50
-"""Edges of a calendar that are told at most where they all passed unseen: the last ones."""
+MAX_PASSED_EDGES = 50
+"""Of the edges that passed while the server was down, the most that are reported: the last ones."""
 SCHEDULES_PER_MESSAGE = 500
 """Scheduled commands of one message to the dispatcher."""
-NEWS_SECONDS = 30.0
-"""After it was told of an edge, a scheduled command has fired it, or lost the news."""
-WALL_SECONDS = 5.0
-"""Less than this the wall clock may be put back without anybody minding."""
-WRONG_BY = timedelta(days=1)
-"""Edges that were fired so far in the future were fired by a clock that was wrong."""
+FIRE_SECONDS = 30.0
+"""Within this after an edge was reported, a scheduled command has fired, or the report was lost."""
+CLOCK_TOLERANCE_SECONDS = 5.0
+"""The wall clock may be put back by less than this without effect."""
+MAX_AHEAD = timedelta(days=1)
+"""A `watched_from` further in the future was written while the wall clock was wrong."""
 
 
-class _Followed:
-    """A calendar that scheduled commands follow."""
+class _FollowedCalendar:
+    """A calendar that active scheduled commands follow."""
 
-    __slots__ = ("edge", "schedules", "told")
+    __slots__ = ("edge", "reported", "schedules")
 
     def __init__(self) -> None:
         self.schedules: set[int] = set()
-        self.told = datetime.max.replace(tzinfo=UTC)
-        """Edges up to here have been told."""
+        self.reported = datetime.max.replace(tzinfo=UTC)
+        """Edges up to this instant have been reported."""
         self.edge: Edge | None = None
 
 
 class Timetable(Actor[TimetableMessage]):
-    """Notes what has changed; its own task reads, computes and tells."""
+    """The handler notes what has changed; a task of its own reads, computes and reports."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._calendars = StoredCalendars()
-        self._followed: dict[int, _Followed] = {}
+        self._followed: dict[int, _FollowedCalendar] = {}
         self._calendar_of: dict[int, int] = {}
         self._heap: list[tuple[datetime, int]] = []
-        """Edges to come; one whose calendar knows another one now counts for nothing."""
+        """(instant, calendar) of edges; one that is not the next edge of its calendar is ignored."""
         self._reload = True
-        self._look_due = False
-        self._edited: set[int] = set()
-        """Scheduled commands whose rows are to be read again."""
-        self._changed: set[int] = set()
-        """Calendars that are to be followed from scratch."""
-        self._unknown: set[int] = set()
-        """Calendars whose next edge is to be computed."""
-        self._looked_at: datetime | None = None
-        self._came = trio.Event()
+        self._check_due = False
+        self._edited_schedules: set[int] = set()
+        """Scheduled commands whose rows must be read again."""
+        self._changed_calendars: set[int] = set()
+        """Calendars that must be read again, with all that follow them."""
+        self._to_compute: set[int] = set()
+        """Calendars whose next edge must be computed."""
+        self._checked_at: datetime | None = None
+        self._work_arrived = trio.Event()
         self._timer: Timer | None = None
 
     async def start(self) -> None:
-        """Look around now and then."""
-        self.context.every(LOOK_SECONDS, CheckDue())
+        """Check for lost reports periodically."""
+        self.context.every(CHECK_SECONDS, CheckDue())
 
     def handle(self, message: TimetableMessage) -> None:
-        """Note it; edges that are no longer sure are forgotten at once."""
+        """Note the change; edges that it makes uncertain are forgotten at once."""
         match message:
             case SchedulesChanged():
-                self._edited.update(message.ids)
+                self._edited_schedules.update(message.ids)
             case CalendarsChanged(ids=()):
                 self._reload = True
                 self._heap.clear()
             case CalendarsChanged():
-                self._changed.update(message.ids)
+                self._changed_calendars.update(message.ids)
                 for followed in filter(None, map(self._followed.get, message.ids)):
                     followed.edge = None
             case EdgesDue():
                 pass
             case CheckDue():
-                self._look_due = True
+                self._check_due = True
             case _:
                 assert_never(message)
-        self._came.set()
+        self._work_arrived.set()
 
     async def run(self) -> None:
-        """Work while there is any, then sleep until the next edge."""
+        """Work while there is any work, then sleep until the next edge."""
         retry = StorageRetry(on_retry=self._warn)
         while True:
-            self._came = trio.Event()
+            self._work_arrived = trio.Event()
             while await retry.call(self._work):
                 pass
             self._arm()
-            await self._came.wait()
+            await self._work_arrived.wait()
 
     def _warn(self, error: StorageError) -> None:
         self.context.log.warning("the calendars cannot be read, another attempt follows: %s", error)
 
     async def _work(self) -> bool:
-        """Do what is most urgent; whether there was anything."""
+        """Do the most urgent work; return whether there was any."""
         if self._reload:
             await self._load()
-        elif self._look_due:
-            await self._look()
-        elif self._changed:
+        elif self._check_due:
+            await self._check()
+        elif self._changed_calendars:
             await self._follow_anew()
-        elif self._edited:
+        elif self._edited_schedules:
             await self._read_schedules()
         elif due := self._next_due():
-            await self._tell(*due)
-        elif self._unknown:
+            await self._report(*due)
+        elif self._to_compute:
             await self._compute()
         else:
             return False
@@ -145,36 +145,36 @@ class Timetable(Actor[TimetableMessage]):
         self._reload = False
         now = self.context.clock.now()
         try:
-            wrong = await scheduled_commands.restart_ahead_of_clock(self._database, now, WRONG_BY)
+            wrong = await scheduled_commands.restart_ahead_of_clock(self._database, now, MAX_AHEAD)
             rows = await scheduled_commands.active(self._database)
         except StorageError:
             self._reload = True
             raise
         if wrong:
-            self.context.log.warning("%d scheduled commands start afresh: the clock was wrong", wrong)
-        self._looked_at = now
+            self.context.log.warning("%d scheduled commands are watched afresh: the clock was wrong", wrong)
+        self._checked_at = now
         self._heap.clear()
         self._followed.clear()
         self._calendar_of.clear()
         self._follow(rows)
 
     async def _read_schedules(self) -> None:
-        ids, self._edited = self._edited, set()
+        ids, self._edited_schedules = self._edited_schedules, set()
         try:
             rows = await scheduled_commands.active(self._database, list(ids))
         except StorageError:
-            self._edited |= ids
+            self._edited_schedules |= ids
             raise
         for schedule_id in ids & self._calendar_of.keys():
             self._followed[self._calendar_of.pop(schedule_id)].schedules.discard(schedule_id)
         self._follow(rows)
 
     async def _follow_anew(self) -> None:
-        ids, self._changed = self._changed, set()
+        ids, self._changed_calendars = self._changed_calendars, set()
         try:
             rows = await scheduled_commands.active_of_calendars(self._database, ids)
         except StorageError:
-            self._changed |= ids
+            self._changed_calendars |= ids
             raise
         for followed in (self._followed.pop(calendar_id, None) for calendar_id in ids):
             for schedule_id in followed.schedules if followed else ():
@@ -183,40 +183,44 @@ class Timetable(Actor[TimetableMessage]):
 
     def _follow(self, rows: Iterable[WatchedSchedule]) -> None:
         for row in rows:
-            followed = self._followed.setdefault(row.calendar_id, _Followed())
+            followed = self._followed.setdefault(row.calendar_id, _FollowedCalendar())
             followed.schedules.add(row.id)
             self._calendar_of[row.id] = row.calendar_id
-            if row.since < followed.told:
-                # Edges since then are told again to all: whoever has them behind him takes no notice.
-                followed.told = row.since
+            if row.since < followed.reported:
+                # Edges since then are reported again for all; they are new to this schedule alone.
+                followed.reported = row.since
                 followed.edge = None
-                self._unknown.add(row.calendar_id)
+                self._to_compute.add(row.calendar_id)
 
-    async def _look(self) -> None:
-        """See whether the wall clock was put back, or anybody has lost the news of an edge."""
-        self._look_due = False
+    async def _check(self) -> None:
+        """Find out whether the wall clock was put back, or the report of an edge was lost."""
+        self._check_due = False
         now = self.context.clock.now()
-        before, self._looked_at = self._looked_at, now
-        if before is not None and (before - now).total_seconds() > WALL_SECONDS:
+        before, self._checked_at = self._checked_at, now
+        if before is not None and (before - now).total_seconds() > CLOCK_TOLERANCE_SECONDS:
             self.context.log.warning("the wall clock was put back by %s", before - now)
             self._reload = True
             return
-        known = now - timedelta(seconds=NEWS_SECONDS)
-        told = [(number, each.told) for number, each in self._followed.items() if each.told < known]
-        rows = await scheduled_commands.missing_edge(self._database, told) if told else []
+        known = now - timedelta(seconds=FIRE_SECONDS)
+        reported = [
+            (number, each.reported) for number, each in self._followed.items() if each.reported < known
+        ]
+        rows = await scheduled_commands.missing_edge(self._database, reported) if reported else []
         if rows:
-            self.context.log.warning("%d scheduled commands are told again of an edge", len(rows))
+            self.context.log.warning(
+                "%d scheduled commands have not fired an edge: it is reported again", len(rows)
+            )
             self._follow(rows)
 
     # Edges
 
-    def _next_due(self) -> tuple[int, _Followed, Edge] | None:
+    def _next_due(self) -> tuple[int, _FollowedCalendar, Edge] | None:
         edge = self._next()
         if edge is None or edge[2].at > self.context.clock.now():
             return None
         return edge
 
-    def _next(self) -> tuple[int, _Followed, Edge] | None:
+    def _next(self) -> tuple[int, _FollowedCalendar, Edge] | None:
         while self._heap:
             at, calendar_id = self._heap[0]
             followed = self._followed.get(calendar_id)
@@ -233,10 +237,10 @@ class Timetable(Actor[TimetableMessage]):
         if following is not None:
             self._timer = self.context.at(following[2].at, EdgesDue())
 
-    async def _tell(self, calendar_id: int, followed: _Followed, edge: Edge) -> None:
+    async def _report(self, calendar_id: int, followed: _FollowedCalendar, edge: Edge) -> None:
         followed.edge = None
-        followed.told = edge.at
-        self._unknown.add(calendar_id)
+        followed.reported = edge.at
+        self._to_compute.add(calendar_id)
         phase: Literal["start", "end"] = "start" if edge.opens else "end"
         dispatcher = self.context.system.ref(DISPATCHER)
         schedule_ids = sorted(followed.schedules)
@@ -247,14 +251,14 @@ class Timetable(Actor[TimetableMessage]):
             await trio.lowlevel.checkpoint()
 
     async def _compute(self) -> None:
-        ids = sorted(self._unknown)[:READ_AT_ONCE]
+        ids = sorted(self._to_compute)[:CALENDARS_PER_READ]
         rows = {row.id: row for row in await plain_tables.CALENDARS.fetch_many(self._database, ids)}
         fallback = (await server.fetch(self._database)).attributes
         for calendar_id in ids:
-            if self._reload or self._changed or self._next_due():
-                # A large calendar takes a second or two: no edge waits for many of them.
+            if self._reload or self._changed_calendars or self._next_due():
+                # A large calendar takes a second or two: edges that are due come first.
                 return
-            self._unknown.discard(calendar_id)
+            self._to_compute.discard(calendar_id)
             row = rows.get(calendar_id)
             if row is not None:
                 await self._find_edges(row, zone_of(row.attributes, fallback))
@@ -267,38 +271,38 @@ class Timetable(Actor[TimetableMessage]):
         try:
             calendar = await self._calendars.read(row)
         except CalendarError as error:
-            self.context.log.warning("calendar %d has no windows: %s", row.id, error)
+            self.context.log.warning("calendar %d cannot be read: %s", row.id, error)
             return
-        told = followed.told
+        reported = followed.reported
         now = self.context.clock.now()
-        passed, following = await self._calendars.compute(lambda: _edges(calendar, zone, told, now))
+        passed, following = await self._calendars.compute(lambda: _edges(calendar, zone, reported, now))
         for edge in passed:
-            if self._is_current(row.id, followed) and followed.told == told:
-                await self._tell(row.id, followed, edge)
-                told = edge.at
-        if self._is_current(row.id, followed) and followed.told == told:
-            self._unknown.discard(row.id)
+            if self._is_current(row.id, followed) and followed.reported == reported:
+                await self._report(row.id, followed, edge)
+                reported = edge.at
+        if self._is_current(row.id, followed) and followed.reported == reported:
+            self._to_compute.discard(row.id)
             followed.edge = following
             if following is not None:
                 heapq.heappush(self._heap, (following.at, row.id))
 
-    def _is_current(self, calendar_id: int, followed: _Followed) -> bool:
-        """Whether nothing has come meanwhile that makes its edges uncertain."""
-        unsure = self._reload or calendar_id in self._changed
+    def _is_current(self, calendar_id: int, followed: _FollowedCalendar) -> bool:
+        """Return whether nothing has changed meanwhile that makes its edges uncertain."""
+        unsure = self._reload or calendar_id in self._changed_calendars
         return not unsure and self._followed.get(calendar_id) is followed
 
 
 def _edges(
-    calendar: Calendar, zone: tzinfo, told: datetime, now: datetime
+    calendar: Calendar, zone: tzinfo, reported: datetime, now: datetime
 ) -> tuple[Iterable[Edge], Edge | None]:
-    """The edges that have passed since `told`, the last MISSED of them, and the one to come."""
-    passed: deque[Edge] = deque(maxlen=MISSED)
-    while (edge := calendar.next_edge(told, zone=zone)) is not None and edge.at <= now:
+    """Return the edges since `reported`, the last MAX_PASSED_EDGES of them, and the next one."""
+    passed: deque[Edge] = deque(maxlen=MAX_PASSED_EDGES)
+    while (edge := calendar.next_edge(reported, zone=zone)) is not None and edge.at <= now:
         passed.append(edge)
-        told = edge.at
+        reported = edge.at
     return passed, edge
 
 
 def timetable_spec(database: Database) -> ChildSpec[TimetableMessage]:
-    """Its place in the tree."""
+    """Return the child spec of the timetable."""
     return ChildSpec(kind=TIMETABLE, factory=lambda: Timetable(database), resident=False, mailbox_size=1_000)

@@ -45,7 +45,7 @@ async def test_a_calendar_is_read_once_and_again_when_its_text_changes():
 
 
 async def test_what_was_not_asked_for_longest_is_forgotten_first(monkeypatch):
-    monkeypatch.setattr(module, "REMEMBERED", 2)
+    monkeypatch.setattr(module, "CACHED_CALENDARS", 2)
     stored = StoredCalendars()
     one, two = [await stored.read(row(text(), number)) for number in (1, 2)]
     assert await stored.read(row(text(), 1)) is one

@@ -12,7 +12,7 @@ from motorpool.actors.messages.scheduling import (
     SchedulesChanged,
 )
 from motorpool.actors.schedules import timetable
-from motorpool.actors.schedules.timetable import MISSED, timetable_spec
+from motorpool.actors.schedules.timetable import MAX_PASSED_EDGES, timetable_spec
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.storage import plain_tables, scheduled_commands, server
 from motorpool.storage.records import Calendar, ScheduledCommand
@@ -293,7 +293,7 @@ async def test_edges_that_passed_before_the_start_are_told_the_last_of_them_alon
         await time.settle()
         assert followers.told(few) == [(-200, True), (-190, False), (-3, True)]
         told = followers.told(many)
-        assert len(told) == MISSED
+        assert len(told) == MAX_PASSED_EDGES
         assert told == sorted(told)
         assert told[-1] == (0, True)
 
@@ -328,7 +328,7 @@ async def test_a_clock_that_was_years_ahead_does_not_silence_anybody_for_years(
     async with tree(followers.spec, timetable_spec(database)):
         await time.passes(600)
     assert followers.told(number) == [(10, True)]
-    assert "1 scheduled commands start afresh: the clock was wrong" in caplog.text
+    assert "1 scheduled commands are watched afresh: the clock was wrong" in caplog.text
 
 
 async def test_who_lost_the_news_is_told_again(
@@ -342,7 +342,7 @@ async def test_who_lost_the_news_is_told_again(
         followers.fire = True
         await time.passes(60, step=10)
         assert followers.told(number) == [(1, True)] * 2
-        assert "1 scheduled commands are told again of an edge" in caplog.text
+        assert "1 scheduled commands have not fired an edge" in caplog.text
         # Once it has fired there is silence.
         await time.passes(600, step=10)
         assert followers.told(number) == [(1, True)] * 2
@@ -387,7 +387,7 @@ async def test_a_calendar_that_cannot_be_read_is_silent_and_keeps_nobody_up(
         await time.passes(60)
     assert followers.told(broken) == []
     assert followers.told(good) == [(1, True)]
-    assert "has no windows: not base64" in caplog.text
+    assert "cannot be read: not base64" in caplog.text
 
 
 async def test_after_a_crash_everything_is_read_again(
