@@ -11,12 +11,12 @@ from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.position_writer import position_writer_spec
 from motorpool.actors.files.uploads import UploadRoom
-from motorpool.actors.gateway.connection import DeviceConnection
+from motorpool.actors.gateway.device_connection import DeviceConnection
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
-from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
@@ -154,11 +154,11 @@ def _device_connection(
     settings: DeviceSettings,
     register_unknown: bool,
     uploads: UploadRoom | None,
-    wire: Wire,
+    device_socket: DeviceSocket,
     tap: Tap | None,
 ) -> Actor[ConnectionMessage]:
     return DeviceConnection(
-        wire,
+        device_socket,
         codec(),
         database=database,
         settings=settings,
@@ -169,9 +169,9 @@ def _device_connection(
 
 
 def _media_connection(
-    kind: str, login_seconds: float, wire: Wire, tap: Tap | None
+    kind: str, login_seconds: float, device_socket: DeviceSocket, tap: Tap | None
 ) -> Actor[ConnectionMessage]:
-    return MediaConnection(wire, kind=kind, login_seconds=login_seconds, tap=tap)
+    return MediaConnection(device_socket, kind=kind, login_seconds=login_seconds, tap=tap)
 
 
 def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> list[ChildSpec[None]]:

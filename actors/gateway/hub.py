@@ -1,93 +1,131 @@
-"""One epoll for the sockets of all devices: one task waits for it and calls what stands for each.
+"""One epoll for the sockets of all devices: one task waits for it, reads, and hands the bytes to the
+connections.
 
-Trio's own way costs a system call and a task switch for each message; with one short message outstanding
-on each of a thousand connections that is much of what a message costs (docs/performance.md#device-sockets).
-Linux only; elsewhere, and where `Wire` is given no hub, each connection's task waits for itself.
+Trio's own way costs a system call and a task switch for each message; with one short message outstanding on
+each of a thousand connections that is much of what a message costs (docs/performance.md#device-sockets).
+Linux only; elsewhere, and for a `DeviceSocket` without a hub, each connection's task waits for itself.
 """
 
 import select
+import socket
 import sys
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
 from motorpool.runtime import Actor, ChildSpec, Kind
 
-__all__ = ["HUB", "Hub", "hub_spec", "open_hub"]
+__all__ = ["HUB", "Hub", "WatchedSocket", "hub_spec", "open_hub"]
 
 TURN_SOCKETS: Final = 128
-"""Sockets served in a row before others run: some milliseconds."""
-
+"""Sockets served in a row before other tasks run: some milliseconds."""
 CROWD_SOCKETS: Final = 32
 GATHER_SECONDS: Final = 0.004
-"""What a turn of fewer sockets waits for others: each then costs a third, and nobody misses 4 ms."""
+"""A turn of fewer than CROWD_SOCKETS waits so long for more: each then costs a third."""
 
 HUB: Kind[None, None] = Kind("hub")
 
-Ready = Callable[[bool], None]
-"""Called when a socket is ready: with True to be written to, else to be read."""
+
+class WatchedSocket(Protocol):
+    """What the hub needs of a socket that it serves."""
+
+    @property
+    def raw(self) -> socket.socket:
+        """The connected, non-blocking socket."""
+        ...
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of one read."""
+        ...
+
+    @property
+    def on_data(self) -> Callable[[bytes], None]:
+        """Called with the bytes of each read, at least one; must not raise."""
+        ...
+
+    def flush(self) -> None:
+        """Send what waits to be sent; called when the socket can be written to. Must not raise."""
+
+    def close(self, reason: str) -> None:
+        """End the connection; called when the peer has ended it."""
 
 
 class Hub:
-    """Who is to be called for which socket."""
+    """Serves sockets by their file numbers."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
-        self._ready: dict[int, Ready] = {}
-        self._wanted: dict[int, int] = {}
+        self._sockets: dict[int, WatchedSocket] = {}
+        self._masks: dict[int, int] = {}
 
-    def watch(self, number: int, ready: Ready) -> None:
-        """Call `ready` whenever the file of this number can be read."""
-        self._ready[number] = ready
-        self._want(number, select.EPOLLIN)
+    def watch(self, number: int, watched: WatchedSocket) -> None:
+        """Read the socket of this file number whenever it has something."""
+        self._sockets[number] = watched
+        self._set_mask(number, select.EPOLLIN)
 
-    def expect(self, number: int, *, reading: bool, writing: bool) -> None:
-        """What to be called for from now on; neither is a rest."""
-        if number in self._ready:
-            self._want(number, (select.EPOLLIN if reading else 0) | (select.EPOLLOUT if writing else 0))
+    def set_interest(self, number: int, *, reading: bool, writing: bool) -> None:
+        """Change what a watched socket is served for; neither suspends it."""
+        if number in self._sockets:
+            mask = (select.EPOLLIN if reading else 0) | (select.EPOLLOUT if writing else 0)
+            self._set_mask(number, mask)
 
-    def forget(self, number: int) -> None:
-        """Call no more; before the file is closed."""
-        self._want(number, 0)
-        self._ready.pop(number, None)
+    def unwatch(self, number: int) -> None:
+        """Serve the socket no more; to be called before it is closed."""
+        self._set_mask(number, 0)
+        self._sockets.pop(number, None)
 
-    def _want(self, number: int, wanted: int) -> None:
-        before = self._wanted.pop(number, 0)
-        if wanted:
-            self._wanted[number] = wanted
-        if not before and wanted:
-            self._epoll.register(number, wanted)
-        elif before and not wanted:
-            # Taken out altogether: a mask of nothing would still be told of a hang-up, again and again.
+    def _set_mask(self, number: int, mask: int) -> None:
+        before = self._masks.pop(number, 0)
+        if mask:
+            self._masks[number] = mask
+        if not before and mask:
+            self._epoll.register(number, mask)
+        elif before and not mask:
+            # Unregistered altogether: epoll would report a hang-up even with an empty mask, again and again.
             self._epoll.unregister(number)
-        elif before != wanted:
-            self._epoll.modify(number, wanted)
+        elif before != mask:
+            self._epoll.modify(number, mask)
 
     async def run(self) -> None:
         """Serve until cancelled."""
-        epoll, ready = self._epoll, self._ready
+        epoll, sockets = self._epoll, self._sockets
         while True:
             await trio.lowlevel.wait_readable(epoll.fileno())
             turn = epoll.poll(0, TURN_SOCKETS)
             if len(turn) < CROWD_SOCKETS:
-                # Few came: a moment later there are more, and one turn costs what they all would each.
+                # A moment later there are more, and they share the cost of one turn.
                 await trio.sleep(GATHER_SECONDS)
                 turn = epoll.poll(0, TURN_SOCKETS)
             for number, events in turn:
-                call = ready.get(number)
-                if call is not None:  # else an earlier one of this turn has closed it
-                    call(bool(events & select.EPOLLOUT))
+                watched = sockets.get(number)
+                if watched is None:  # closed by an earlier one of this turn
+                    continue
+                if events & select.EPOLLOUT:
+                    watched.flush()
+                    continue
+                try:
+                    data = watched.raw.recv(watched.read_bytes)
+                except BlockingIOError:
+                    continue
+                except OSError as error:
+                    watched.close(f"connection lost: {error.strerror or error}")
+                    continue
+                if data:
+                    watched.on_data(data)
+                else:
+                    watched.close("closed by the device")
 
 
-class HubKeeper(Actor[None]):
-    """Keeps the hub running."""
+class HubActor(Actor[None]):
+    """Runs the hub as a child of the tree."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
 
     def handle(self, message: None) -> None:
-        """Takes no messages."""
+        """Do nothing: the hub takes no messages."""
 
     async def run(self) -> None:
         """Serve until stopped."""
@@ -95,10 +133,10 @@ class HubKeeper(Actor[None]):
 
 
 def open_hub() -> Hub | None:
-    """A hub, where this system has what it needs."""
+    """Return a new hub; None where the system has no epoll."""
     return Hub() if sys.platform == "linux" else None
 
 
 def hub_spec(hub: Hub) -> ChildSpec[None]:
-    """The hub's place in the tree: above all connections, which cannot live without it."""
-    return ChildSpec(kind=HUB, factory=lambda: HubKeeper(hub), resident=False)
+    """Return the spec of the hub; it stands above all connections, which cannot live without it."""
+    return ChildSpec(kind=HUB, factory=lambda: HubActor(hub), resident=False)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import trio
 
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.recorder import RECORDER, Tap
-from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import CONNECTIONS_REFUSED
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.runtime import Actor, ChildSpec, Kind
@@ -23,7 +23,7 @@ PAUSE_SECONDS = 0.1
 """When the process is out of files."""
 OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
-AcceptedBy = Callable[[Wire, Tap | None], Actor[ConnectionMessage]]
+AcceptedBy = Callable[[DeviceSocket, Tap | None], Actor[ConnectionMessage]]
 """Makes the actor for one accepted connection."""
 
 _numbers = itertools.count(1)
@@ -105,7 +105,7 @@ class Listener(Actor[None]):
             return
         self._open[peer] += 1
         connected = socket.socket(fileno=accepted.detach())
-        wire = Wire(
+        device_socket = DeviceSocket(
             connected,
             read_bytes=self._read_bytes,
             pause_seconds=self._pause_seconds,
@@ -115,15 +115,15 @@ class Listener(Actor[None]):
         number = next(_numbers)
         tap = Tap(self.context.system.ref(RECORDER), number, self._name, peer) if self._recorded else None
         try:
-            await self.context.system.start(CONNECTION, number, lambda: self._make(wire, tap))
+            await self.context.system.start(CONNECTION, number, lambda: self._make(device_socket, tap))
         except BaseException:
-            wire.close("not admitted")
+            device_socket.close("not admitted")
             raise
 
-    def _closed(self, wire: Wire) -> None:
-        self._open[wire.peer] -= 1
-        if self._open[wire.peer] <= 0:
-            del self._open[wire.peer]
+    def _closed(self, device_socket: DeviceSocket) -> None:
+        self._open[device_socket.peer] -= 1
+        if self._open[device_socket.peer] <= 0:
+            del self._open[device_socket.peer]
 
 
 def listener_spec(

@@ -28,9 +28,9 @@ from typing import assert_never
 
 import trio
 
-from motorpool.actors.gateway.peer import Peer
+from motorpool.actors.gateway.base_connection import BaseConnection
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.recorder import Tap
-from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import MEDIA_UNITS_DROPPED
 from motorpool.actors.messages.downlink import (
     AcknowledgeStored,
@@ -107,14 +107,16 @@ class _Number:
     """The last units were dropped, as the stream's mailbox was full."""
 
 
-class MediaConnection(Peer[AccessUnit | FrameRejected]):
+class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
     """Reads one media peer; may carry several channels."""
 
-    def __init__(self, wire: Wire, *, kind: str, login_seconds: float, tap: Tap | None = None) -> None:
+    def __init__(
+        self, device_socket: DeviceSocket, *, kind: str, login_seconds: float, tap: Tap | None = None
+    ) -> None:
         """`kind`: "live" or "playback", which the packets do not tell."""
         self._is_playback = kind == "playback"
         idle_seconds = PLAYBACK_IDLE_SECONDS if self._is_playback else IDLE_SECONDS
-        super().__init__(wire, idle_seconds=idle_seconds, tap=tap)
+        super().__init__(device_socket, idle_seconds=idle_seconds, tap=tap)
         self._kind = kind
         self._login_seconds = login_seconds
         self._codec = Jt1078Parser()
@@ -125,18 +127,18 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
 
     async def run(self) -> None:
         """Read until either side ends it."""
-        await self._read(f"{self._kind} media", self._codec, self._login_seconds)
+        await self._serve(f"{self._kind} media", self._codec, self._login_seconds)
 
-    def _left(self) -> None:
+    def _on_closed(self) -> None:
         for number in self._numbers.values():
             if number.stream is not None:
                 number.stream.offer(PublisherLeft(self._ref))
 
-    async def _pass_on(self, found: Sequence[AccessUnit | FrameRejected]) -> None:
+    async def _process(self, found: Sequence[AccessUnit | FrameRejected]) -> None:
         units = [unit for unit in found if isinstance(unit, AccessUnit)]
         if not units:
             return
-        self._heard = True
+        self._is_active = True
         now = self.context.clock.monotonic()
         first = units[0].channel
         if all(unit.channel == first for unit in units):
@@ -194,7 +196,7 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
             number.state = _REQUESTED
             accepted = await stream.ask(Publish(self._ref, refused_at is not None), seconds=PUBLISH_SECONDS)
         except (ActorError, StorageError) as error:
-            self._wire.close(f"cannot be served now: {error}")
+            self._socket.close(f"cannot be served now: {error}")
             return None
         if accepted and self._is_requested(number):
             number.state, number.stream, number.refused_at = _PUBLISHING, stream, None
@@ -240,12 +242,12 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
     async def _identify(self) -> PublisherDevice | None:
         finder = self.context.system.ref(MEDIA_REQUESTS)
         sim = self._codec.sim or ""
-        publisher = await finder.ask(IdentifyPublisher(sim, self._wire.peer, self._kind))
+        publisher = await finder.ask(IdentifyPublisher(sim, self._socket.peer, self._kind))
         if publisher is None:
-            self._wire.close(f"media of an unknown SIM {sim}")
+            self._socket.close(f"media of an unknown SIM {sim}")
             return None
         self._publisher = publisher
-        self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, self._wire.peer)
+        self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, self._socket.peer)
         return publisher
 
     async def _order_stop(self, publisher: PublisherDevice, channel: int) -> None:
@@ -261,9 +263,9 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
             self.context.log.info("could not tell it to stop: %s", error)
         if not any(number.state is _PUBLISHING for number in self._numbers.values()):
             with trio.move_on_after(REFUSED_SECONDS):
-                while await self._wire.receive():
+                while await self._socket.receive():
                     pass
-            self._wire.close("media that nobody asked for")
+            self._socket.close("media that nobody asked for")
 
     def handle(self, message: ConnectionMessage) -> object:
         """Handle a message; runs to completion in the sender's task."""
@@ -288,7 +290,7 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
             if any(number.state in (_REQUESTED, _PUBLISHING) for number in self._numbers.values()):
                 self.context.log.info("channel %d is released: %s", message.channel, message.reason)
                 return
-        self._wire.close(message.reason)
+        self._socket.close(message.reason)
 
     def _check_deadlines(self) -> None:
         now = self.context.clock.monotonic()
@@ -296,6 +298,6 @@ class MediaConnection(Peer[AccessUnit | FrameRejected]):
             self.context.log.warning("dropped %d units: the stream is too busy", self._dropped)
             self._dropped = 0
         if self._publisher is None and now - self._opened_at >= self._login_seconds:
-            self._wire.close("no valid media packet")
-        elif self._is_silent(now):
-            self._wire.close("no media for too long")
+            self._socket.close("no valid media packet")
+        elif self._is_idle(now):
+            self._socket.close("no media for too long")

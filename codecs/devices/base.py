@@ -1,8 +1,8 @@
 """The contract of a device codec, and what it takes to add one.
 
 A codec is one peer's stream of bytes in both directions. It holds what the protocol needs between messages
-and nothing else: no socket, no clock, no device. The connection (`actors/gateway/connection.py`) feeds it and
-sends what it returns:
+and nothing else: no socket, no clock, no device. The connection (`actors/gateway/device_connection.py`) feeds
+it and sends what it returns:
 
 * `receive(bytes)` returns reports (`codecs/reports.py`) in the order of the stream. The first report of a
   peer other than `FrameRejected` and `ImmediateReply` is a `Login` (or `AlarmFilesAnnounced`, for a

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.files.uploads import UploadRoom
-from motorpool.actors.gateway.connection import (
+from motorpool.actors.gateway.device_connection import (
     UPLOAD_IDLE_SECONDS,
     UPLOAD_SECONDS,
     DeviceConnection,
 )
-from motorpool.actors.gateway.wire import Wire
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored
 from motorpool.actors.messages.uplink import (
     AlarmFileStored,
@@ -91,13 +91,17 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp
-            wire = Wire(ours)
+            device_socket = DeviceSocket(ours)
             room = UploadRoom(tmp_path, 5000)
             settings = DeviceSettings(login_seconds=30.0, idle_seconds=1800.0)
 
             def make():
                 return DeviceConnection(
-                    wire, Jt808(), database=database, settings=settings, uploads=room if self.takes else None
+                    device_socket,
+                    Jt808(),
+                    database=database,
+                    settings=settings,
+                    uploads=room if self.takes else None,
                 )
 
             ref = await system.start(CONNECTION, 1, make)

@@ -7,8 +7,8 @@ import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, open_hub
-from motorpool.actors.gateway.wire import Wire
 
 pytestmark = pytest.mark.skipif(open_hub() is None, reason="no epoll on this system")
 
@@ -36,20 +36,22 @@ async def hub(nursery):
 
 
 class Reader:
-    """Reads whenever it is called, as a connection does."""
+    """Collects what it is called with, as a connection does."""
 
-    def __init__(self, wire):
-        self.wire = wire
+    def __init__(self, device_socket):
+        self.device_socket = device_socket
         self.received = b""
         self.ended = False
         self.news = trio.Event()
-        wire.follow(self.called)
+        device_socket.watch(self.on_data, self.on_ended)
 
-    def called(self):
-        if self.wire.closed:
-            self.ended = True
-        else:
-            self.received += self.wire.read()
+    def on_data(self, data):
+        assert not self.device_socket.closed
+        self.received += data
+        self.news.set()
+
+    def on_ended(self):
+        self.ended = True
         self.news.set()
 
     async def until(self, probe):
@@ -59,47 +61,47 @@ class Reader:
                 await self.news.wait()
 
 
-async def test_each_wire_is_called_for_its_own_bytes_and_its_end(hub, pairs):
-    readers = [Reader(Wire(ours, hub=hub)) for ours, _ in pairs]
+async def test_each_socket_gets_its_own_bytes_and_its_end(hub, pairs):
+    readers = [Reader(DeviceSocket(ours, hub=hub)) for ours, _ in pairs]
     for number, (_, theirs) in enumerate(pairs):
         theirs.sendall(b"%d" % number)
     for number, reader in enumerate(readers):
         await reader.until(lambda reader=reader, number=number: reader.received == b"%d" % number)
     pairs[1][1].close()
     await readers[1].until(lambda: readers[1].ended)
-    assert readers[1].wire.reason == "closed by the device"
+    assert readers[1].device_socket.reason == "closed by the device"
     assert not readers[0].ended
 
 
-async def test_a_resting_wire_is_not_called_not_even_for_a_reset_and_hears_of_it_afterwards(hub, pairs):
+async def test_a_paused_socket_is_not_called_even_for_a_reset_and_sees_it_once_resumed(hub, pairs):
     ours, theirs = pairs[0]
-    reader = Reader(Wire(ours, hub=hub))
-    reader.wire.rest(resting=True)
+    reader = Reader(DeviceSocket(ours, hub=hub))
+    reader.device_socket.pause_reading()
     theirs.sendall(b"later")
-    other = Reader(Wire(pairs[1][0], hub=hub))
+    other = Reader(DeviceSocket(pairs[1][0], hub=hub))
     pairs[1][1].sendall(b"now")
     await other.until(lambda: other.received == b"now")
     assert reader.received == b""
-    reader.wire.rest(resting=False)
+    reader.device_socket.resume_reading()
     await reader.until(lambda: reader.received == b"later")
-    reader.wire.rest(resting=True)
+    reader.device_socket.pause_reading()
     theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     theirs.close()
     pairs[1][1].sendall(b"!")
     await other.until(lambda: other.received == b"now!")
     assert not reader.ended
-    reader.wire.rest(resting=False)
+    reader.device_socket.resume_reading()
     await reader.until(lambda: reader.ended)
-    assert reader.wire.reason.startswith("connection lost")
+    assert reader.device_socket.reason.startswith("connection lost")
 
 
 async def test_a_backlog_is_sent_as_the_peer_reads_and_reading_goes_on_after_it(hub, pairs):
     ours, theirs = pairs[0]
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    reader = Reader(Wire(ours, hub=hub, backlog_limit=8 << 20))
+    reader = Reader(DeviceSocket(ours, hub=hub, backlog_limit=8 << 20))
     sent = bytes(range(256)) * 8192
-    reader.wire.send(sent)
-    assert reader.wire.backlog > 0
+    reader.device_socket.send(sent)
+    assert reader.device_socket.backlog > 0
     theirs.sendall(b"asked meanwhile")
     received = b""
     peer = trio.socket.from_stdlib_socket(theirs)
@@ -109,25 +111,25 @@ async def test_a_backlog_is_sent_as_the_peer_reads_and_reading_goes_on_after_it(
             received += await peer.recv(65536)
     assert received == sent
     await reader.until(lambda: reader.received == b"asked meanwhile")
-    assert reader.wire.backlog == 0
+    assert reader.device_socket.backlog == 0
 
 
-async def test_a_wire_closed_by_us_tells_once_and_is_forgotten(hub, pairs):
+async def test_a_socket_closed_by_the_server_ends_once_and_is_unwatched(hub, pairs):
     ours, theirs = pairs[0]
-    reader = Reader(Wire(ours, hub=hub))
-    reader.wire.close("enough")
+    reader = Reader(DeviceSocket(ours, hub=hub))
+    reader.device_socket.close("enough")
     assert reader.ended
     reader.ended = False
-    reader.wire.close("again")
+    reader.device_socket.close("again")
     assert not reader.ended
     # The number of its file may belong to another socket now: nothing of the old one is left.
-    again = Reader(Wire(pairs[1][0], hub=hub))
+    again = Reader(DeviceSocket(pairs[1][0], hub=hub))
     pairs[1][1].sendall(b"fine")
     await again.until(lambda: again.received == b"fine")
     theirs.close()
 
 
-async def test_a_wire_that_has_ended_before_it_is_followed_tells_at_once(hub, pairs):
-    wire = Wire(pairs[0][0], hub=hub)
-    wire.close("too early")
-    assert Reader(wire).ended
+async def test_a_socket_that_has_ended_before_it_is_watched_says_so_at_once(hub, pairs):
+    device_socket = DeviceSocket(pairs[0][0], hub=hub)
+    device_socket.close("too early")
+    assert Reader(device_socket).ended

@@ -18,15 +18,15 @@ from motorpool.runtime.testing import Probe
 class Holding(Actor):
     """A connection that waits for its end."""
 
-    def __init__(self, wire):
-        self.wire = wire
+    def __init__(self, device_socket):
+        self.device_socket = device_socket
 
     async def run(self):
         try:
-            while await self.wire.receive():
+            while await self.device_socket.receive():
                 pass
         finally:
-            self.wire.close("closed")
+            self.device_socket.close("closed")
 
 
 class Port:
@@ -50,9 +50,9 @@ def listening(tree, neighbours, free_port):
                 "jt808", host, self.port, self.make, per_address=per_address, recorded=recorded
             )
 
-        def make(self, wire, tap):
-            self.wires.append((wire, tap))
-            return Holding(wire)
+        def make(self, device_socket, tap):
+            self.wires.append((device_socket, tap))
+            return Holding(device_socket)
 
         async def __aenter__(self):
             recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder, resident=False)
@@ -90,7 +90,7 @@ async def test_each_peer_gets_a_connection_of_its_own_that_ends_with_it(listenin
         await time.settle()
         assert port.system.count(CONNECTION) == 5
         assert len(set(port.system.keys(CONNECTION))) == 5
-        assert [wire.peer for wire, _ in port.wires] == ["127.0.0.1"] * 5
+        assert [device_socket.peer for device_socket, _ in port.wires] == ["127.0.0.1"] * 5
         assert [tap for _, tap in port.wires] == [None] * 5
         peers[0].close()
         await time.settle()
@@ -157,8 +157,8 @@ async def test_it_listens_on_an_address_of_the_sixth_version(listening, time):
     async with listening(host="::1") as port:
         with port.call("::1"):
             await time.settle()
-            ((wire, _),) = port.wires
-            assert wire.peer == "::1"
+            ((device_socket, _),) = port.wires
+            assert device_socket.peer == "::1"
 
 
 async def test_out_of_files_it_says_so_and_accepts_later(listening, time, caplog):

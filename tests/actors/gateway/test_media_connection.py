@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 import trio
 
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.media_connection import MediaConnection
-from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored, Close, EncodingRefused, Transmit
 from motorpool.actors.messages.live_stream import (
     STREAM,
@@ -34,8 +34,14 @@ KNOWN = PublisherDevice(DEVICE_ID, PHONE)
 class Line:
     """A media connection under test, and the camera's end of it."""
 
-    def __init__(self, system, ref, wire, socket, streams):
-        self.system, self.ref, self.wire, self.socket, self.streams = system, ref, wire, socket, streams
+    def __init__(self, system, ref, device_socket, socket, streams):
+        self.system, self.ref, self.device_socket, self.socket, self.streams = (
+            system,
+            ref,
+            device_socket,
+            socket,
+            streams,
+        )
         self.sender = Jt1078Sender(PHONE)
 
     def send(self, units):
@@ -99,11 +105,11 @@ def opened(tcp, tree, neighbours):
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp
-            wire = Wire(ours, read_bytes=65536)
+            device_socket = DeviceSocket(ours, read_bytes=65536)
             ref = await system.start(
-                CONNECTION, 1, lambda: MediaConnection(wire, kind=self.kind, login_seconds=10)
+                CONNECTION, 1, lambda: MediaConnection(device_socket, kind=self.kind, login_seconds=10)
             )
-            return Line(system, ref, wire, theirs, self.found)
+            return Line(system, ref, device_socket, theirs, self.found)
 
         async def __aexit__(self, *error):
             return await self.running.__aexit__(*error)
@@ -150,7 +156,7 @@ async def test_media_that_nobody_asked_for_is_told_to_stop_and_closed_after_a_wh
             await time.passes(1)
         assert camera.ref.alive
         await time.passes(1.1)
-        assert camera.wire.reason == "media that nobody asked for"
+        assert camera.device_socket.reason == "media that nobody asked for"
         assert [type(each) for each in camera.streams[(DEVICE_ID, 1)].messages] == [Publish]
 
 
@@ -174,7 +180,7 @@ async def test_a_device_that_cannot_be_told_to_stop_is_closed_all_the_same(line,
     async with line(wanted=False, stopped=CommandRefused("the device is offline")) as camera:
         camera.send(film(1))
         await time.passes(5.1)
-        assert camera.wire.reason == "media that nobody asked for"
+        assert camera.device_socket.reason == "media that nobody asked for"
 
 
 async def test_a_full_stream_loses_pictures_and_is_told_so(line, film, time):
@@ -211,7 +217,7 @@ async def test_media_of_a_sim_that_nobody_has_is_closed(line, film, time):
     async with line(publisher=None) as camera:
         camera.send(film(1))
         await time.settle()
-        assert camera.wire.reason == "media of an unknown SIM 013912345678"
+        assert camera.device_socket.reason == "media of an unknown SIM 013912345678"
         assert camera.streams == {}
 
 
@@ -219,7 +225,7 @@ async def test_an_outage_closes_and_the_camera_comes_again(line, film, time):
     async with line(publisher=Failure(StorageUnavailable("away"))) as camera:
         camera.send(film(1))
         await time.settle()
-        assert camera.wire.reason == "cannot be served now: away"
+        assert camera.device_socket.reason == "cannot be served now: away"
 
 
 async def test_another_sim_on_the_same_connection_is_closed(line, film, time):
@@ -229,7 +235,7 @@ async def test_another_sim_on_the_same_connection_is_closed(line, film, time):
         stranger = Jt1078Sender("13900000000")
         camera.socket.send(b"".join(map(stranger.encode, film(1)[2:])))
         await time.settle()
-        assert camera.wire.reason.startswith("cannot be understood: media of SIM")
+        assert camera.device_socket.reason.startswith("cannot be decoded: media of SIM")
         assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)
 
 
@@ -240,7 +246,7 @@ async def test_a_peer_without_a_valid_packet_is_closed_in_time(line, time):
         assert camera.ref.alive
         camera.socket.send(b"\0")
         await time.passes(6, step=1)
-        assert camera.wire.reason == "no valid media packet"
+        assert camera.device_socket.reason == "no valid media packet"
 
 
 async def test_a_camera_that_falls_silent_is_closed(line, film, time):
@@ -251,7 +257,7 @@ async def test_a_camera_that_falls_silent_is_closed(line, film, time):
         assert camera.ref.alive
         camera.socket.send(b"30 ")  # no packet
         await time.passes(15, step=5)
-        assert camera.wire.reason == "no media for too long"
+        assert camera.device_socket.reason == "no media for too long"
 
 
 async def test_it_takes_no_commands_and_closes_when_told(line, film, time):
@@ -263,7 +269,7 @@ async def test_it_takes_no_commands_and_closes_when_told(line, film, time):
         await camera.ref.tell(AcknowledgeStored((1,)))
         await camera.ref.tell(Close("replaced"))
         await time.settle()
-        assert camera.wire.reason == "replaced"
+        assert camera.device_socket.reason == "replaced"
         assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)
 
 
@@ -287,7 +293,7 @@ class TestChannels:
             assert neighbours.devices[DEVICE_ID].messages == []  # the stream has told it already
             await camera.ref.tell(Close("the stream was stopped", 1))
             await time.settle()
-            assert camera.wire.reason == "the stream was stopped"
+            assert camera.device_socket.reason == "the stream was stopped"
             # Only what it still carried is left by its end.
             assert PublisherLeft(camera.ref) not in camera.streams[(DEVICE_ID, 2)].messages
 
@@ -332,7 +338,7 @@ class TestChannels:
         async with line(streams=Fickle) as camera:
             camera.send(film(1))
             await time.settle()
-            assert camera.wire.reason == "replaced"
+            assert camera.device_socket.reason == "replaced"
 
 
 class TestOddNumbers:
@@ -362,7 +368,7 @@ class TestOddNumbers:
             camera.send(film(1, channel=33))
             await time.settle()
             await camera.ref.tell(Close("the stream was stopped", 1))
-            assert camera.wire.reason == "the stream was stopped"
+            assert camera.device_socket.reason == "the stream was stopped"
 
     async def test_a_sub_stream_beside_its_main_stream_is_left_out_until_that_falls_silent(
         self, odd, film, time
@@ -394,7 +400,7 @@ class TestRoad:
             await time.passes(29, step=1)
             assert camera.ref.alive
             await time.passes(12, step=1)
-            assert camera.wire.reason == "no media for too long"
+            assert camera.device_socket.reason == "no media for too long"
             assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)
 
     async def test_a_terminal_that_is_refused_and_never_closes_is_closed(self, line, film, time):
@@ -403,7 +409,7 @@ class TestRoad:
             await time.passes(4.9, step=0.7)
             assert camera.ref.alive
             await time.passes(0.2)
-            assert camera.wire.reason == "media that nobody asked for"
+            assert camera.device_socket.reason == "media that nobody asked for"
 
     async def test_junk_that_drips_in_does_not_keep_a_connection(self, line, film, time):
         async with line() as camera:
@@ -412,7 +418,7 @@ class TestRoad:
                 with contextlib.suppress(OSError):
                     camera.socket.send(b"\0" * 100)
                 await time.passes(1)
-            assert camera.wire.reason == "no media for too long"
+            assert camera.device_socket.reason == "no media for too long"
 
 
 class TestPlayback:
@@ -481,4 +487,4 @@ class TestPlayback:
             )
             assert (told.no_queue, told.by_reader) == (True, True)
             await time.passes(5.1)
-            assert camera.wire.reason == "media that nobody asked for"
+            assert camera.device_socket.reason == "media that nobody asked for"

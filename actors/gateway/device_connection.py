@@ -13,10 +13,10 @@ import trio
 from motorpool.actors.access.access import tell_changed
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.alarm_files import AlarmFiles
+from motorpool.actors.gateway.base_connection import BaseConnection
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.identity import find_device, may_report, register_device
-from motorpool.actors.gateway.peer import Peer
 from motorpool.actors.gateway.recorder import Tap
-from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import DEVICES_REFUSED, FRAMES_REJECTED, MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
     AcknowledgeStored,
@@ -83,7 +83,7 @@ STALL_SECONDS = 60.0
 """How long a peer may leave our answers unread."""
 
 
-class DeviceConnection(Peer[Report]):
+class DeviceConnection(BaseConnection[Report]):
     """One peer of a device port."""
 
     __slots__ = (
@@ -101,7 +101,7 @@ class DeviceConnection(Peer[Report]):
 
     def __init__(
         self,
-        wire: Wire,
+        device_socket: DeviceSocket,
         codec: DeviceCodec,
         *,
         database: Database,
@@ -113,7 +113,7 @@ class DeviceConnection(Peer[Report]):
         """`register_unknown` registers an unknown device at its first valid message; without `uploads` no
         files of alarms are taken.
         """
-        super().__init__(wire, idle_seconds=settings.idle_seconds, tap=tap)
+        super().__init__(device_socket, idle_seconds=settings.idle_seconds, tap=tap)
         self._codec = codec
         self._database = database
         self._settings = settings
@@ -130,15 +130,15 @@ class DeviceConnection(Peer[Report]):
         self._codec.utc_now = self.context.clock.now
         self._files.attend(self.context, self._codec.name)
         try:
-            await self._read(self._codec.name, self._codec, self._settings.login_seconds)
+            await self._serve(self._codec.name, self._codec, self._settings.login_seconds)
         finally:
             with trio.CancelScope(shield=True):
                 await self._files.close()
 
-    def _left(self) -> None:
+    def _on_closed(self) -> None:
         self._leave_device()
 
-    def _pass_on_now(self, reports: Sequence[Report]) -> Sequence[Report]:
+    def _process_now(self, reports: Sequence[Report]) -> Sequence[Report]:
         """The positions of a known device, up to the first report that is anything else."""
         device = self._device
         if device is None:
@@ -152,12 +152,12 @@ class DeviceConnection(Peer[Report]):
             except MailboxFull:
                 MESSAGES_RECEIVED.value += place
                 return reports[place:]
-            self._heard = True
+            self._is_active = True
             self._rejected = 0
         MESSAGES_RECEIVED.value += len(reports)
         return ()
 
-    async def _pass_on(self, reports: Sequence[Report]) -> None:
+    async def _process(self, reports: Sequence[Report]) -> None:
         for report in reports:
             if report.__class__ is PositionReport:
                 device = self._device
@@ -175,7 +175,7 @@ class DeviceConnection(Peer[Report]):
             else:
                 await self._dispatch_report(report)
             self._rejected = 0
-            self._heard = True
+            self._is_active = True
             if not isinstance(report, Login | ImmediateReply | DeviceInformation | FileChunk):
                 # Those come beside a message, or were counted as the position they are made.
                 MESSAGES_RECEIVED.value += 1
@@ -185,10 +185,10 @@ class DeviceConnection(Peer[Report]):
             case Login():
                 await self._identify(report)
             case ImmediateReply():
-                self._wire.send(report.data)
+                self._socket.send(report.data)
             case DeviceInformation():
                 told = PositionReport(report.attributes, located=False, receipt=report.receipt)
-                await self._pass_on([told])
+                await self._process([told])
             case Heartbeat():
                 await self._note(report.receipt)
             case RecordingList():
@@ -231,7 +231,7 @@ class DeviceConnection(Peer[Report]):
         elif self._device is None:
             self._refuse(receipt)
         elif receipt is not None:
-            self._wire.send(self._codec.refuse(receipt))
+            self._socket.send(self._codec.refuse(receipt))
 
     async def _recordings_listed(self, report: RecordingList) -> None:
         """The answer to our own query is kept; what nobody asked for is noted and answered."""
@@ -268,13 +268,13 @@ class DeviceConnection(Peer[Report]):
         self._unique_ids = login.unique_ids
         self._device = self.context.system.ref(DEVICE, device.id)
         self._refusals = 0
-        self.context.log.info("%s device %s from %s", self._codec.name, device.unique_id, self._wire.peer)
+        self.context.log.info("%s device %s from %s", self._codec.name, device.unique_id, self._socket.peer)
         await self._device.tell(self._connected())
         if login.receipt is not None:
             self._acknowledge((login.receipt,))
 
     def _connected(self) -> Connected:
-        return Connected(self._ref, self._codec.name, self._wire.peer, self._wire.local_host)
+        return Connected(self._ref, self._codec.name, self._socket.peer, self._socket.local_host)
 
     def _introduce(self) -> None:
         if self._device is not None:
@@ -291,7 +291,7 @@ class DeviceConnection(Peer[Report]):
         return device
 
     def _refuse(self, receipt: Receipt | None, unique_ids: tuple[str, ...] = ()) -> None:
-        self._wire.send(self._codec.refuse(receipt))
+        self._socket.send(self._codec.refuse(receipt))
         if self._codec.closing:
             self._close("refused")
         self._refusals += 1
@@ -301,7 +301,7 @@ class DeviceConnection(Peer[Report]):
                 "refused the %s device %s from %s: not known, disabled or expired",
                 self._codec.name,
                 unique_ids[0],
-                self._wire.peer,
+                self._socket.peer,
             )
         if self._refusals >= REFUSALS:
             self._close("not a known device")
@@ -337,7 +337,7 @@ class DeviceConnection(Peer[Report]):
 
     def _acknowledge(self, receipts: tuple[Receipt, ...]) -> None:
         codec = self._codec
-        self._wire.send(codec.acknowledge(receipts))
+        self._socket.send(codec.acknowledge(receipts))
         if codec.closing:
             self._close("answered, as it asked for no more")
 
@@ -354,15 +354,15 @@ class DeviceConnection(Peer[Report]):
             outgoing = self._codec.encode(message.command)
         except UnsupportedCommand as error:
             return EncodingRefused(str(error))
-        self._wire.send(outgoing.data)
+        self._socket.send(outgoing.data)
         return Transmitted(outgoing.reference)
 
     # Limits
 
     def _check_time(self) -> None:
         now = self.context.clock.monotonic()
-        self._wire.send(self._codec.tick(now))
-        if not self._wire.backlog:
+        self._socket.send(self._codec.tick(now))
+        if not self._socket.backlog:
             self._stalled_at = None
         elif self._stalled_at is None:
             self._stalled_at = now
@@ -372,15 +372,15 @@ class DeviceConnection(Peer[Report]):
             self._check_files(now)
         elif self._device is None and now - self._opened_at >= self._settings.login_seconds:
             self._close("did not say who it is")
-        elif self._is_silent(now):
+        elif self._is_idle(now):
             self._close("said nothing whole for too long")
 
     def _check_files(self, now: float) -> None:
         """A connection that was made for files, and is nothing else."""
-        if self._heard:
-            self._heard = False
-            self._heard_at = now
-        if now - self._heard_at >= UPLOAD_IDLE_SECONDS or now - self._opened_at >= UPLOAD_SECONDS:
+        if self._is_active:
+            self._is_active = False
+            self._last_active_at = now
+        if now - self._last_active_at >= UPLOAD_IDLE_SECONDS or now - self._opened_at >= UPLOAD_SECONDS:
             self._close("brings no more files")
 
     def _count_rejected(self, rejected: FrameRejected) -> None:
@@ -388,10 +388,10 @@ class DeviceConnection(Peer[Report]):
         FRAMES_REJECTED.labels(self._codec.name).inc()
         if self._rejected == 1:
             self.context.log.info(
-                "dropped bytes from %s: %s: %s", self._wire.peer, rejected.error, rejected.frame[:64].hex()
+                "dropped bytes from %s: %s: %s", self._socket.peer, rejected.error, rejected.frame[:64].hex()
             )
         if self._rejected >= REJECTIONS:
             self._close("sends nothing but noise")
 
     def _close(self, reason: str) -> None:
-        self._wire.close(reason)
+        self._socket.close(reason)

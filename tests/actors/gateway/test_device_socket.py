@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.gateway.wire import Wire
+from motorpool.actors.gateway.device_socket import DeviceSocket
 
 
 def tcp_pair():
@@ -27,94 +27,94 @@ def tcp():
 
 async def test_receive_gives_what_was_sent_and_then_the_end(tcp):
     ours, theirs = tcp
-    wire = Wire(ours)
+    device_socket = DeviceSocket(ours)
     theirs.sendall(b"hello")
     with trio.fail_after(5):
-        assert await wire.receive() == b"hello"
+        assert await device_socket.receive() == b"hello"
         theirs.close()
-        assert await wire.receive() == b""
-    assert wire.reason == "closed by the device"
+        assert await device_socket.receive() == b""
+    assert device_socket.reason == "closed by the device"
 
 
 async def test_a_reset_connection_ends_like_a_closed_one(tcp):
     ours, theirs = tcp
-    wire = Wire(ours)
+    device_socket = DeviceSocket(ours)
     theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
     theirs.close()
     with trio.fail_after(5):
-        assert await wire.receive() == b""
-    assert wire.reason.startswith("connection lost")
+        assert await device_socket.receive() == b""
+    assert device_socket.reason.startswith("connection lost")
 
 
 async def test_closing_wakes_the_reader_and_tells_once(tcp):
     ours, _ = tcp
     closed = []
-    wire = Wire(ours, on_close=closed.append)
+    device_socket = DeviceSocket(ours, on_close=closed.append)
     with trio.fail_after(5):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(wire.receive)
+            nursery.start_soon(device_socket.receive)
             await trio.testing.wait_all_tasks_blocked()
-            wire.close("because")
-    wire.close("again")
-    assert closed == [wire]
-    assert wire.reason == "because"
-    wire.send(b"into the void")
-    assert wire.backlog == 0
+            device_socket.close("because")
+    device_socket.close("again")
+    assert closed == [device_socket]
+    assert device_socket.reason == "because"
+    device_socket.send(b"into the void")
+    assert device_socket.backlog == 0
 
 
 async def test_what_the_socket_does_not_take_is_kept_and_sent_while_somebody_receives(tcp):
     ours, theirs = tcp
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    wire = Wire(ours, backlog_limit=8 * 1024 * 1024)
+    device_socket = DeviceSocket(ours, backlog_limit=8 * 1024 * 1024)
     sent = bytes(range(256)) * 16 * 1024
     received = bytearray()
     theirs.setblocking(False)
     peer = trio.socket.from_stdlib_socket(theirs)
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(wire.receive)  # waits to read, must be woken to write
+            nursery.start_soon(device_socket.receive)  # waits to read, must be woken to write
             await trio.testing.wait_all_tasks_blocked()
-            wire.send(sent[:100])
-            wire.send(sent[100:])
-            assert wire.backlog > 0
+            device_socket.send(sent[:100])
+            device_socket.send(sent[100:])
+            assert device_socket.backlog > 0
             while len(received) < len(sent):
                 received += await peer.recv(65536)
             nursery.cancel_scope.cancel()
     assert bytes(received) == sent
-    assert wire.backlog == 0
+    assert device_socket.backlog == 0
 
 
 async def test_a_peer_that_does_not_read_is_closed_at_the_limit(tcp):
     ours, _ = tcp
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    wire = Wire(ours, backlog_limit=64 * 1024)
+    device_socket = DeviceSocket(ours, backlog_limit=64 * 1024)
     for _ in range(2000):
-        wire.send(b"x" * 4096)
-        assert wire.backlog <= 64 * 1024
-    assert wire.reason == "does not read what it is sent"
+        device_socket.send(b"x" * 4096)
+        assert device_socket.backlog <= 64 * 1024
+    assert device_socket.reason == "does not read what it is sent"
     with trio.fail_after(5):
-        assert await wire.receive() == b""
+        assert await device_socket.receive() == b""
 
 
 async def test_cancelling_receive_loses_nothing(tcp):
     ours, theirs = tcp
-    wire = Wire(ours)
+    device_socket = DeviceSocket(ours)
     with trio.move_on_after(0.01):
-        await wire.receive()
+        await device_socket.receive()
     theirs.sendall(b"later")
     with trio.fail_after(5):
-        assert await wire.receive() == b"later"
+        assert await device_socket.receive() == b"later"
 
 
 async def test_a_pause_gathers_what_comes_in_small_pieces(tcp, mock_clock):
     ours, theirs = tcp
-    wire = Wire(ours, pause_seconds=0.1)
+    device_socket = DeviceSocket(ours, pause_seconds=0.1)
     theirs.sendall(b"1")
-    assert await wire.receive() == b"1"
+    assert await device_socket.receive() == b"1"
     received = []
 
     async def read_on():
-        received.append(await wire.receive())
+        received.append(await device_socket.receive())
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(read_on)
@@ -128,6 +128,6 @@ async def test_a_pause_gathers_what_comes_in_small_pieces(tcp, mock_clock):
 
 async def test_a_full_read_is_followed_by_the_next_without_a_pause(tcp, mock_clock):
     ours, theirs = tcp
-    wire = Wire(ours, pause_seconds=1000, read_bytes=4)
+    device_socket = DeviceSocket(ours, pause_seconds=1000, read_bytes=4)
     theirs.sendall(b"12345678")
-    assert [await wire.receive(), await wire.receive()] == [b"1234", b"5678"]
+    assert [await device_socket.receive(), await device_socket.receive()] == [b"1234", b"5678"]

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors.gateway.connection import DeviceConnection
+from motorpool.actors.gateway.device_connection import DeviceConnection
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.recorder import RECORDER, Tap
-from motorpool.actors.gateway.wire import Wire
 from motorpool.actors.messages.counters import MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
     CONNECTION,
@@ -55,8 +55,8 @@ PHONE = "13912345678"
 class Line:
     """A connection under test and the peer's end of it."""
 
-    def __init__(self, system, ref, wire, socket, read, terminal):
-        self.system, self.ref, self.wire = system, ref, wire
+    def __init__(self, system, ref, device_socket, socket, read, terminal):
+        self.system, self.ref, self.device_socket = system, ref, device_socket
         self.socket, self.terminal, self._read = socket, terminal, read
 
     def answers(self):
@@ -99,20 +99,20 @@ def line(database, tcp, tree, neighbours, read, time):
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp
-            wire = Wire(ours)
+            device_socket = DeviceSocket(ours)
 
             def make():
                 return DeviceConnection(
-                    wire,
+                    device_socket,
                     codec(),
                     database=database,
                     settings=DeviceSettings(**limits),
                     register_unknown=register_unknown,
-                    tap=Tap(system.ref(RECORDER), 1, codec.name, wire.peer) if tap else None,
+                    tap=Tap(system.ref(RECORDER), 1, codec.name, device_socket.peer) if tap else None,
                 )
 
             ref = await system.start(CONNECTION, 1, make)
-            found = Line(system, ref, wire, theirs, read, Terminal(phone, version))
+            found = Line(system, ref, device_socket, theirs, read, Terminal(phone, version))
             found.recorder = self.recorder
             return found
 
@@ -189,7 +189,7 @@ class TestIdentity:
             peer.socket.send(location(peer.terminal))
             await time.settle()
             assert peer.answers()[0].result == 1
-            assert peer.wire.reason == "not a known device"
+            assert peer.device_socket.reason == "not a known device"
             assert not peer.ref.alive
             assert neighbours.devices == {}
 
@@ -264,7 +264,7 @@ class TestIdentity:
             with outage():
                 peer.socket.send(peer.terminal.register())
                 await time.settle()
-            assert peer.wire.reason.startswith("cannot be looked up now")
+            assert peer.device_socket.reason.startswith("cannot be looked up now")
             assert peer.text() is None
 
     async def test_a_device_that_signs_off_is_told_and_answered(self, make_device, line, neighbours, time):
@@ -460,7 +460,7 @@ class TestDownwards:
             await time.settle()
             assert peer.text().startswith(b"HTTP/1.1 200")
             assert peer.text() is None
-            assert peer.wire.reason == "answered, as it asked for no more"
+            assert peer.device_socket.reason == "answered, as it asked for no more"
             assert kinds(neighbours.devices[row.id])[-1] is Disconnected
 
     async def test_a_refusal_that_is_the_last_answer_closes(self, line, time):
@@ -468,7 +468,7 @@ class TestDownwards:
             peer.socket.send(b"GET /?id=nobody&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             await time.settle()
             assert peer.text().startswith(b"HTTP/1.1 400")
-            assert peer.wire.reason == "refused"
+            assert peer.device_socket.reason == "refused"
 
 
 class TestEnd:
@@ -477,7 +477,7 @@ class TestEnd:
         async with line(OsmAnd) as peer:
             peer.socket.send(b"GET /?id=phone&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\n\r\n" * 40)
             await time.settle()
-            assert peer.wire.reason.startswith("cannot be understood: more than 16 requests")
+            assert peer.device_socket.reason.startswith("cannot be decoded: more than 16 requests")
             assert peer.text() is None
             assert not peer.ref.alive
             assert row.id not in neighbours.devices
@@ -498,7 +498,7 @@ class TestEnd:
             assert peer.ref.alive
             peer.socket.send(bad)
             await time.settle()
-            assert peer.wire.reason == "sends nothing but noise"
+            assert peer.device_socket.reason == "sends nothing but noise"
         # A flood of bad frames is no flood of log lines.
         assert sum("dropped bytes" in record.getMessage() for record in caplog.records) <= 4
 
@@ -508,7 +508,7 @@ class TestEnd:
             assert peer.ref.alive
             peer.socket.send(b"~\x02\x00\x00\x28")
             await time.passes(11, step=5)
-            assert peer.wire.reason == "did not say who it is"
+            assert peer.device_socket.reason == "did not say who it is"
             assert peer.text() is None
 
     async def test_who_says_nothing_whole_for_too_long_is_closed(self, make_device, line, neighbours, time):
@@ -522,7 +522,7 @@ class TestEnd:
             assert peer.ref.alive
             peer.socket.send(b"~\x02")
             await time.passes(40, step=10)
-            assert peer.wire.reason == "said nothing whole for too long"
+            assert peer.device_socket.reason == "said nothing whole for too long"
             assert kinds(neighbours.devices[row.id])[-1] is Disconnected
 
     async def test_who_leaves_answers_unread_is_closed_after_a_minute(self, make_device, line, time, tcp):
@@ -530,13 +530,13 @@ class TestEnd:
         small(*tcp)
         async with line() as peer:
             peer.socket.send(peer.terminal.heartbeat())
-            while not peer.wire.backlog:
-                peer.wire.send(bytes(60_000))
+            while not peer.device_socket.backlog:
+                peer.device_socket.send(bytes(60_000))
                 await time.settle()
             await time.passes(60, step=10)
             assert peer.ref.alive
             await time.passes(20, step=10)
-            assert peer.wire.reason == "does not read what it is sent"
+            assert peer.device_socket.reason == "does not read what it is sent"
 
     async def test_told_to_close_it_ends_and_takes_nothing_more(self, make_device, line, neighbours, time):
         row = await make_device()
@@ -545,7 +545,7 @@ class TestEnd:
             await time.settle()
             await peer.ref.tell(Close("because"))
             await time.settle()
-            assert peer.wire.reason == "because"
+            assert peer.device_socket.reason == "because"
             assert neighbours.devices[row.id].messages[-1] == Disconnected(peer.ref)
             with pytest.raises((ActorStopped, ActorFailed)):
                 await peer.ref.ask(Transmit(DeviceCommand("positionSingle")))
@@ -556,6 +556,6 @@ class TestEnd:
             peer.socket.send(peer.terminal.heartbeat())
             await time.settle()
             assert isinstance(peer.answers()[0], GeneralResponse)
-        assert peer.wire.reason == "the server stops"
+        assert peer.device_socket.reason == "the server stops"
         assert peer.text() is None
         assert msgspec.structs.astuple(neighbours.devices[row.id].messages[-1]) == (peer.ref,)

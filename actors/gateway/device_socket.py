@@ -1,0 +1,230 @@
+"""The TCP socket of a device connection: non-blocking, with a bounded buffer of what could not be sent at
+once.
+
+One system call a read. Either a task waits in `receive`, or a hub reads and calls `on_data` (`watch`), which
+spares each message a task switch.
+"""
+
+import socket
+from collections.abc import Callable
+
+import trio
+
+from motorpool.actors.gateway.hub import Hub
+
+__all__ = ["DeviceSocket"]
+
+READ_BYTES = 16 * 1024
+"""Bytes of one read, and so the most that is decoded in one go."""
+
+
+class DeviceSocket:
+    """A connected stream socket; nobody but it and its hub touches the socket itself."""
+
+    __slots__ = (
+        "_backlog",
+        "_closed",
+        "_hub",
+        "_is_gathering",
+        "_is_paused",
+        "_on_close",
+        "_on_ended",
+        "_pause_seconds",
+        "backlog_limit",
+        "on_data",
+        "peer",
+        "raw",
+        "read_bytes",
+        "reason",
+    )
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        *,
+        read_bytes: int = READ_BYTES,
+        pause_seconds: float = 0.0,
+        backlog_limit: int = 256 * 1024,
+        hub: Hub | None = None,
+        on_close: "Callable[[DeviceSocket], None] | None" = None,
+    ) -> None:
+        """Take over `connected`.
+
+        Args:
+            read_bytes: bytes of one read.
+            pause_seconds: between two reads of `receive`, so that bytes gather: for a peer that never stops
+                sending and waits for no answer a task switch a packet would cost more than all other work.
+            backlog_limit: bytes that may wait to be sent; past it the connection is closed.
+            hub: who reads; None: whoever calls `receive`.
+            on_close: called once, when the connection has ended.
+        """
+        connected.setblocking(False)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.raw = connected
+        self._backlog = b""
+        self._closed = False
+        self._hub = hub
+        self._on_close = on_close
+        self._on_ended: Callable[[], None] | None = None
+        self.on_data: Callable[[bytes], None]
+        """Set by `watch`."""
+        self._is_paused = False
+        self.read_bytes = read_bytes
+        self._pause_seconds = pause_seconds
+        self._is_gathering = False
+        self.backlog_limit = backlog_limit
+        self.reason = ""
+        """Why the connection ended; empty while it lives."""
+        try:
+            self.peer: str = connected.getpeername()[0]
+        except OSError:
+            self.peer = ""
+
+    @property
+    def local_host(self) -> str:
+        """The server's address that the peer connected to; empty once the connection has ended."""
+        try:
+            return str(self.raw.getsockname()[0])
+        except OSError:
+            return ""
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that wait to be sent."""
+        return len(self._backlog)
+
+    async def receive(self) -> bytes:
+        """Wait for the next bytes, at least one; empty when the connection has ended, from either side.
+
+        While bytes wait to be sent the peer is not read. Cancellation loses nothing that was read.
+        """
+        while not self._closed:
+            try:
+                if self._backlog:
+                    await trio.lowlevel.wait_writable(self.raw)
+                    self._send_backlog()
+                    continue
+                if self._is_gathering:
+                    self._is_gathering = False
+                    await trio.sleep(self._pause_seconds)
+                else:
+                    await trio.lowlevel.wait_readable(self.raw)
+            except trio.ClosedResourceError:
+                continue  # woken by send() for its backlog, or by close()
+            except OSError as error:
+                self.close(f"connection lost: {error.strerror or error}")
+            data = b"" if self.closed else self._read()
+            if data:
+                self._is_gathering = self._pause_seconds > 0 and len(data) < self.read_bytes
+                return data
+        return b""
+
+    @property
+    def has_hub(self) -> bool:
+        """Whether `watch` is the way to read."""
+        return self._hub is not None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended, from either side."""
+        return self._closed
+
+    def watch(self, on_data: Callable[[bytes], None], on_ended: Callable[[], None]) -> None:
+        """Have the hub call `on_data` with the bytes of each read; `on_ended` is called once, at the end."""
+        assert self._hub is not None
+        self.on_data = on_data
+        self._on_ended = on_ended
+        if self._closed:
+            on_ended()
+        else:
+            self._hub.watch(self.raw.fileno(), self)
+
+    def pause_reading(self) -> None:
+        """Have the hub read no more: what was read is not dealt with yet."""
+        self._is_paused = True
+        self._update_interest()
+
+    def resume_reading(self) -> None:
+        """Undo `pause_reading`."""
+        self._is_paused = False
+        self._update_interest()
+
+    def _read(self) -> bytes:
+        try:
+            data = self.raw.recv(self.read_bytes)
+        except BlockingIOError:
+            return b""
+        except OSError as error:
+            self.close(f"connection lost: {error.strerror or error}")
+            return b""
+        if not data:
+            self.close("closed by the device")
+        return data
+
+    def flush(self) -> None:
+        """Send of the backlog what the socket takes; called by the hub when it can be written to."""
+        try:
+            self._send_backlog()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self.close(f"connection lost: {error.strerror or error}")
+        else:
+            self._update_interest()
+
+    def _update_interest(self) -> None:
+        if self._hub is not None and not self._closed:
+            writing = bool(self._backlog)
+            reading = not (writing or self._is_paused)
+            self._hub.set_interest(self.raw.fileno(), reading=reading, writing=writing)
+
+    def send(self, data: bytes) -> None:
+        """Send now what the socket takes and keep the rest; never waits, never raises.
+
+        Past `backlog_limit` the connection is closed: the peer has stopped reading.
+        """
+        if self._closed or not data:
+            return
+        if self._backlog:
+            self._keep(self._backlog + data)
+            return
+        try:
+            sent = self.raw.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            self.close(f"connection lost: {error.strerror or error}")
+            return
+        if sent < len(data):
+            self._keep(data[sent:])
+            if self._hub is not None:
+                self._update_interest()
+            elif not self._closed:
+                trio.lowlevel.notify_closing(self.raw)  # wakes receive(), which then waits to write
+
+    def close(self, reason: str) -> None:
+        """End the connection; a task that waits in `receive` gets the end of the stream."""
+        if self._closed:
+            return
+        self._closed = True
+        self._backlog = b""
+        self.reason = reason
+        if self._hub is not None:
+            self._hub.unwatch(self.raw.fileno())
+        else:
+            trio.lowlevel.notify_closing(self.raw)
+        self.raw.close()
+        if self._on_close is not None:
+            self._on_close(self)
+        if self._on_ended is not None:
+            self._on_ended()
+
+    def _keep(self, data: bytes) -> None:
+        if len(data) > self.backlog_limit:
+            self.close("does not read what it is sent")
+        else:
+            self._backlog = data
+
+    def _send_backlog(self) -> None:
+        sent = self.raw.send(self._backlog)
+        self._backlog = self._backlog[sent:]
