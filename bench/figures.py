@@ -1,4 +1,4 @@
-"""What a bench run found out: figures, the JSON that the contract fixes, and how two runs differ."""
+"""Figures of a bench run, their JSON, and the comparison of two runs."""
 
 import json
 from collections.abc import Mapping
@@ -8,34 +8,34 @@ import msgspec
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """One measured number, beside its reference if something was measured with it in the same run."""
+    """One measured value, and its ratio to a reference measured in the same run."""
 
     scenario: str
     metric: str
     value: float
     unit: str
     reference: str | None = None
-    """What was measured beside it."""
+    """Name of the reference."""
     ratio: float | None = None
-    """Value to reference; None where there is none."""
+    """Value divided by the reference; None without one."""
 
 
 class Goal(msgspec.Struct, frozen=True):
-    """What a figure must reach: its ratio if `of_ratio`, else its value."""
+    """Limit of a figure: of its ratio if `of_ratio`, otherwise of its value."""
 
     limit: float
     at_least: bool = False
     of_ratio: bool = False
 
     def is_met(self, figure: Figure) -> bool:
-        """Whether the figure is good enough."""
+        """Return whether the figure meets the goal."""
         number = figure.ratio if self.of_ratio else figure.value
         if number is None:
             return False
         return number >= self.limit if self.at_least else number <= self.limit
 
     def __str__(self) -> str:
-        """As the table shows it: "≥ 0.5 x"."""
+        """Format it for the table: "≥ 0.5 x"."""
         return f"{'≥' if self.at_least else '≤'} {self.limit:g}{' x' if self.of_ratio else ''}"
 
 
@@ -59,7 +59,7 @@ class Report:
         beside: float | None = None,
         goals: tuple[Goal, ...] = (),
     ) -> Figure:
-        """Add a figure; `beside` is what `reference` measured, in the same unit."""
+        """Add a figure; `beside` is the value of the reference, in the same unit."""
         ratio = value / beside if beside else None
         figure = Figure(
             scenario=scenario,
@@ -75,12 +75,12 @@ class Report:
         return figure
 
     def goals_of(self, figure: Figure) -> list[Goal]:
-        """What this figure must reach."""
+        """Return the goals of a figure."""
         keys = ((figure.scenario, figure.metric), (figure.scenario, f"{figure.metric} to reference"))
         return [self.goals[key] for key in keys if key in self.goals]
 
     def note(self, sentence: str) -> None:
-        """Say something about the run that is no number: a missing package, a client at its limit."""
+        """Add a remark: a missing package, a client at its limit."""
         self.notes.append(sentence)
 
     def write(self, path: Path) -> None:
@@ -103,7 +103,7 @@ def read_figures(path: Path) -> list[Figure]:
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One metric in two runs."""
+    """A metric in two runs."""
 
     scenario: str
     metric: str
@@ -118,7 +118,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def differences(before: list[Figure], after: list[Figure]) -> list[Difference]:
-    """Line up the metrics that both runs have, in the order of the later one.
+    """Compare the metrics that both runs have, in the order of the later one.
 
     Where a figure has a ratio, ratios are compared: they hold from machine to machine, absolutes do not.
     """
@@ -137,5 +137,5 @@ def differences(before: list[Figure], after: list[Figure]) -> list[Difference]:
 
 
 def _rounded(number: float) -> float:
-    """Four significant digits: more would be noise."""
+    """Format with four significant digits."""
     return float(f"{number:.4g}")

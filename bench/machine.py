@@ -1,4 +1,4 @@
-"""The machine and the program that a figure was measured with, and what its processes use."""
+"""Facts of the machine and the program, and CPU and memory of processes."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def facts() -> dict[str, str | int | float]:
-    """Describe machine, interpreter, packages and commit, for the head of a report."""
+    """Return machine, interpreter, packages and commit, for the head of a report."""
     found: dict[str, str | int | float] = {
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
@@ -29,7 +29,7 @@ def facts() -> dict[str, str | int | float]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time that a process has used so far, all threads, in steps of 10 ms.
+    """Return the user and system time of a process with all its threads, in steps of 10 ms.
 
     Raises:
         ProcessLookupError: there is no such process.
@@ -40,7 +40,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def waiting_seconds(pid: int) -> float:
-    """Time in which a process's main thread could have run and had no core; 0 where Linux does not count it.
+    """Return the time in which a process's main thread waited for a core; 0 if Linux does not count it.
 
     Raises:
         ProcessLookupError: there is no such process.
@@ -51,7 +51,7 @@ def waiting_seconds(pid: int) -> float:
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory that a process holds (RSS).
+    """Return the resident memory of a process (RSS).
 
     Raises:
         ProcessLookupError: there is no such process.
@@ -60,7 +60,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def command_line(pid: int) -> list[str]:
-    """Return the words that a process was started with.
+    """Return the command line of a process.
 
     Raises:
         ProcessLookupError: there is no such process.
@@ -69,7 +69,7 @@ def command_line(pid: int) -> list[str]:
 
 
 def children(pid: int) -> list[int]:
-    """All processes whose parent is this one."""
+    """Return the children of a process."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():

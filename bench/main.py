@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the scenarios that were asked for; 0 if all could be measured, 2 for a wrong command line."""
-    # In a file or a pipe nothing tells the width; the table must not break its words.
+    """Run the chosen scenarios; return 0 if all could be measured, 2 for a wrong command line."""
+    # A file or pipe has no width; the table must not wrap.
     console = Console(width=None if sys.stdout.isatty() else 150)
     if args.list:
         for name in names():
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measure(chosen: list[str], options: Options, report: Report, console: Console) -> bool:
-    """Run the scenarios one after the other; whether one could not be measured."""
+    """Run the scenarios in turn; return whether one could not be measured."""
     failed = False
     columns = (TextColumn("{task.fields[scenario]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as progress:
@@ -116,7 +116,7 @@ def _table(report: Report) -> Table:
 
 
 def _verdict(report: Report, figure: Figure) -> str:
-    """What the figure must reach, green or red."""
+    """Format the goals of a figure, green or red."""
     shown = []
     for goal in report.goals_of(figure):
         met = goal.is_met(figure)

@@ -1,4 +1,4 @@
-"""What a bench run is asked to do, and what a scenario is."""
+"""Options of a bench run, and the protocol of a scenario."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -12,9 +12,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The command line of `motorpool bench`, as the scenarios see it."""
 
     seconds: float | None = None
-    """Of each measured span; None: what the scenario finds right."""
+    """Length of each measured span; None: the default of the scenario."""
     minutes: float = 10.0
-    """Of a play (scenario `play`)."""
+    """Length of the scenario `play`."""
     terminals: int = 1000
     idle_terminals: int = 10_000
     streams: int = 400
@@ -22,12 +22,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     schedules: int = 10_000
 
     def span(self, usual: float) -> float:
-        """How long to measure what is usually measured for so many seconds."""
+        """Return the length of a span whose default is `usual` seconds."""
         return usual if self.seconds is None else self.seconds
 
 
 Step = Callable[[str], None]
-"""Says what comes next; advances the progress bar."""
+"""Shows the next step and advances the progress bar."""
 
 
 class Scenario(Protocol):
@@ -36,7 +36,7 @@ class Scenario(Protocol):
     TITLE: str
     """One line for `--list`."""
     STEPS: int
-    """How often `run` calls `step`."""
+    """Number of calls of `step` in `run`."""
 
     def run(self, options: Options, report: Report, step: Step) -> None:
         """Measure, and add figures to the report.

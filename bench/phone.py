@@ -1,4 +1,4 @@
-"""A simulated phone with an OsmAnd client: rides a bicycle, and tells where by HTTP
+"""A simulated phone with an OsmAnd client on a bicycle, which reports by HTTP
 (docs/protocols/osmand.md#json-form).
 """
 
@@ -12,39 +12,39 @@ import trio
 
 from motorpool.bench.target import NewDevice, Target
 from motorpool.bench.vehicles.city import ROUND_TRIPS
-from motorpool.bench.vehicles.route import Drive, Moment
-from motorpool.bench.vehicles.vehicle import SET_OUT
+from motorpool.bench.vehicles.route import Drive, VehicleState
+from motorpool.bench.vehicles.vehicle import DRIVE_START
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.runtime.clock import Clock
 
 CYCLIST_KMH = 18.0
 KNOTS = 1.943844
-"""Of a metre a second."""
+"""Knots in a metre per second."""
 LONGEST_PAUSE_SECONDS = 60.0
 
 _log = logging.getLogger(__name__)
 
 
 class PhonePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes one phone differ from the next."""
+    """Parameters of one phone."""
 
     name: str
     unique_id: str
     as_json: bool
-    """Sends the JSON form of newer clients; else the query form."""
+    """Whether it sends the JSON form of newer clients; otherwise the query form."""
     trip: int
     seed: int
     interval_seconds: float
 
     def device(self) -> NewDevice:
-        """Describe it for the API."""
+        """Return the device to register."""
         return NewDevice(
             name=self.name, unique_id=self.unique_id, model="Phone", category="bicycle", attributes={}
         )
 
 
 class Phone:
-    """One phone."""
+    """A simulated phone."""
 
     def __init__(self, plan: PhonePlan, target: Target, clock: Clock) -> None:
         self._plan = plan
@@ -54,7 +54,7 @@ class Phone:
         self._drive = Drive(trip, plan.seed)
 
     async def run(self) -> None:
-        """Ride and report for ever; what cannot be sent is sent later, the newest first of all."""
+        """Ride and report until cancelled; failed reports are sent later, the newest first."""
         async with httpx.AsyncClient(timeout=20.0) as client:
             pause = self._plan.interval_seconds
             while True:
@@ -68,8 +68,8 @@ class Phone:
                 await trio.sleep(pause)
 
     def request(self, client: httpx.AsyncClient, instant: datetime) -> httpx.Request:
-        """Make the request that tells where the phone is."""
-        seconds = (instant - SET_OUT).total_seconds()
+        """Return the request that reports the position."""
+        seconds = (instant - DRIVE_START).total_seconds()
         moment = self._drive.at(seconds)
         # Full in the morning, nearly empty at night.
         battery = 1.0 - 0.9 * (seconds % 86_400 / 86_400)
@@ -77,7 +77,7 @@ class Phone:
             return client.build_request("POST", self._url, json=self._json(moment, instant, battery))
         return client.build_request("POST", self._url, params=self._query(moment, instant, battery))
 
-    def _query(self, moment: Moment, instant: datetime, battery: float) -> dict[str, str]:
+    def _query(self, moment: VehicleState, instant: datetime, battery: float) -> dict[str, str]:
         return {
             "id": self._plan.unique_id,
             "lat": f"{moment.latitude:.6f}",
@@ -90,7 +90,7 @@ class Phone:
             "batt": f"{battery * 100:.0f}",
         }
 
-    def _json(self, moment: Moment, instant: datetime, battery: float) -> dict[str, Any]:
+    def _json(self, moment: VehicleState, instant: datetime, battery: float) -> dict[str, Any]:
         return {
             "device_id": self._plan.unique_id,
             "location": {

@@ -1,4 +1,4 @@
-"""Players of a live playlist that count what a viewer would notice: Chromium with hls.js, and ffmpeg."""
+"""Players of a live playlist that count stalls and errors: Chromium with hls.js, and ffmpeg."""
 
 import base64
 import json
@@ -15,35 +15,35 @@ import msgspec
 from motorpool.bench.options import BenchError
 
 GAP_SECONDS = 6.0
-"""ffmpeg plays a segment as soon as it has it; without anything new for three of them it stands still."""
+"""Time without progress that counts as a stall of ffmpeg: three segments, which it plays on arrival."""
 START_SECONDS = 90.0
 """Allowed for a player to start and to end, beside the time that it plays."""
 
 
 class Played(msgspec.Struct, frozen=True):
-    """What became of a play."""
+    """Result of a play."""
 
     seconds: float
-    """Of the stream that were shown."""
+    """Seconds of the stream that were played."""
     stalls: int
     complaints: tuple[str, ...]
     ages: tuple[float, ...] = ()
-    """Seconds from the stamp in a picture to its sight, of some that were shown."""
+    """Seconds from the time stamp in a picture to its display, for some of the pictures."""
 
 
 def play_in_chromium(
     url: str, email: str, password: str, seconds: float, *, playlist: str | None = None
 ) -> Played:
-    """Play the first vehicle's camera on the server's own page; or the playlist of this path.
+    """Play the first vehicle's camera in the console, or the playlist with this path.
 
     Raises:
-        BenchError: there is no Chromium or Playwright, or the page does not come to play.
+        BenchError: Chromium or Playwright is missing, or playback does not start.
     """
     command = [sys.executable, "-m", "motorpool.bench.load.browser", url, email, "--seconds", str(seconds)]
     if playlist is not None:
         command += ["--playlist", playlist]
     try:
-        told = subprocess.run(
+        done = subprocess.run(
             command,
             env=os.environ | {"MOTORPOOL_BROWSER_PASSWORD": password},
             capture_output=True,
@@ -52,21 +52,21 @@ def play_in_chromium(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise BenchError("Chromium: the page does not come to its end") from None
-    if told.returncode != 0:
-        lines = told.stderr.strip().splitlines()
-        named = [line for line in lines if "Error" in line] or lines or ["it said nothing"]
+        raise BenchError("Chromium did not finish in time") from None
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        named = [line for line in lines if "Error" in line] or lines or ["no output"]
         raise BenchError(f"Chromium: {named[-1]}")
-    found = json.loads(told.stdout.splitlines()[-1])
+    found = json.loads(done.stdout.splitlines()[-1])
     ages = tuple(found["ages"])
     return Played(found["played_seconds"], found["stalls"], tuple(found["complaints"]), ages)
 
 
 def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Played:
-    """Decode the live playlist with ffmpeg for so many seconds of the wall's clock.
+    """Decode the live playlist with ffmpeg for `seconds` of real time.
 
     Raises:
-        BenchError: there is no ffmpeg, or it does not come to play.
+        BenchError: ffmpeg is missing, or playback does not start.
     """
     program = shutil.which("ffmpeg")
     if program is None:
@@ -79,15 +79,15 @@ def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Playe
     command += ["-fps_mode", "passthrough", "-enc_time_base", "-1", "-f", "null", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         complaints: list[str] = []
-        ear = threading.Thread(target=_keep_lines, args=(process, complaints))
-        ear.start()
+        reader_thread = threading.Thread(target=_keep_lines, args=(process, complaints))
+        reader_thread.start()
         end = threading.Timer(seconds, process.terminate)
         end.start()
         assert process.stdout is not None
         shown, stalls = follow_progress(process.stdout, time.monotonic)
         end.cancel()
         process.kill()
-        ear.join()
+        reader_thread.join()
     if not shown:
         raise BenchError(f"ffmpeg shows nothing: {' '.join(complaints[-1:])}")
     return Played(shown, stalls, tuple(complaints))
@@ -101,7 +101,7 @@ def _keep_lines(process: subprocess.Popen[str], complaints: list[str]) -> None:
 
 
 def follow_progress(lines: Iterable[str], monotonic: Callable[[], float]) -> tuple[float, int]:
-    """Read ffmpeg's progress to its end: seconds shown, and gaps in which nothing came."""
+    """Read ffmpeg's progress to its end; return the seconds played and the number of stalls."""
     first: float | None = None
     shown, stalls, grown = 0.0, 0, monotonic()
     for line in lines:

@@ -1,4 +1,4 @@
-"""What the server is measured beside: bare servers, and the ffmpeg program (docs/decisions/0034)."""
+"""References of the bench: bare servers, and the ffmpeg program (docs/decisions/0034)."""
 
 import contextlib
 import os
@@ -14,19 +14,19 @@ from motorpool.bench.options import BenchError
 
 @contextlib.contextmanager
 def run_echo() -> Iterator[tuple[int, int]]:
-    """Start the echo server in a process of its own; gives its port and process id."""
-    with _run("echo") as told:
-        yield told
+    """Start the echo server as a process; yield its port and process id."""
+    with _run("echo") as address:
+        yield address
 
 
 @contextlib.contextmanager
 def run_bare(body: bytes) -> Iterator[tuple[int, int]]:
-    """Start a bare Quart-Trio server that answers everything with these bytes; gives port and process id."""
+    """Start a bare Quart-Trio server that answers with these bytes; yield its port and process id."""
     with tempfile.NamedTemporaryFile(prefix="motorpool-bench-") as file:
         file.write(body)
         file.flush()
-        with _run("bare", file.name) as told:
-            yield told
+        with _run("bare", file.name) as address:
+            yield address
 
 
 @contextlib.contextmanager
@@ -46,7 +46,7 @@ def _run(name: str, *arguments: str) -> Iterator[tuple[int, int]]:
 
 
 def ffmpeg_cpu_seconds(transport_stream: Path, *, telephone_sound: Path | None = None) -> float:
-    """CPU (user and system) of one run of ffmpeg from that file to HLS, its start-up included.
+    """Return the CPU seconds (user and system) of one run of ffmpeg from that file to HLS, with its start-up.
 
     Copies what is in it; `telephone_sound`, G.711 A-law at 8 kHz, is transcoded to AAC beside it.
 

@@ -1,4 +1,4 @@
-"""Plays back what `serve --record` has written: each connection again, its bytes at their times."""
+"""Replays recordings of `serve --record`: every connection, with its bytes at their times."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -15,24 +15,24 @@ from motorpool.codecs.traffic_recording import Closed, Entry, Opened, Received, 
 READ_BYTES = 256 * 1024
 MEDIA_PORTS = {"jt1078-live": 5263, "jt1078-playback": 5363}
 HANG_UP_SECONDS = 5.0
-"""For the server to close its end when we have closed ours."""
+"""Time for the server to close its end after ours."""
 WAITING_CHUNKS = 1000
-"""Of one connection whose server is slow; then the whole recording waits for it."""
+"""Backlog of a connection at which the whole replay waits for the server."""
 
 _log = logging.getLogger(__name__)
 
 
 class Played(msgspec.Struct):
-    """What became of a replay."""
+    """Result of a replay."""
 
     connections: int = 0
     failed: int = 0
-    """Connections that the server refused or ended before their time."""
+    """Connections that the server refused or closed early."""
     bytes_sent: int = 0
 
 
 async def replay(path: Path, target: Target, speed: float = 1.0) -> Played:
-    """Play the recording, `speed` times as fast as it was.
+    """Play the recording at `speed` times its speed.
 
     Raises:
         OSError: the file cannot be read.
@@ -45,7 +45,7 @@ async def replay(path: Path, target: Target, speed: float = 1.0) -> Played:
         try:
             await _play(path, lines, speed)
         except (OSError, CodecError) as error:
-            # Raised in here it would come out wrapped in a group.
+            # Raised here it would be wrapped in a group.
             failure = error
         lines.end_all()
     if failure is not None:
@@ -60,7 +60,7 @@ async def _play(path: Path, lines: "_Lines", speed: float) -> None:
         if first is None:
             first = latest = entry.seconds
         if entry.seconds < latest:
-            # The file was gone on with by a later run, whose clock began anew.
+            # A later run, whose clock began anew, appended to the file.
             behind += latest - entry.seconds
         latest = entry.seconds
         await trio.sleep_until(begun + (entry.seconds + behind - first) / speed)
@@ -76,7 +76,7 @@ async def _play(path: Path, lines: "_Lines", speed: float) -> None:
 
 
 class _Lines:
-    """The connections that are up, by their numbers in the recording."""
+    """Open connections, by their numbers in the recording."""
 
     def __init__(self, nursery: trio.Nursery, target: Target, played: Played) -> None:
         self._nursery = nursery
@@ -126,7 +126,7 @@ async def _entries(path: Path) -> AsyncIterator[Entry]:
 
 
 async def _play_line(host: str, port: int, chunks: trio.MemoryReceiveChannel[bytes], played: Played) -> None:
-    """Send one connection's bytes, and read away what the server says."""
+    """Send one connection's bytes, and discard the server's."""
     async with chunks:
         try:
             async with await trio.open_tcp_stream(host, port) as stream, trio.open_nursery() as nursery:

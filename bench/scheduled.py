@@ -1,4 +1,4 @@
-"""Scheduled commands at a server of the bench: one for each terminal, their windows, their history."""
+"""Scheduled commands on a server of the bench: one for each terminal, their windows and their run records."""
 
 import base64
 import time
@@ -14,14 +14,14 @@ from motorpool.bench.options import BenchError
 from motorpool.bench.server import Server
 
 AT_ONCE = 4
-"""Requests on their way: they keep the server busy without a queue in front of it."""
+"""Concurrent requests: enough to keep the server busy, without a queue."""
 ROWS_AT_ONCE = 1000
-"""So many fit the command line of psql."""
-LOOK_SECONDS = 0.5
-"""Between two looks at a history that is not complete."""
+"""Rows in one statement: what fits the command line of psql."""
+POLL_SECONDS = 0.5
+"""Interval of polling for run records."""
 START_COMMAND, END_COMMAND = "positionSingle", "positionStop"
 COMMAND_MESSAGE = 0x8201
-"""What the first of them becomes for a JT/T 808 terminal."""
+"""The message that START_COMMAND becomes for a JT/T 808 terminal."""
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class Window(msgspec.Struct, frozen=True):
     end: datetime
 
     def text(self) -> str:
-        """The calendar with this event, as the API takes it."""
+        """Return the calendar with this event, as the API expects it."""
         lines = (
             "BEGIN:VCALENDAR",
             "VERSION:2.0",
@@ -48,7 +48,7 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """A run record, as far as it is judged."""
+    """The checked fields of a run record."""
 
     schedule: int
     device: int
@@ -73,7 +73,7 @@ class Schedules:
         ]
 
     def make(self, phones: Sequence[str]) -> None:
-        """Make a device for each phone, and a scheduled command for each device; `set_window` wakes these.
+        """Create a device for each phone number, and a scheduled command for each device.
 
         Raises:
             BenchError: PostgreSQL refuses it.
@@ -83,7 +83,7 @@ class Schedules:
         steps = f"{_step(self._start_command)}, {_step(self._end_command)}"
         for first in range(0, len(phones), ROWS_AT_ONCE):
             values = ",".join(f"('{phone}')" for phone in phones[first : first + ROWS_AT_ONCE])
-            # Numbers of our own, all of them.
+            # All values are numbers that the bench made.
             self._server.run_sql(
                 "with terminals as (insert into devices (name, unique_id)"  # noqa: S608
                 f"  select 'Terminal ' || phone, phone from (values {values}) as given (phone) returning id),"
@@ -102,7 +102,7 @@ class Schedules:
             )
 
     def set_window(self, window: Window) -> float:
-        """Give every calendar this event in place of the one it has; the seconds that took.
+        """Replace the event of every calendar, and return the seconds that took.
 
         Raises:
             BenchError: the server refuses.
@@ -113,21 +113,18 @@ class Schedules:
         return time.perf_counter() - begun
 
     def await_history(self, phase: str, count: int, seconds: float) -> float:
-        """Wait until so many steps of a phase have come to their end; when that was seen, since 1970.
-
-        Returns all the same when they have not in so many seconds: the history tells it.
-        """
+        """Wait until `count` steps of a phase have ended, at most `seconds`; return the time, since 1970."""
         deadline = time.monotonic() + seconds
         ended = (
-            "select count(*) from scheduled_command_runs"  # noqa: S608 - words of our own
+            "select count(*) from scheduled_command_runs"  # noqa: S608 - constant text
             f" where phase = '{phase}' and status not in ('pending', 'sending', 'queued', 'delivering')"
         )
         while int(self._server.fetch_sql(ended)[0][0]) < count and time.monotonic() < deadline:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         return time.time()
 
     def history(self, phase: str) -> list[Run]:
-        """All records of a phase, the earliest first."""
+        """Return all records of a phase, the earliest first."""
         rows = self._server.fetch_sql(
             "select scheduled_command_id, device_id, status, reason, extract(epoch from time)"  # noqa: S608
             f" from scheduled_command_runs where phase = '{phase}' order by time, id"

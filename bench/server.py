@@ -1,4 +1,4 @@
-"""A server of its own for a measurement: started as a process, spoken to from outside, taken down again."""
+"""Starts a server as a process for a measurement, and stops it."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ _DEVICE_PORTS = (5015, 5263, 5363, 5055)
 
 
 class Server:
-    """A running server with an administrator, on loopback."""
+    """A running server on loopback, with an administrator."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path, http_port: int, offset: int) -> None:
         self.process = process
@@ -37,12 +37,12 @@ class Server:
 
     @property
     def jt808_port(self) -> int:
-        """Of the terminals."""
+        """Port for JT/T 808 terminals."""
         return 5015 + self.offset
 
     @property
     def log(self) -> str:
-        """What the server wrote so far."""
+        """Everything the server has logged."""
         return (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
 
     def client(self) -> httpx.Client:
@@ -50,19 +50,19 @@ class Server:
         return httpx.Client(base_url=f"{self.url}/api", auth=(EMAIL, self.password), timeout=60.0)
 
     def cpu_seconds(self) -> float:
-        """CPU of the server process so far, PostgreSQL not included."""
+        """Return the CPU of the server process, without PostgreSQL."""
         return machine.cpu_seconds(self.process.pid)
 
     def waiting_seconds(self) -> float:
-        """Time in which the server wanted a core and others had them all, so far."""
+        """Return the time in which the server waited for a core."""
         return machine.waiting_seconds(self.process.pid)
 
     def resident_bytes(self) -> int:
-        """Memory of the server process, PostgreSQL not included."""
+        """Return the memory of the server process, without PostgreSQL."""
         return machine.resident_bytes(self.process.pid)
 
     def database_cpu_seconds(self) -> float:
-        """CPU of the embedded PostgreSQL so far, all its processes that live now."""
+        """Return the CPU of all running processes of the embedded PostgreSQL."""
         postmaster = self._postmaster()
         total = 0.0
         for pid in [] if postmaster is None else [postmaster, *machine.children(postmaster)]:
@@ -80,7 +80,7 @@ class Server:
         return {name: value for name, _, value in pairs}
 
     def run_sql(self, sql: str) -> None:
-        """Put rows into the embedded database that would take too long to make over HTTP.
+        """Execute a statement in the embedded database, for rows that are too many for HTTP.
 
         Raises:
             BenchError: PostgreSQL refuses it.
@@ -88,7 +88,7 @@ class Server:
         self.fetch_sql(sql)
 
     def fetch_sql(self, sql: str) -> list[list[str]]:
-        """Read rows that would take too long to ask for over HTTP; values as text, null as "".
+        """Return rows of the embedded database that are too many for HTTP; values as text, null as "".
 
         Raises:
             BenchError: PostgreSQL refuses it.
@@ -120,36 +120,36 @@ class Server:
         return None
 
     def await_health(self) -> None:
-        """Wait until the server answers that all works.
+        """Wait until the health check succeeds.
 
         Raises:
-            BenchError: it ended, or did not get there in time.
+            BenchError: the server ended, or was too slow.
         """
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                raise BenchError(f"the server ended at its start: {self._last_words()}")
+                raise BenchError(f"the server ended at its start: {self._last_log_line()}")
             with contextlib.suppress(httpx.TransportError):
                 if httpx.get(f"{self.url}/api/health", timeout=5.0).status_code == 200:
                     return
             time.sleep(0.1)
-        raise BenchError(f"the server did not start within {START_SECONDS:g} s: {self._last_words()}")
+        raise BenchError(f"the server did not start within {START_SECONDS:g} s: {self._last_log_line()}")
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         lines = [line for line in self.log.splitlines() if line.strip()]
-        return lines[-1] if lines else "it said nothing"
+        return lines[-1] if lines else "no output"
 
 
 @contextlib.contextmanager
 def run_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """Start a server in a temporary folder; unknown terminals register themselves.
+    """Start a server in a temporary folder that registers unknown devices.
 
     Raises:
         BenchError: it does not start.
     """
     with tempfile.TemporaryDirectory(prefix="motorpool-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        # PostgreSQL may run as another user, who must be able to enter.
+        # PostgreSQL may run as another user, who must be able to enter the folder.
         folder.chmod(0o755)
         http_port, offset = _free_port(), _free_offset()
         password = secrets.token_urlsafe(12)
@@ -206,7 +206,7 @@ def _free_port() -> int:
 
 
 def _free_offset() -> int:
-    """Find an offset at which all device ports are free now, below the range of outgoing connections."""
+    """Return an offset at which all device ports are free, below the range of ephemeral ports."""
     for offset in range(10_000 + secrets.randbelow(4000), 26_000, 7):
         with contextlib.ExitStack() as stack:
             try:

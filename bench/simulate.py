@@ -25,11 +25,11 @@ _log = logging.getLogger(__name__)
 
 
 class WrongArguments(Exception):
-    """The command line cannot be carried out; the text is one sentence."""
+    """The command line is invalid; the text is one sentence."""
 
 
 class Login(msgspec.Struct, frozen=True):
-    """What a credentials file holds, as JSON."""
+    """Content of a credentials file, as JSON."""
 
     email: str
     password: str
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--channels", type=int, default=2, help="cameras of a vehicle (default 2)")
     add("--interval", type=float, default=5.0, help="seconds between positions (default 5)")
     add("--fps", type=int, default=15, help="pictures a second (default 15)")
-    add("--h265", type=int, default=0, metavar="COUNT", help="vehicles that film H.265 (default 0)")
+    add("--h265", type=int, default=0, metavar="COUNT", help="vehicles that send H.265 (default 0)")
     add("--stamped", action="store_true", help="the squares in the pictures hold the time, not the number")
     add("--alarms", type=float, default=0.0, help="seconds between alarms with files (default: none)")
     add("--seed", type=int, default=1, help="another seed is another fleet (default 1)")
@@ -59,9 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate until interrupted; 0, or 2 for a wrong command line, 1 if the server wants no such devices."""
+    """Simulate until interrupted; return 0, 1 if the server refuses devices, 2 for a wrong command line."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    # One line a request, with its query, is more than anybody wants to read of an HTTP client.
+    # httpx logs a line for each request, which is too much here.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         return trio.run(_simulate, args)
@@ -91,7 +91,7 @@ async def _simulate(args: argparse.Namespace) -> int:
             else:
                 await _drive(fleet, account, target)
         except (RegistrationRefused, CodecError, OSError) as error:
-            # Raised in here it would come out wrapped in a group.
+            # Raised here it would be wrapped in a group.
             failure = error
         nursery.cancel_scope.cancel()
     if failure is not None:
@@ -124,13 +124,13 @@ async def _await_end_of_input(scope: trio.CancelScope) -> None:
 
 
 def find_target(args: argparse.Namespace) -> Target:
-    """Where the devices connect, by the command line."""
+    """Return the address that devices connect to."""
     host = args.host or (urlsplit(args.server).hostname if args.server else None) or "127.0.0.1"
     return Target(host=host, port_offset=args.port_offset)
 
 
 def find_fleet(args: argparse.Namespace) -> Fleet:
-    """Plan the fleet of the command line.
+    """Plan the fleet that the command line describes.
 
     Raises:
         WrongArguments: a number makes no sense.
@@ -163,7 +163,7 @@ def find_fleet(args: argparse.Namespace) -> Fleet:
 
 
 def find_account(args: argparse.Namespace, environ: Mapping[str, str]) -> Account | None:
-    """Find who registers the devices; None without --server: then they have to be known.
+    """Return the account that registers the devices; None without --server, when they must exist already.
 
     Raises:
         WrongArguments: credentials are missing, or lie open.
@@ -183,7 +183,7 @@ def find_account(args: argparse.Namespace, environ: Mapping[str, str]) -> Accoun
 
 
 def read_credentials(path: Path) -> Login:
-    """Read a login that nobody else may read.
+    """Read credentials from a file that only its owner may read.
 
     Raises:
         WrongArguments: it is missing, open to others, or no such file.

@@ -1,4 +1,4 @@
-"""The server that simulated devices talk to: where it is, and how it gets to know them."""
+"""The server that simulated devices connect to, and their registration there."""
 
 import logging
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     port_offset: int = 0
-    """Added to every usual device port."""
+    """Added to every default device port."""
 
     def port(self, usual: int) -> int:
-        """Return the port of a protocol whose usual one this is."""
+        """Return the port of the protocol with this default port."""
         return usual + self.port_offset
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """Who registers the devices over the API."""
+    """The account that registers the devices over the API."""
 
     server: str
     """Address of the server: "http://127.0.0.1:8082"."""
@@ -35,7 +35,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewDevice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A device as `POST /devices` takes it."""
+    """Body of `POST /devices`."""
 
     name: str
     unique_id: str
@@ -45,14 +45,14 @@ class NewDevice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RegistrationRefused(Exception):
-    """The server does not let us register devices; the text says why."""
+    """The server refused to register devices; the text says why."""
 
 
 async def register(account: Account, devices: Sequence[NewDevice]) -> int:
-    """Register the devices that the server does not know yet, and count them; wait until there is a server.
+    """Register the devices that the server does not have yet, and return their number; wait for the server.
 
     Raises:
-        RegistrationRefused: wrong credentials, or the server does not want such a device.
+        RegistrationRefused: wrong credentials, or a device was refused.
     """
     auth = (account.email, account.password)
     async with httpx.AsyncClient(base_url=f"{account.server}/api", auth=auth, timeout=30.0) as client:
@@ -72,7 +72,7 @@ async def _request(
     params: dict[str, str] | None = None,
     json: object = None,
 ) -> httpx.Response:
-    """Send a request, again and again while the server is not there or not ready."""
+    """Send a request; retry while the server is unreachable or answers with a server error."""
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What a server of the bench and its database use of the machine, from one moment to another."""
+"""CPU and memory that a server of the bench and its database use."""
 
 import time
 
@@ -8,7 +8,7 @@ from motorpool.bench.server import Server
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The counters at a moment."""
+    """The counters at one instant."""
 
     instant: float
     """`time.perf_counter`."""
@@ -16,20 +16,20 @@ class Reading(msgspec.Struct, frozen=True):
     database_seconds: float
     """Of the embedded PostgreSQL."""
     waiting_seconds: float
-    """Of the server, for a core."""
+    """Time in which the server waited for a core."""
     resident_bytes: int
     """Of the server alone."""
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What was used between two readings."""
+    """Shares of a core used between two readings."""
 
     seconds: float
     server_share: float
-    """Of a core."""
+    """Share of a core."""
     database_share: float
     waiting_share: float
-    """Of the time, that the server could have gone on and had no core."""
+    """Share of the time in which the server was runnable and had no core."""
 
 
 def read_usage(server: Server) -> Reading:
@@ -44,7 +44,7 @@ def read_usage(server: Server) -> Reading:
 
 
 def usage_between(first: Reading, second: Reading) -> Usage:
-    """How busy both were from one reading to the other."""
+    """Return the usage from one reading to the other."""
     seconds = second.instant - first.instant
     return Usage(
         seconds,

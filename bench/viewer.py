@@ -1,24 +1,24 @@
-"""What a player of a live playlist asks for, and when (RFC 8216 6.3.3, 6.3.4); without a socket or clock."""
+"""The requests of a player of a live playlist (RFC 8216, sections 6.3.3 and 6.3.4); no socket, no clock."""
 
 from collections import deque
 
 FIRST_SEGMENTS = 3
-"""A player begins so far from the end of the playlist (RFC 8216 6.3.3)."""
+"""Segments from the end of the playlist at which a player begins (RFC 8216, section 6.3.3)."""
 
 
 class Viewer:
-    """One player: asks for the playlist, for each new segment once, and for the playlist again in time."""
+    """One player: requests the playlist, each new segment once, and reloads the playlist in time."""
 
     def __init__(self, path: str, begin: float) -> None:
         """`path` is the stream's, without the playlist's name; `begin` in seconds of any clock."""
         self.due = begin
         """When to send `request`."""
         self._reload_at = begin
-        """When to ask for the playlist again; segments are asked for at once."""
+        """When to reload the playlist; segments are requested at once."""
         self.missed = 0
-        """Segments that left the window before this player came to them."""
+        """Segments that left the window before this player requested them."""
         self.stalls = 0
-        """Segments that came after all that was there before had been shown."""
+        """Segments that arrived after everything before had been played."""
         self._path = path
         self._wanted: deque[tuple[int, float]] = deque()
         self._latest: int | None = None
@@ -27,20 +27,20 @@ class Viewer:
 
     @property
     def wants_segment(self) -> bool:
-        """The next request is for a segment, else for the playlist."""
+        """Whether the next request is for a segment; otherwise it is for the playlist."""
         return bool(self._wanted)
 
     def request(self) -> str:
-        """The path of what is asked for next."""
+        """Return the path of the next request."""
         name = f"{self._wanted[0][0]}.ts" if self._wanted else "live.m3u8"
         return f"{self._path}/{name}"
 
     def take_segment(self, now: float) -> None:
-        """The segment that was asked for is there."""
+        """Note that the requested segment has arrived."""
         _, duration = self._wanted.popleft()
         self.due = now if self._wanted else self._reload_at
         if self._shown_until is None:
-            # Before the first picture nothing can stand still: it is shown once the first segments are there.
+            # Playback starts once the first segments are there; before that there is no stall.
             self._ahead += duration
             if not self._wanted:
                 self._shown_until = now + self._ahead
@@ -48,15 +48,15 @@ class Viewer:
         self.stalls += now > self._shown_until
         self._shown_until = max(now, self._shown_until) + duration
 
-    def give_up_segment(self) -> None:
-        """The segment that was asked for is gone."""
+    def skip_segment(self) -> None:
+        """Note that the requested segment is no longer available."""
         self._wanted.popleft()
         self.missed += 1
         if not self._wanted:
             self.due = self._reload_at
 
     def take_playlist(self, text: str, asked: float) -> None:
-        """The playlist that was asked for at `asked`."""
+        """Note the playlist that was requested at `asked`."""
         listed = listed_segments(text)
         target = target_duration(text)
         if self._latest is None:
@@ -75,7 +75,7 @@ class Viewer:
 
 
 def listed_segments(playlist: str) -> list[tuple[int, float]]:
-    """Index and EXTINF of each segment of a playlist; quick, for it is read hundreds of times a second."""
+    """Return index and EXTINF of each segment. Fast: it runs hundreds of times a second."""
     found, duration = [], 0.0
     for line in playlist.splitlines():
         if line.startswith("#EXTINF:"):
@@ -86,6 +86,6 @@ def listed_segments(playlist: str) -> list[tuple[int, float]]:
 
 
 def target_duration(playlist: str) -> float:
-    """EXT-X-TARGETDURATION in seconds; 1 where there is none."""
+    """Return EXT-X-TARGETDURATION in seconds; 1 if there is none."""
     found = playlist.partition("#EXT-X-TARGETDURATION:")[2]
     return float(found.split("\n", 1)[0]) if found else 1.0

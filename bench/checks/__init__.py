@@ -1,1 +1,1 @@
-"""Whether what was received is what was sent."""
+"""Checks that what was received is what was sent."""

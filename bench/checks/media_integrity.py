@@ -1,9 +1,9 @@
-"""Proves that what came out is what was sent: pictures and sound of the film loop, byte by byte and in order.
+"""Checks that received media is what was sent: every picture and sound, byte for byte and in order.
 
-A picture is known by the number that it carries, a frame of AAC by its bytes; which turn of the loop a sound
-belongs to is told by the pictures beside it. So a loss of a whole turn is seen as well. Parameter sets and
-delimiters, which a server may add or repeat, are left out of the comparison. Sound that the server had to
-transcode can only be counted: its frames must follow each other without a gap.
+A picture is identified by the number that it carries, an AAC frame by its bytes; the pictures beside a sound
+tell which repetition of the loop it belongs to, so that the loss of a whole repetition is found as well.
+Parameter sets and delimiters, which a server may add or repeat, are not compared. Transcoded sound can only
+be counted: its frames must follow each other without a gap.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from motorpool.bench.vehicles.footage import (
+from motorpool.bench.vehicles.media_loop import (
     FRAME_MS,
     LOOP_MS,
-    Shot,
+    LoopUnit,
     number_message,
     read_loop,
     read_number_message,
@@ -24,69 +24,71 @@ from motorpool.codecs.media.units import Coding
 
 TICKS_PER_MS = 90
 PTS_SPAN = 1 << 33
-"""Where MPEG-TS times wrap."""
+"""Ticks after which MPEG-TS time stamps wrap."""
 TRANSCODED_TICKS = 128 * TICKS_PER_MS
 """Of 1,024 samples of telephone sound."""
 _REPEATED = frozenset((7, 8, 9))
 """NAL units of H.264 (table 7-1) that are no part of a picture: parameter sets and delimiters."""
 
 Timed = tuple[int, bytes]
-"""A coded unit behind its time, in ticks of 90 kHz that may wrap."""
+"""Time stamp in ticks of 90 kHz, which may wrap, and a coded unit."""
 
 
 class Findings(msgspec.Struct):
-    """What was looked at, and what is wrong with it."""
+    """Counts of what was checked and of what is wrong."""
 
     frames: int = 0
     sounds: int = 0
-    """Frames of AAC."""
-    holes: int = 0
-    """Places where pictures or sounds were left out, repeated or exchanged."""
-    strangers: int = 0
-    """Pictures and sounds that are not, byte for byte, what was sent."""
-    beside_ms: float = 0.0
-    """The furthest that a sound lay from its place beside the pictures."""
+    """AAC frames."""
+    gaps: int = 0
+    """Places where pictures or sounds are missing, repeated or out of order."""
+    altered: int = 0
+    """Pictures and sounds whose bytes differ from what was sent."""
+    sound_offset_ms: float = 0.0
+    """Largest offset of a sound from its place beside the pictures."""
     decoded: int = 0
-    """Files that were decoded besides."""
+    """Files that were also decoded."""
     broken: int = 0
-    """Files that are not what they should be: cannot be read, or decode to other pictures."""
+    """Files that cannot be read, or that decode to other pictures."""
     drift_ms: float = 0.0
-    """The sum of EXTINF less the span of the picture times, the greatest of all streams."""
+    """Largest difference, over all streams, of the sum of EXTINF and the span of the pictures' times."""
 
     def add(self, other: "Findings") -> None:
-        """Take in another stream's."""
+        """Add the findings of another stream."""
         self.frames += other.frames
         self.sounds += other.sounds
-        self.holes += other.holes
-        self.strangers += other.strangers
-        self.beside_ms = max(self.beside_ms, other.beside_ms)
+        self.gaps += other.gaps
+        self.altered += other.altered
+        self.sound_offset_ms = max(self.sound_offset_ms, other.sound_offset_ms)
         self.decoded += other.decoded
         self.broken += other.broken
         self.drift_ms = max(self.drift_ms, other.drift_ms)
 
 
 class Original:
-    """What was sent, as it can be recognised."""
+    """The loop that was sent, indexed so that received units can be identified."""
 
-    def __init__(self, shots: Sequence[Shot]) -> None:
-        pictures = [shot for shot in shots if shot.is_picture]
-        self._pictures = [(_essential(nal_units(p.head)), _essential(nal_units(p.slices))) for p in pictures]
-        sounds = [shot for shot in shots if shot.coding is Coding.AAC]
-        self._sounds = {without_adts(shot.slices): place for place, shot in enumerate(sounds)}
-        self._sound_ms = [shot.milliseconds for shot in sounds]
+    def __init__(self, units: Sequence[LoopUnit]) -> None:
+        pictures = [unit for unit in units if unit.is_video]
+        self._pictures = [
+            (_picture_units(nal_units(p.head)), _picture_units(nal_units(p.slices))) for p in pictures
+        ]
+        sounds = [unit for unit in units if unit.coding is Coding.AAC]
+        self._sounds = {without_adts(unit.slices): place for place, unit in enumerate(sounds)}
+        self._sound_ms = [unit.milliseconds for unit in sounds]
 
     @property
     def has_its_own_sound(self) -> bool:
-        """Sound goes through as it is; else it is transcoded."""
+        """Whether the sound is AAC and passes unchanged; otherwise it is transcoded."""
         return bool(self._sounds)
 
     def is_picture(self, number: int, units: list[bytes]) -> bool:
-        """Whether these NAL units are picture `number`, all of it and nothing else."""
+        """Return whether these NAL units are exactly picture `number`."""
         head, slices = self._pictures[number % len(self._pictures)]
-        return _essential(units) == [*head, number_message(number)[4:], *slices]
+        return _picture_units(units) == [*head, number_message(number)[4:], *slices]
 
     def sound_number(self, frame: bytes, milliseconds: float) -> tuple[int, float] | None:
-        """Which sound this is, and how far it lies from its place; None for one that was never sent.
+        """Return the number of a sound and its offset in milliseconds; None if it was never sent.
 
         `milliseconds` is the time since picture 0.
         """
@@ -98,23 +100,23 @@ class Original:
         return turn * len(self._sound_ms) + place, abs(since - turn * LOOP_MS)
 
 
-class Witness:
-    """Follows one stream from file to file."""
+class StreamChecker:
+    """Checks the consecutive files of one stream."""
 
     def __init__(self, original: Original) -> None:
         self.findings = Findings()
         self._original = original
-        self.interrupt()
+        self.reset()
 
-    def interrupt(self) -> None:
-        """What comes next does not follow what came last."""
+    def reset(self) -> None:
+        """Forget the position in the stream: the next file need not continue the last one."""
         self._picture: int | None = None
         self._sound: int | None = None
         self._sound_end: int | None = None
         self._first: int | None = None
 
-    def take(self, pictures: Sequence[tuple[int, list[bytes]]], sounds: Sequence[Timed]) -> None:
-        """Look at one file's units: pictures as NAL units, sounds as bare frames of AAC."""
+    def check_file(self, pictures: Sequence[tuple[int, list[bytes]]], sounds: Sequence[Timed]) -> None:
+        """Check the units of one file: pictures as NAL units, sounds as AAC frames without ADTS."""
         found = self.findings
         found.frames += len(pictures)
         found.sounds += len(sounds)
@@ -122,53 +124,53 @@ class Witness:
         for ticks, units in pictures:
             number = next((n for n in map(read_number_message, units) if n is not None), None)
             if number is None:
-                found.strangers += 1
+                found.altered += 1
                 continue
-            found.strangers += not self._original.is_picture(number, units)
-            found.holes += self._picture is not None and number != self._picture + 1
+            found.altered += not self._original.is_picture(number, units)
+            found.gaps += self._picture is not None and number != self._picture + 1
             self._picture = number
             if is_new:
                 self._first, is_new = ticks - number * FRAME_MS * TICKS_PER_MS, False
-        take = self._take_sound if self._original.has_its_own_sound else self._take_transcoded
+        take = self._check_sound if self._original.has_its_own_sound else self._check_transcoded
         for ticks, frame in sounds:
             take(ticks, frame)
 
-    def _take_sound(self, ticks: int, frame: bytes) -> None:
-        milliseconds = apart(ticks, self._first or 0) / TICKS_PER_MS
+    def _check_sound(self, ticks: int, frame: bytes) -> None:
+        milliseconds = ticks_between(ticks, self._first or 0) / TICKS_PER_MS
         recognised = self._original.sound_number(frame, milliseconds)
         if recognised is None:
-            self.findings.strangers += 1
+            self.findings.altered += 1
             return
-        number, beside_ms = recognised
-        self.findings.beside_ms = max(self.findings.beside_ms, beside_ms)
-        self.findings.holes += self._sound is not None and number != self._sound + 1
+        number, sound_offset_ms = recognised
+        self.findings.sound_offset_ms = max(self.findings.sound_offset_ms, sound_offset_ms)
+        self.findings.gaps += self._sound is not None and number != self._sound + 1
         self._sound = number
 
-    def _take_transcoded(self, ticks: int, frame: bytes) -> None:
-        self.findings.strangers += not frame
-        gap = 0 if self._sound_end is None else abs(apart(ticks, self._sound_end))
-        self.findings.holes += gap > TRANSCODED_TICKS // 2
+    def _check_transcoded(self, ticks: int, frame: bytes) -> None:
+        self.findings.altered += not frame
+        gap = 0 if self._sound_end is None else abs(ticks_between(ticks, self._sound_end))
+        self.findings.gaps += gap > TRANSCODED_TICKS // 2
         self._sound_end = ticks + TRANSCODED_TICKS
 
 
 @lru_cache(maxsize=4)
-def read_original(film: Path) -> Original:
-    """The original of a loop that `footage.write_loop` has written; read once by a process."""
-    return Original(read_loop(film))
+def read_original(loop_file: Path) -> Original:
+    """Read a loop written by `media_loop.write_loop`; cached in the process."""
+    return Original(read_loop(loop_file))
 
 
-def apart(later: int, earlier: int) -> int:
-    """Ticks from one time to another, which may lie on the other side of the wrap."""
+def ticks_between(later: int, earlier: int) -> int:
+    """Return the ticks from `earlier` to `later`, across a wrap if necessary."""
     return (later - earlier + PTS_SPAN // 2) % PTS_SPAN - PTS_SPAN // 2
 
 
 def nal_units(stream: bytes) -> list[bytes]:
-    """The NAL units of an Annex B stream."""
+    """Split an Annex B stream into NAL units."""
     return [unit.rstrip(b"\0") for unit in stream.split(b"\0\0\1")[1:]]
 
 
 def sized_units(sample: bytes) -> list[bytes]:
-    """The NAL units of a sample in an MP4 file, each led by its length in four bytes."""
+    """Split a sample of an MP4 file into NAL units, each preceded by its length in four bytes."""
     units, place = [], 0
     while place + 4 <= len(sample):
         end = place + 4 + int.from_bytes(sample[place : place + 4])
@@ -178,11 +180,11 @@ def sized_units(sample: bytes) -> list[bytes]:
 
 
 def without_adts(frame: bytes) -> bytes:
-    """A frame of AAC without its ADTS head (ISO 13818-7, 6.2), if it has one."""
+    """Strip the ADTS header (ISO 13818-7, section 6.2) from an AAC frame, if it has one."""
     if len(frame) < 7 or frame[0] != 0xFF or frame[1] & 0xF0 != 0xF0:
         return frame
     return frame[7:] if frame[1] & 1 else frame[9:]
 
 
-def _essential(units: list[bytes]) -> list[bytes]:
+def _picture_units(units: list[bytes]) -> list[bytes]:
     return [unit for unit in units if not unit or unit[0] & 31 not in _REPEATED]

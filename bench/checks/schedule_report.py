@@ -1,11 +1,11 @@
-"""What came of windows that opened or ended together, judged by terminals and by run records."""
+"""Figures of windows that opened or closed together, from the terminals and from run records."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.output import percentile_ms
 from motorpool.bench.load.plan import CommandedResult, ReporterResult
-from motorpool.bench.load.telling import percentile_ms
 from motorpool.bench.scheduled import Run
 
 GOAL_SECONDS = 5.0
@@ -15,7 +15,7 @@ OFFLINE_GOAL_SECONDS = 30.0
 
 
 def report_received(report: Report, scenario: str, edge: float, received: CommandedResult) -> None:
-    """How long after the edge (seconds since 1970) the terminals had their first command."""
+    """Report how long after the edge (seconds since 1970) terminals received their first command."""
     waits = sorted(arrival - edge for arrival in received.arrivals if arrival)
     missing = len(received.arrivals) - len(waits)
     report.add(scenario, "first steps received, p50", percentile_ms(waits, 0.50) / 1000, "s")
@@ -29,7 +29,7 @@ def report_received(report: Report, scenario: str, edge: float, received: Comman
 
 
 def report_sent(report: Report, scenario: str, edge: float, runs: Sequence[Run], count: int) -> None:
-    """What the history says of `count` steps that were to be sent at the edge."""
+    """Report the run records of `count` steps that were due at the edge."""
     waits = sorted(run.epoch - edge for run in runs if run.status == "sent")
     last = percentile_ms(waits, 1.0) / 1000
     report.add(scenario, "first steps handed over, last", last, "s", goals=(Goal(GOAL_SECONDS),))
@@ -41,7 +41,7 @@ def report_sent(report: Report, scenario: str, edge: float, runs: Sequence[Run],
 def report_offline(
     report: Report, scenario: str, edge: float, complete: float, runs: Sequence[Run], count: int
 ) -> None:
-    """What the history says of `count` steps for terminals that had gone; at `complete` all was in it."""
+    """Report the run records of `count` steps for offline terminals; all were recorded at `complete`."""
     skipped = sum(_is_offline(run) for run in runs)
     report.add(scenario, "skipped offline", skipped, "steps", goals=(Goal(count, at_least=True),))
     report.add(scenario, "skipped offline, last", complete - edge, "s", goals=(Goal(OFFLINE_GOAL_SECONDS),))
@@ -50,7 +50,7 @@ def report_offline(
 
 
 def report_ingest(report: Report, scenario: str, result: ReporterResult) -> None:
-    """How terminals fared that reported before the edge and from then on."""
+    """Report latencies of terminals that reported before the edge and after it."""
     before, during = result.before, result.during
     report.add(scenario, "ingest p50 before", before.p50_ms, "ms")
     report.add(scenario, "ingest p50 during", during.p50_ms, "ms", reference="before", beside=before.p50_ms)
@@ -68,12 +68,12 @@ def _is_offline(run: Run) -> bool:
 
 
 def _repeated(runs: Sequence[Run]) -> int:
-    """Records beyond the first of a device and its schedule."""
+    """Count records beyond the first of each device and schedule."""
     return len(runs) - len({(run.schedule, run.device) for run in runs})
 
 
 def _note_others(report: Report, scenario: str, others: Sequence[Run]) -> None:
     counts = Counter(f"{run.status} {run.reason}".strip() for run in others)
     if counts:
-        told = ", ".join(f"{count} {what}" for what, count in counts.most_common())
-        report.note(f"{scenario}: not as it should be: {told}")
+        summary = ", ".join(f"{count} {what}" for what, count in counts.most_common())
+        report.note(f"{scenario}: unexpected outcomes: {summary}")

@@ -1,4 +1,4 @@
-"""Checks the segments of live streams: is each unit what was sent, do the times add up, do samples decode."""
+"""Checks segments of live streams: units are what was sent, times add up, the first segments decode."""
 
 from pathlib import Path
 
@@ -9,32 +9,32 @@ from PIL import Image
 from motorpool.bench.checks.media_integrity import (
     TICKS_PER_MS,
     Findings,
+    StreamChecker,
     Timed,
-    Witness,
-    apart,
     nal_units,
     read_original,
+    ticks_between,
     without_adts,
 )
-from motorpool.bench.vehicles.footage import LOOP_FRAMES, read_number_message
 from motorpool.bench.vehicles.frame_numbers import read_number
+from motorpool.bench.vehicles.media_loop import LOOP_FRAMES, read_number_message
 
 DECODED = 1
-"""Segments of each stream that are decoded besides: the first ones, which the parameter sets must open."""
+"""Segments of each stream that are also decoded: the first ones, which must begin with parameter sets."""
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """What one segment holds."""
+    """The units of one segment."""
 
     pictures: list[Timed]
     """Annex B."""
     sounds: list[Timed]
     drawn: list[int | None]
-    """The places in the loop that stand in the decoded pictures; empty where it was not decoded."""
+    """Numbers drawn into the decoded pictures; empty if the segment was not decoded."""
 
 
 def read_segment(path: Path, *, decode: bool) -> Segment | None:
-    """Take a segment apart; None where it cannot be read."""
+    """Demultiplex a segment; None if it cannot be read."""
     pictures: list[Timed] = []
     sounds: list[Timed] = []
     drawn: list[int | None] = []
@@ -56,10 +56,10 @@ def read_segment(path: Path, *, decode: bool) -> Segment | None:
     return Segment(pictures, sounds, drawn)
 
 
-def check_stream(film: Path, folder: Path, durations: dict[int, float]) -> Findings:
-    """Check the segments of one stream, in their order; `durations` are their EXTINF by index."""
-    witness = Witness(read_original(film))
-    found = witness.findings
+def check_stream(loop_file: Path, folder: Path, durations: dict[int, float]) -> Findings:
+    """Check the segments of one stream in order; `durations` are EXTINF in seconds by index."""
+    checker = StreamChecker(read_original(loop_file))
+    found = checker.findings
     earlier: int | None = None
     began, listed = 0, 0.0
     for place, index in enumerate(sorted(durations)):
@@ -69,21 +69,21 @@ def check_stream(film: Path, folder: Path, durations: dict[int, float]) -> Findi
             earlier = None
             continue
         found.decoded += place < DECODED
-        found.broken += place < DECODED and segment.drawn != _announced(segment)
+        found.broken += place < DECODED and segment.drawn != _expected_numbers(segment)
         first = min(segment.pictures, key=lambda picture: picture[0])[0]
         if earlier is None or index != earlier + 1:
-            witness.interrupt()
+            checker.reset()
             began, listed = first, 0.0
-        found.drift_ms = max(found.drift_ms, abs(listed * 1000 - apart(first, began) / TICKS_PER_MS))
+        found.drift_ms = max(found.drift_ms, abs(listed * 1000 - ticks_between(first, began) / TICKS_PER_MS))
         pictures = [(ticks, nal_units(content)) for ticks, content in segment.pictures]
-        witness.take(pictures, [(ticks, without_adts(frame)) for ticks, frame in segment.sounds])
+        checker.check_file(pictures, [(ticks, without_adts(frame)) for ticks, frame in segment.sounds])
         listed += durations[index]
         earlier = index
     return found
 
 
-def _announced(segment: Segment) -> list[int | None]:
-    """The places in the loop that the pictures must show, by the numbers they carry."""
+def _expected_numbers(segment: Segment) -> list[int | None]:
+    """Return the numbers that must be drawn into the pictures, from those they carry."""
     numbers = [read_number_message(content) for _, content in segment.pictures]
     return [number if number is None else number % LOOP_FRAMES for number in numbers]
 

@@ -1,4 +1,4 @@
-"""A viewer: opens the page in Chromium, plays a vehicle's camera, and counts what a person would see.
+"""A viewer in Chromium: plays a vehicle's camera in the console, and counts stalls.
 
 A program of its own (`python -m motorpool.bench.load.browser`): Playwright's loop wants a process for itself.
 Tells one JSON object when it is done.
@@ -16,8 +16,8 @@ from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, centres, read_le
 
 __all__ = ["ages", "find_chromium", "watch"]
 
-# Looks twice a second: a picture that stands still although the page wants to play is a stall. The brightness
-# of the squares in the picture is kept with the time at which it was seen.
+# Samples twice a second: a picture that does not advance while playing is a stall. The brightness of the
+# squares in the picture is recorded with the time.
 _WATCH = """
 (centres) => {
   const video = document.querySelector("#screens video");
@@ -36,7 +36,7 @@ _WATCH = """
   return video.currentTime;
 }
 """
-# For a playlist that the page has no button for: hls.js as it comes, from the playlist's beginning.
+# For a playlist without a button in the console: hls.js with defaults, from the beginning.
 _PLAY = """
 (url) => {
   const video = Object.assign(document.createElement("video"), { muted: true, playsInline: true });
@@ -60,7 +60,7 @@ _START_MS = 60_000
 
 
 def find_chromium() -> str | None:
-    """The browser's path, if this machine has one."""
+    """Return the browser's path, or None."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -75,11 +75,11 @@ def watch(
     picture: str | None = None,
     playlist: str | None = None,
 ) -> dict[str, object]:
-    """Play the camera of the `row`th online vehicle that has one; `picture` names a file for a screenshot.
+    """Play the camera of the `row`th online vehicle; `picture` names a file for a screenshot.
 
-    Waits until `vehicles` are online. Says what a wrong password gets, the picture's size, seconds played and
-    waited, stalls, parts of segments fetched (Low-Latency HLS), and errors of the page; and of pictures that
-    are stamped how old they were when they were seen. `playlist` is the path of one to play instead.
+    Waits until `vehicles` are online. Returns the text for a wrong password, the picture's size, seconds
+    played and waited, stalls, parts fetched (Low-Latency HLS), errors of the page, and ages of pictures.
+    `playlist` is the path of a playlist to play instead.
     """
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - needs the dev extra, as said above
 
@@ -157,7 +157,7 @@ def watch(
 
 
 def ages(seen: list[tuple[float, list[float]]]) -> list[float]:
-    """Seconds between a picture's stamp and the time it was seen at, for each that can be read.
+    """Return the seconds between each picture's time stamp and its display, for those that can be read.
 
     `seen` holds milliseconds since 1970, and the brightness of the picture's squares.
     """
@@ -167,7 +167,7 @@ def ages(seen: list[tuple[float, list[float]]]) -> list[float]:
 
 
 def main() -> int:
-    """Watch as the command line says; the password comes from the environment."""
+    """Run the command line; the password comes from the environment."""
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("email")

@@ -1,7 +1,7 @@
-"""Many terminals that film on demand, in one process: precise pacing over plain sockets.
+"""Many terminals that stream on demand, in one process: precise pacing over plain sockets.
 
-`python -m motorpool.bench.load.cameras` reads a CameraLoad from standard input, then "pace" as the question
-how it went since the last time, and any other line as the order to stop; it writes a Mark, Streaming and
+`python -m motorpool.bench.load.cameras` reads a CameraLoad from standard input, then "pace" as a request
+for the results since the last one, and any other line as the request to stop; it writes a Mark, Streaming and
 CameraResults to standard output.
 """
 
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
+from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
-from motorpool.bench.load.telling import raise_file_limit, tell
-from motorpool.bench.vehicles.footage import LOOP_MS, LOOP_SECONDS, Shot, read_loop
+from motorpool.bench.vehicles.media_loop import LOOP_MS, LOOP_SECONDS, LoopUnit, read_loop
 from motorpool.codecs.devices.jt808.platform_messages import (
     GeneralResponse,
     LiveVideoControl,
@@ -33,17 +33,17 @@ LONGEST_WAIT_SECONDS = 0.05
 MOST_BACKLOG_BYTES = 8 * 1024 * 1024
 
 
-class Filming:
+class CameraStream:
     """One media connection, and its place in the loop."""
 
-    def __init__(self, phone: str, order: LiveVideoRequest, shots: list[Shot]) -> None:
+    def __init__(self, phone: str, order: LiveVideoRequest, units: list[LoopUnit]) -> None:
         self.connection = socket.create_connection((order.host, order.tcp_port), PATIENCE_SECONDS)
         self.connection.setblocking(False)
         self.backlog = bytearray()
         self.frames = 0
         self._channel = order.channel
         self._sender = Jt1078Sender(phone)
-        self._shots = shots
+        self._units = units
         self._begun = time.perf_counter()
         self._begun_ms = round(time.time() * 1000)
         self._place = 0
@@ -51,15 +51,15 @@ class Filming:
 
     def due(self) -> float:
         """When the next unit goes out (`time.perf_counter`)."""
-        return self._begun + self._turn * LOOP_SECONDS + self._shots[self._place].milliseconds / 1000
+        return self._begun + self._turn * LOOP_SECONDS + self._units[self._place].milliseconds / 1000
 
     def next_unit(self) -> bytes:
         """Encode the next unit's packets."""
-        shot = self._shots[self._place]
-        unit = shot.unit(self._channel, self._begun_ms + self._turn * LOOP_MS, self.frames)
-        self.frames += shot.is_picture
+        loop_unit = self._units[self._place]
+        unit = loop_unit.access_unit(self._channel, self._begun_ms + self._turn * LOOP_MS, self.frames)
+        self.frames += loop_unit.is_video
         self._place += 1
-        if self._place == len(self._shots):
+        if self._place == len(self._units):
             self._place, self._turn = 0, self._turn + 1
         return self._sender.encode(unit)
 
@@ -69,17 +69,17 @@ class Cameras:
 
     def __init__(self, load: CameraLoad) -> None:
         self._load = load
-        self._shots = read_loop(Path(load.film))
+        self._units = read_loop(Path(load.loop_file))
         self._poll = select.epoll()
         self._terminals: dict[int, tuple[socket.socket, Terminal, str]] = {}
-        self._films: dict[int, Filming] = {}
-        self._film_of: dict[tuple[str, int], int] = {}
+        self._streams: dict[int, CameraStream] = {}
+        self._stream_of: dict[tuple[str, int], int] = {}
         self._queue: list[tuple[float, int]] = []
         self._ended_frames = 0
-        self._told_frames = 0
+        self._reported_frames = 0
         self._late_seconds = 0.0
         self._stalled = 0
-        self._asked_at = self._asked_cpu = 0.0
+        self._reported_at = self._reported_cpu = 0.0
 
     def connect(self) -> None:
         """Connect and log in all terminals.
@@ -98,118 +98,118 @@ class Cameras:
             self._terminals[connection.fileno()] = connection, terminal, phone
             self._poll.register(connection.fileno(), select.EPOLLIN)
 
-    def film(self) -> CameraResult:
-        """Film what is ordered, until the parent says stop; how it went since he last asked."""
+    def stream(self) -> CameraResult:
+        """Serve the terminals until the parent requests the stop; return the last result."""
         self._poll.register(sys.stdin.fileno(), select.EPOLLIN)
-        self._asked_at, self._asked_cpu = time.perf_counter(), time.process_time()
+        self._reported_at, self._reported_cpu = time.perf_counter(), time.process_time()
         while True:
             wait = self._queue[0][0] - time.perf_counter() if self._queue else LONGEST_WAIT_SECONDS
             for descriptor, event in self._poll.poll(min(LONGEST_WAIT_SECONDS, max(0.0, wait))):
                 if descriptor == sys.stdin.fileno():
-                    # Not through Python's buffer: a second line would wait in there unseen.
+                    # Not through Python's buffer, in which a second line would stay unread.
                     for word in os.read(descriptor, 4096).split() or [b"stop"]:
                         if word != b"pace":
                             return self._result()
-                        tell(self._result())
+                        write_message(self._result())
                     continue
                 if descriptor in self._terminals:
-                    self._obey(*self._terminals[descriptor])
-                elif descriptor in self._films:
+                    self._handle_messages(*self._terminals[descriptor])
+                elif descriptor in self._streams:
                     self._serve(descriptor, event)
             now = time.perf_counter()
             while self._queue and self._queue[0][0] <= now:
                 due, descriptor = heapq.heappop(self._queue)
-                film = self._films.get(descriptor)
-                if film is not None:
+                stream = self._streams.get(descriptor)
+                if stream is not None:
                     self._late_seconds = max(self._late_seconds, now - due)
-                    if self._send(descriptor, film, film.next_unit()):
-                        heapq.heappush(self._queue, (film.due(), descriptor))
+                    if self._send(descriptor, stream, stream.next_unit()):
+                        heapq.heappush(self._queue, (stream.due(), descriptor))
 
     def _result(self) -> CameraResult:
-        """What happened since the last of these."""
+        """Return the result since the last one."""
         now, cpu = time.perf_counter(), time.process_time()
-        frames = self._ended_frames + sum(film.frames for film in self._films.values())
+        frames = self._ended_frames + sum(stream.frames for stream in self._streams.values())
         result = CameraResult(
-            frames=frames - self._told_frames,
+            frames=frames - self._reported_frames,
             late_ms=self._late_seconds * 1000,
             stalled=self._stalled,
-            cpu_share=(cpu - self._asked_cpu) / (now - self._asked_at),
+            cpu_share=(cpu - self._reported_cpu) / (now - self._reported_at),
         )
-        self._asked_at, self._asked_cpu, self._told_frames = now, cpu, frames
+        self._reported_at, self._reported_cpu, self._reported_frames = now, cpu, frames
         self._late_seconds, self._stalled = 0.0, 0
         return result
 
-    def _obey(self, connection: socket.socket, terminal: Terminal, phone: str) -> None:
+    def _handle_messages(self, connection: socket.socket, terminal: Terminal, phone: str) -> None:
         for message in terminal.receive(_read(connection)):
             if not isinstance(message, GeneralResponse):
                 connection.sendall(terminal.general_response(message))
-            self._carry_out(message, phone)
+            self._handle_command(message, phone)
 
-    def _carry_out(self, message: PlatformMessage, phone: str) -> None:
+    def _handle_command(self, message: PlatformMessage, phone: str) -> None:
         match message:
             case LiveVideoRequest():
-                if (phone, message.channel) in self._film_of:
-                    self._end(self._film_of[phone, message.channel])
-                film = Filming(phone, message, self._shots)
-                descriptor = film.connection.fileno()
-                self._films[descriptor] = film
-                self._film_of[phone, message.channel] = descriptor
+                if (phone, message.channel) in self._stream_of:
+                    self._end(self._stream_of[phone, message.channel])
+                stream = CameraStream(phone, message, self._units)
+                descriptor = stream.connection.fileno()
+                self._streams[descriptor] = stream
+                self._stream_of[phone, message.channel] = descriptor
                 self._poll.register(descriptor, select.EPOLLIN)
-                heapq.heappush(self._queue, (film.due(), descriptor))
-                tell(Streaming(len(self._films)))
+                heapq.heappush(self._queue, (stream.due(), descriptor))
+                write_message(Streaming(len(self._streams)))
             case LiveVideoControl(control=0, channel=channel):
-                if (phone, channel) in self._film_of:
-                    self._end(self._film_of[phone, channel])
+                if (phone, channel) in self._stream_of:
+                    self._end(self._stream_of[phone, channel])
             case _:
                 pass
 
     def _serve(self, descriptor: int, event: int) -> None:
-        film = self._films[descriptor]
+        stream = self._streams[descriptor]
         try:
-            if event & select.EPOLLIN and not film.connection.recv(4096):
+            if event & select.EPOLLIN and not stream.connection.recv(4096):
                 self._end(descriptor)
             elif event & select.EPOLLOUT:
-                del film.backlog[: film.connection.send(film.backlog)]
-                if not film.backlog:
+                del stream.backlog[: stream.connection.send(stream.backlog)]
+                if not stream.backlog:
                     self._poll.modify(descriptor, select.EPOLLIN)
         except BlockingIOError:
             pass
         except OSError:
             self._end(descriptor)
 
-    def _send(self, descriptor: int, film: Filming, content: bytes) -> bool:
-        """Send, or keep what the socket does not take; whether the film goes on."""
+    def _send(self, descriptor: int, stream: CameraStream, content: bytes) -> bool:
+        """Send, or buffer what the socket does not accept; return whether the stream continues."""
         try:
-            if film.backlog:
-                film.backlog += content
+            if stream.backlog:
+                stream.backlog += content
             else:
-                taken = film.connection.send(content)
+                taken = stream.connection.send(content)
                 if taken < len(content):
                     self._stalled += 1
-                    film.backlog += content[taken:]
+                    stream.backlog += content[taken:]
                     self._poll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT)
         except BlockingIOError:
             self._stalled += 1
-            film.backlog += content
+            stream.backlog += content
             self._poll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT)
         except OSError:
             self._end(descriptor)
             return False
-        if len(film.backlog) > MOST_BACKLOG_BYTES:
+        if len(stream.backlog) > MOST_BACKLOG_BYTES:
             self._end(descriptor)
             return False
         return True
 
     def _end(self, descriptor: int) -> None:
-        film = self._films.pop(descriptor)
-        self._ended_frames += film.frames
-        self._film_of = {key: value for key, value in self._film_of.items() if value != descriptor}
+        stream = self._streams.pop(descriptor)
+        self._ended_frames += stream.frames
+        self._stream_of = {key: value for key, value in self._stream_of.items() if value != descriptor}
         self._poll.unregister(descriptor)
-        film.connection.close()
+        stream.connection.close()
         # The number may come back with the next connection: its units must not be sent at this one's times.
         self._queue = [entry for entry in self._queue if entry[1] != descriptor]
         heapq.heapify(self._queue)
-        tell(Streaming(len(self._films)))
+        write_message(Streaming(len(self._streams)))
 
 
 def _read(connection: socket.socket) -> bytes:
@@ -220,16 +220,16 @@ def _read(connection: socket.socket) -> bytes:
 
 
 def main() -> None:
-    """Read the load, log in, film until told to stop."""
+    """Read the load, log in, stream until the request to stop."""
     load = msgspec.json.decode(sys.stdin.readline(), type=CameraLoad)
     raise_file_limit()
     cameras = Cameras(load)
     cameras.connect()
-    tell(Mark("ready"))
-    # Nothing here makes cycles; a collection would be a hole in the pacing.
+    write_message(Mark("ready"))
+    # There are no reference cycles here, and a collection would disturb the pacing.
     gc.collect()
     gc.disable()
-    tell(cameras.film())
+    write_message(cameras.stream())
 
 
 if __name__ == "__main__":

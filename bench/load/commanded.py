@@ -1,7 +1,7 @@
-"""Many JT/T 808 terminals that are silent until they are told to do something, in one process.
+"""Many JT/T 808 terminals that wait for a command, in one process.
 
 `python -m motorpool.bench.load.commanded` reads a CommandedLoad from standard input and any later line as the
-order to stop; it writes a Mark when all are logged in, and a CommandedResult.
+request to stop; it writes a Mark when all are logged in, and a CommandedResult.
 """
 
 import gc
@@ -15,16 +15,16 @@ from collections.abc import Iterable
 import msgspec
 
 from motorpool.bench.load.logins import connect_terminals, is_modern
+from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import CommandedLoad, CommandedResult, Mark
-from motorpool.bench.load.telling import raise_file_limit, tell
 from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal
 
 _READ_BYTES = 65536
 
 
-class Commanded:
-    """The terminals of one load, and when each was told what."""
+class CommandedTerminals:
+    """The terminals of one load, and when their commands arrived."""
 
     def __init__(self, load: CommandedLoad) -> None:
         self._load = load
@@ -50,36 +50,36 @@ class Commanded:
             self._sockets[descriptor], self._index_of[descriptor] = connected, index
             self._poll.register(descriptor, select.EPOLLIN)
 
-    def obey(self) -> CommandedResult:
-        """Note and acknowledge what comes, until the parent says stop.
+    def run(self) -> CommandedResult:
+        """Record and acknowledge commands until the parent requests the stop.
 
         Raises:
             OSError: the server closes a terminal.
         """
-        told_to_stop = sys.stdin.fileno()
-        self._poll.register(told_to_stop, select.EPOLLIN)
+        stop_request = sys.stdin.fileno()
+        self._poll.register(stop_request, select.EPOLLIN)
         while True:
             ready = [descriptor for descriptor, _ in self._poll.poll()]
-            self._serve(descriptor for descriptor in ready if descriptor != told_to_stop)
-            if told_to_stop in ready:
-                # Not through Python's buffer, which the first line came out of.
-                os.read(told_to_stop, 4096)
+            self._serve(descriptor for descriptor in ready if descriptor != stop_request)
+            if stop_request in ready:
+                # Not through Python's buffer, from which the first line was read.
+                os.read(stop_request, 4096)
                 return CommandedResult(arrivals=tuple(self._arrivals), repeated=self._repeated)
 
     def _serve(self, descriptors: Iterable[int]) -> None:
-        """Read them all before the first is answered: reading tells the time."""
-        heard = []
+        """Read all sockets before answering any: arrival is the time of reading."""
+        received = []
         for descriptor in descriptors:
             content = self._sockets[descriptor].recv(_READ_BYTES)
             if not content:
                 raise ConnectionError(
                     f"the server closed terminal {self._load.phones[self._index_of[descriptor]]}"
                 )
-            heard.append((descriptor, content, time.time()))
-        for descriptor, content, instant in heard:
-            self._obey(descriptor, content, instant)
+            received.append((descriptor, content, time.time()))
+        for descriptor, content, instant in received:
+            self._handle_messages(descriptor, content, instant)
 
-    def _obey(self, descriptor: int, content: bytes, instant: float) -> None:
+    def _handle_messages(self, descriptor: int, content: bytes, instant: float) -> None:
         index = self._index_of[descriptor]
         terminal = self._terminals[index]
         for message in terminal.receive(content):
@@ -94,16 +94,16 @@ class Commanded:
 
 
 def main() -> None:
-    """Read the load, log in, obey until told to stop."""
+    """Read the load, log in, serve until the request to stop."""
     load = msgspec.json.decode(sys.stdin.readline(), type=CommandedLoad)
     raise_file_limit()
-    commanded = Commanded(load)
+    commanded = CommandedTerminals(load)
     commanded.connect()
-    # Nothing here makes cycles; a collection would make commands look late.
+    # There are no reference cycles here, and a collection would make commands look late.
     gc.collect()
     gc.disable()
-    tell(Mark("ready"))
-    tell(commanded.obey())
+    write_message(Mark("ready"))
+    write_message(commanded.run())
 
 
 if __name__ == "__main__":

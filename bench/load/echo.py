@@ -1,4 +1,4 @@
-"""The reference for `ingest`: the least that a Trio server can do for a message (docs/decisions/0034).
+"""The reference for `ingest`: a bare Trio echo server (docs/decisions/0034).
 
 `python -m motorpool.bench.load.echo` listens on a free port of this machine and writes it as one line.
 """
@@ -7,11 +7,11 @@ import sys
 
 import trio
 
-from motorpool.bench.load.telling import raise_file_limit
+from motorpool.bench.load.output import raise_file_limit
 
 
 async def echo(stream: trio.SocketStream) -> None:
-    """Send back whatever comes."""
+    """Send back what is received."""
     try:
         while content := await stream.receive_some(65536):
             await stream.send_all(content)

@@ -10,11 +10,11 @@ LOGINS_AT_ONCE = 100
 PATIENCE_SECONDS = 30.0
 """For a connection and for a login."""
 LOGIN_SERIAL = 0xFFFF
-"""Out of the way of the messages that follow, which count from 0."""
+"""A serial that no later message has: those count from 0."""
 
 
 def is_modern(index: int) -> bool:
-    """Whether the terminal at this place speaks the 2019 form: every second one does."""
+    """Return whether the terminal with this index uses the 2019 version: every second one does."""
     return index % 2 == 1
 
 
@@ -39,13 +39,13 @@ def connect_terminals(
             if logged_in:
                 for connected, phone in zip(sockets[first:], batch, strict=True):
                     _await_answer(connected, phone)
-        # All are in: from here on they are the caller's to close.
+        # From here on the caller closes them.
         stack.pop_all()
     return sockets
 
 
 def _await_answer(connected: socket.socket, phone: str) -> None:
-    """Read one frame and not a byte more: a command may stand behind it."""
+    """Read exactly one frame: a command may follow it."""
     delimiters = 0
     while delimiters < 2:
         piece = connected.recv(1)

@@ -1,7 +1,7 @@
-"""Location messages of many JT/T 808 terminals, made so cheaply that the client is not what is measured.
+"""Location messages of many JT/T 808 terminals, cheap enough that the client does not limit the measurement.
 
-Message n is the same for all terminals but for the phone in its header. So header, body and check byte are
-prepared and escaped separately and joined at sending: the check is the XOR of both parts' XORs.
+Message n differs between terminals only by the phone number in its header. Header and body are prepared and
+escaped separately and joined when sent; the check byte is the XOR of both parts' XORs.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ class LocationMessages:
         self._bodies: list[tuple[bytes, int]] = []
 
     def device_time(self, number: int) -> datetime:
-        """The time in message `number`; no two messages of a terminal share one."""
+        """Return the time in message `number`; each message of a terminal has its own."""
         return self.first + timedelta(seconds=number)
 
     def head(self, phone: str, *, modern: bool) -> tuple[bytes, int]:

@@ -1,4 +1,4 @@
-"""What a load program is told, and what it tells: one JSON line in, a few out."""
+"""Messages of load programs: one JSON line to standard input (a load), a few from standard output."""
 
 import msgspec
 
@@ -6,17 +6,17 @@ from motorpool.bench.checks.media_integrity import Findings
 
 
 class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What `bench.load.terminals` shall do; the line on its standard input."""
+    """Input of `bench.load.terminals`: one line on its standard input."""
 
     host: str
     port: int
     phones: tuple[str, ...]
-    """One terminal each. Every second one speaks the 2019 form."""
+    """One terminal each; every second one uses the 2019 version."""
     mode: str
     """"saturate": each terminal sends as soon as it was answered. "paced": `rate` messages a second in all.
-    "idle": they log in and stay silent. "echo": as saturate, 100 bytes without meaning."""
+    "idle": they log in and send nothing. "echo": as saturate, with 100 arbitrary bytes."""
     seconds: float
-    """To be measured, behind the warm-up."""
+    """Measured time, after the warm-up."""
     warm_seconds: float = 1.0
     rate: float = 0.0
     first_epoch: float = 0.0
@@ -24,59 +24,59 @@ class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mark(msgspec.Struct, frozen=True, tag="mark"):
-    """A moment that the parent may want to read counters at."""
+    """A point in time at which the parent may read counters."""
 
     name: str
     """"ready": all are connected and logged in. "begin", "end": of the measured span."""
 
 
 class TerminalResult(msgspec.Struct, frozen=True, kw_only=True, tag="terminals"):
-    """What came of a TerminalLoad."""
+    """Result of a TerminalLoad."""
 
     seconds: float
     answers: int
     """Within the measured span."""
     rejected: int
-    """Of all answers, those that did not say "stored"."""
+    """Answers with a result other than success."""
     late: int
-    """Paced messages that had to wait because the one before was not answered yet."""
+    """Paced messages delayed because the previous one was not answered yet."""
     p50_ms: float
     p99_ms: float
     worst_ms: float
     cpu_share: float
-    """Of one core, that the client itself used."""
+    """Share of one core that the client used."""
     answered: tuple[int, ...]
-    """For each terminal: how many of its messages, from 0 on, were answered; warm-up included."""
+    """For each terminal, the number of messages answered, warm-up included."""
     message_bytes: int
 
 
 class CommandedLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What `bench.load.commanded` shall do; the line on its standard input."""
+    """Input of `bench.load.commanded`: one line on its standard input."""
 
     host: str
     port: int
     phones: tuple[str, ...]
-    """One terminal each. Every second one speaks the 2019 form."""
+    """One terminal each; every second one uses the 2019 version."""
     message_id: int
-    """Of the command that each of them waits for."""
+    """Message id of the command that each of them waits for."""
 
 
 class CommandedResult(msgspec.Struct, frozen=True, kw_only=True, tag="commanded"):
-    """What came of a CommandedLoad."""
+    """Result of a CommandedLoad."""
 
     arrivals: tuple[float, ...]
-    """For each terminal: when its first command was whole, in seconds since 1970; 0 where none came."""
+    """For each terminal, when its first command arrived, in seconds since 1970; 0 if none did."""
     repeated: int
-    """Commands that came to a terminal which had one already."""
+    """Commands received by terminals that had one already."""
 
 
 class ReporterLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What `bench.load.reporters` shall do; the line on its standard input."""
+    """Input of `bench.load.reporters`: one line on its standard input."""
 
     terminals: TerminalLoad
-    """Who reports, and how often; mode and seconds are of no meaning here."""
+    """The terminals and their rate; `mode` and `seconds` are ignored."""
     edge_epoch: float
-    """The instant that parts the two spans, in seconds since 1970."""
+    """The instant between the two spans, in seconds since 1970."""
     before_seconds: float
     during_seconds: float
 
@@ -95,28 +95,28 @@ class ReporterResult(msgspec.Struct, frozen=True, kw_only=True, tag="reporters")
 
     before: ReportSpan
     during: ReportSpan
-    """From the edge on, the last answers included, however late they came."""
+    """After the edge, the last answers included, however late they arrived."""
     sent: int
     """All messages, warm-up included."""
     rejected: int
     lost: int
     """Sent and never answered."""
     late: int
-    """From the edge on: messages that had to wait because the one before was not answered yet."""
+    """After the edge, messages delayed because the previous one was not answered yet."""
 
 
 class CameraLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What `bench.load.cameras` shall do; the line on its standard input."""
+    """Input of `bench.load.cameras`: one line on its standard input."""
 
     host: str
     port: int
     phones: tuple[str, ...]
-    film: str
-    """File with the access units to be sent over and over (`bench.footage`)."""
+    loop_file: str
+    """File with the access units to be sent over and over (`bench.vehicles.media_loop`)."""
 
 
 class ReaderLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What `bench.load.readers` shall do; the line on its standard input."""
+    """Input of `bench.load.readers`: one line on its standard input."""
 
     url: str
     """Of the server."""
@@ -125,13 +125,13 @@ class ReaderLoad(msgspec.Struct, frozen=True, kw_only=True):
     streams: tuple[tuple[int, int], ...]
     """Device id and channel of each."""
     folder: str
-    """Where the segments are kept until they are checked."""
-    film: str
-    """What the cameras of these streams send."""
+    """Folder in which segments are stored until they are checked."""
+    loop_file: str
+    """File with the loop that the cameras of these streams send."""
 
 
 class ViewerLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What `bench.load.viewers` shall do; the line on its standard input."""
+    """Input of `bench.load.viewers`: one line on its standard input."""
 
     host: str
     port: int
@@ -140,21 +140,21 @@ class ViewerLoad(msgspec.Struct, frozen=True, kw_only=True):
     streams: tuple[tuple[int, int], ...]
     """Device id and channel of each."""
     viewers: int
-    """All together, spread evenly over the streams."""
+    """Number of viewers, spread evenly over the streams."""
     seconds: float
     warm_seconds: float
-    """Before that, in which they come one after the other."""
+    """Time before the measurement, in which viewers join one after the other."""
 
 
 class RequestLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """What `bench.load.requests` shall do; the line on its standard input."""
+    """Input of `bench.load.requests`: one line on its standard input."""
 
     host: str
     port: int
     messages: tuple[str, ...]
     """Whole HTTP/1.1 requests as text, sent in turn; each is answered with a Content-Length."""
     rate: float
-    """Requests a second, sent when they are due whether or not others were answered."""
+    """Requests a second, sent on schedule whether or not earlier ones were answered."""
     seconds: float
     warm_seconds: float = 1.0
 
@@ -175,49 +175,49 @@ class RequestResult(msgspec.Struct, frozen=True, kw_only=True, tag="requests"):
 
 
 class Streaming(msgspec.Struct, frozen=True, tag="streaming"):
-    """How many cameras are filming now."""
+    """Number of cameras that are streaming."""
 
     cameras: int
 
 
 class CameraResult(msgspec.Struct, frozen=True, kw_only=True, tag="cameras"):
-    """What came of a CameraLoad since the beginning, or since this was last asked for."""
+    """Result of a CameraLoad since the beginning, or since it was last requested."""
 
     frames: int
     """Pictures sent, all cameras together."""
     late_ms: float
-    """The longest that a unit was sent after its time."""
+    """Largest delay of a unit after its due time."""
     stalled: int
-    """Units that found the socket full and had to wait."""
+    """Units delayed because the socket was full."""
     cpu_share: float
 
 
 class ReaderResult(msgspec.Struct, frozen=True, kw_only=True, tag="readers"):
-    """What one reader on every stream saw."""
+    """Result of one reader for each stream."""
 
     segments: int
     findings: Findings
     missed: int
     """Segments that left the window before they were read."""
-    unread: int
-    """Streams of which not one segment was read."""
+    never_read: int
+    """Streams of which no segment was read."""
     p50_ms: float
-    """Of a look at a playlist."""
+    """Time to fetch a playlist."""
     p99_ms: float
     cpu_share: float
 
 
 class ViewerResult(msgspec.Struct, frozen=True, kw_only=True, tag="viewers"):
-    """What came of a ViewerLoad; times from a request to the last byte of its answer."""
+    """Result of a ViewerLoad. Times are from a request to the last byte of its answer."""
 
     segments: int
     playlists: int
     failures: int
-    """Answers that were no segment and no playlist, and connections that broke."""
+    """Failed requests and broken connections."""
     missed: int
-    """Segments that left the window before their viewer came to them."""
+    """Segments that left the window before their viewer requested them."""
     stalls: int
-    """Segments that came after all that their viewer had was shown."""
+    """Segments that arrived after the viewer had played everything before."""
     segment_p50_ms: float
     segment_p99_ms: float
     segment_worst_ms: float
@@ -225,7 +225,7 @@ class ViewerResult(msgspec.Struct, frozen=True, kw_only=True, tag="viewers"):
     cpu_share: float
 
 
-Told = (
+Message = (
     Mark
     | TerminalResult
     | CommandedResult

@@ -1,4 +1,4 @@
-"""Runs a load program in a process of its own and hears what it tells."""
+"""Runs a load program in a process of its own and reads its messages."""
 
 import contextlib
 import queue
@@ -11,13 +11,13 @@ from typing import TypeVar
 
 import msgspec
 
-from motorpool.bench.load.plan import Load, Told
+from motorpool.bench.load.plan import Load, Message
 
-T = TypeVar("T", bound=Told)
+T = TypeVar("T", bound=Message)
 
 
 class LoadFailed(Exception):
-    """A load program ended without a result, or did not get there in time."""
+    """A load program ended without a result, or was too slow."""
 
 
 class LoadProgram:
@@ -25,58 +25,58 @@ class LoadProgram:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        self._told: queue.SimpleQueue[Told | None] = queue.SimpleQueue()
-        self._ear = threading.Thread(target=self._hear_all, daemon=True)
-        self._ear.start()
+        self._messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._reader_thread = threading.Thread(target=self._read_output, daemon=True)
+        self._reader_thread.start()
 
-    def _hear_all(self) -> None:
+    def _read_output(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self._told.put(msgspec.json.decode(line, type=Told))
-        self._told.put(None)
+            self._messages.put(msgspec.json.decode(line, type=Message))
+        self._messages.put(None)
 
-    def next(self, seconds: float) -> Told:
-        """Return what it tells next.
+    def next(self, seconds: float) -> Message:
+        """Return the next message.
 
         Raises:
-            LoadFailed: it has ended, or tells nothing for so long.
+            LoadFailed: it has ended, or wrote nothing within `seconds`.
         """
         try:
-            told = self._told.get(timeout=max(0.0, seconds))
+            message = self._messages.get(timeout=max(0.0, seconds))
         except queue.Empty:
-            raise LoadFailed(f"the load program told nothing for {seconds:.0f} s") from None
-        if told is None:
+            raise LoadFailed(f"the load program wrote nothing for {seconds:.0f} s") from None
+        if message is None:
             raise LoadFailed(f"the load program ended with code {self._process.wait()}")
-        return told
+        return message
 
-    def hear(self, kind: type[T], seconds: float, wanted: Callable[[T], bool] = lambda _: True) -> T:
-        """Skip to the next message of this kind that is as wanted.
+    def wait_for(self, kind: type[T], seconds: float, wanted: Callable[[T], bool] = lambda _: True) -> T:
+        """Skip to the next message of this kind that satisfies `wanted`.
 
         Raises:
             LoadFailed: it has ended, or such a message does not come in time.
         """
         deadline = time.monotonic() + seconds
         while True:
-            told = self.next(deadline - time.monotonic())
-            if isinstance(told, kind) and wanted(told):
-                return told
+            message = self.next(deadline - time.monotonic())
+            if isinstance(message, kind) and wanted(message):
+                return message
 
-    def say(self, word: str) -> None:
-        """Tell a program that listens while it runs; what it understands stands on top of its file."""
+    def send_line(self, word: str) -> None:
+        """Write a line to its standard input; the module docstring of a program lists what it accepts."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{word}\n")
         self._process.stdin.flush()
 
     def stop(self) -> None:
-        """Ask a program that runs until it is told to end and to give its result."""
-        self.say("stop")
+        """Ask it to stop and to write its result."""
+        self.send_line("stop")
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """Kill it."""
         self._process.kill()
         self._process.wait()
-        # The pipe is at its end now, and the ear with it.
-        self._ear.join()
+        # The pipe is closed now, so the reader thread ends.
+        self._reader_thread.join()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
@@ -85,10 +85,10 @@ class LoadProgram:
 
 @contextlib.contextmanager
 def run_program(name: str, load: Load) -> Iterator[LoadProgram]:
-    """Start `motorpool.bench.load.<name>`; it is killed at the end of the block.
+    """Start `motorpool.bench.load.<name>`; kill it at the end of the block.
 
     Raises:
-        LoadFailed: it ended before it could read what to do.
+        LoadFailed: it ended before it read the load.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", f"motorpool.bench.load.{name}"],

@@ -1,7 +1,7 @@
-"""One reader on every live stream: fetches each segment, and afterwards checks each picture and sound.
+"""One reader for each live stream: fetches every segment, and checks every picture and sound afterwards.
 
 `python -m motorpool.bench.load.readers` reads a ReaderLoad from standard input, and any further line as the
-order to look a last time and stop; it writes a Mark when it begins, and a ReaderResult.
+request to poll a last time and stop; it writes a Mark when it begins, and a ReaderResult.
 """
 
 import base64
@@ -18,18 +18,18 @@ import msgspec
 
 from motorpool.bench.checks.media_integrity import Findings
 from motorpool.bench.checks.segments import check_stream
+from motorpool.bench.load.output import percentile_ms, write_message
 from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
-from motorpool.bench.load.telling import percentile_ms, tell
 from motorpool.bench.viewer import listed_segments
 
 THREADS = 16
-LOOK_SECONDS = 6.0
-"""Between two looks at a playlist: half of its window. To get each segment, no more is needed."""
+POLL_SECONDS = 6.0
+"""Between two polls of a playlist: half of its window, enough to get every segment."""
 TIMEOUT_SECONDS = 20.0
 
 
 class StreamReader:
-    """Reads one stream's playlist and keeps what it names."""
+    """Polls one stream's playlist and stores its segments."""
 
     def __init__(self, path: str, folder: Path) -> None:
         self._path = path
@@ -39,12 +39,12 @@ class StreamReader:
         self.missed = 0
         self.durations: dict[int, float] = {}
         self.waits: list[float] = []
-        """Seconds that each look at the playlist took."""
+        """Seconds that each poll of the playlist took."""
 
     def read(
         self, connection: http.client.HTTPConnection, headers: dict[str, str], *, in_turn: bool = True
     ) -> None:
-        """Fetch the segments that are new; what is not `in_turn` does not count for the times."""
+        """Fetch new segments; a poll that is not `in_turn` is not timed."""
         begun = time.perf_counter()
         playlist = _get(connection, f"{self._path}/live.m3u8", headers).decode()
         if in_turn:
@@ -65,7 +65,7 @@ class StreamReader:
 
 
 def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> bytes:
-    """Fetch one body; empty where the server has none."""
+    """Fetch one body; empty if the request fails."""
     try:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
@@ -78,7 +78,7 @@ def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, s
 
 
 def read_all(load: ReaderLoad, readers: list[StreamReader], stop: threading.Event) -> None:
-    """Read these streams in turn, each once in LOOK_SECONDS, and once more at the end."""
+    """Poll these streams in turn, each once in POLL_SECONDS, and once more at the end."""
     address = urlsplit(load.url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
     secret = base64.b64encode(f"{load.email}:{load.password}".encode()).decode()
@@ -87,7 +87,7 @@ def read_all(load: ReaderLoad, readers: list[StreamReader], stop: threading.Even
         round_begun = time.monotonic()
         for place, reader in enumerate(readers):
             reader.read(connection, headers)
-            ahead = round_begun + (place + 1) * LOOK_SECONDS / len(readers) - time.monotonic()
+            ahead = round_begun + (place + 1) * POLL_SECONDS / len(readers) - time.monotonic()
             if stop.wait(max(0.0, ahead)):
                 break
     for reader in readers:
@@ -96,7 +96,7 @@ def read_all(load: ReaderLoad, readers: list[StreamReader], stop: threading.Even
 
 
 def main() -> None:
-    """Read until told to stop, then check."""
+    """Read until the request to stop, then check."""
     load = msgspec.json.decode(sys.stdin.readline(), type=ReaderLoad)
     readers = []
     for device, channel in load.streams:
@@ -109,7 +109,7 @@ def main() -> None:
     begun, cpu = time.perf_counter(), time.process_time()
     for thread in threads:
         thread.start()
-    tell(Mark("ready"))
+    write_message(Mark("ready"))
     sys.stdin.readline()
     cpu_share = (time.process_time() - cpu) / (time.perf_counter() - begun)
     stop.set()
@@ -117,16 +117,16 @@ def main() -> None:
         thread.join()
     findings = Findings()
     with ProcessPoolExecutor() as pool:
-        check = partial(check_stream, Path(load.film))
+        check = partial(check_stream, Path(load.loop_file))
         for found in pool.map(check, [f for _, f in readers], [r.durations for r, _ in readers]):
             findings.add(found)
     waits = sorted(wait for reader, _ in readers for wait in reader.waits)
-    tell(
+    write_message(
         ReaderResult(
             segments=sum(reader.segments for reader, _ in readers),
             findings=findings,
             missed=sum(reader.missed for reader, _ in readers),
-            unread=sum(not reader.segments for reader, _ in readers),
+            never_read=sum(not reader.segments for reader, _ in readers),
             p50_ms=percentile_ms(waits, 0.5),
             p99_ms=percentile_ms(waits, 0.99),
             cpu_share=cpu_share,

@@ -11,12 +11,12 @@ from array import array
 
 import msgspec
 
+from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, ReporterLoad, ReporterResult, ReportSpan
-from motorpool.bench.load.telling import percentile_ms, raise_file_limit, tell
 from motorpool.bench.load.terminals import Terminals
 
 
-def carry_out(load: ReporterLoad) -> ReporterResult:
+def run_load(load: ReporterLoad) -> ReporterResult:
     """Connect, report until the first span begins, then measure both.
 
     Raises:
@@ -25,17 +25,17 @@ def carry_out(load: ReporterLoad) -> ReporterResult:
     terminals = Terminals(load.terminals)
     terminals.connect()
     edge = time.perf_counter() + load.edge_epoch - time.time()
-    tell(Mark("ready"))
+    write_message(Mark("ready"))
     rate = load.terminals.rate
     terminals.pace(edge - load.before_seconds, rate)
     terminals.latencies = array("d")
-    tell(Mark("begin"))
+    write_message(Mark("begin"))
     terminals.pace(edge, rate)
     before, terminals.latencies = terminals.latencies, array("d")
     terminals.late = 0
-    tell(Mark("edge"))
+    write_message(Mark("edge"))
     terminals.pace(edge + load.during_seconds, rate)
-    tell(Mark("end"))
+    write_message(Mark("end"))
     terminals.settle()
     return ReporterResult(
         before=_span(before),
@@ -58,12 +58,12 @@ def _span(latencies: "array[float]") -> ReportSpan:
 
 
 def main() -> None:
-    """Read the load, carry it out, tell the result."""
+    """Read the load, run it, write the result."""
     load = msgspec.json.decode(sys.stdin.readline(), type=ReporterLoad)
     raise_file_limit()
-    # Nothing here makes cycles; a collection in mid-run would be measured as the server's.
+    # There are no reference cycles here, and a collection would count as the server's latency.
     gc.disable()
-    tell(carry_out(load))
+    write_message(run_load(load))
 
 
 if __name__ == "__main__":

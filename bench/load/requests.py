@@ -1,7 +1,7 @@
-"""HTTP requests in an open loop: each goes out when it is due, however long the others take.
+"""HTTP requests in an open loop: each is sent when it is due, however long others take.
 
 `python -m motorpool.bench.load.requests` reads a RequestLoad from standard input and writes Marks and a
-RequestResult. It speaks as little HTTP as such a load needs, so that it is not the client that is measured.
+RequestResult. It implements only the HTTP it needs, so that the client does not limit the measurement.
 """
 
 import sys
@@ -11,16 +11,16 @@ from collections import deque
 import msgspec
 import trio
 
+from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult
-from motorpool.bench.load.telling import percentile_ms, raise_file_limit, tell
 
 CONNECTIONS = 64
-"""Kept open. What is due while all of them wait for an answer goes out late, and counts as late."""
+"""Kept open. A request that is due while all of them wait for an answer is sent late and counts as late."""
 ANSWER_SECONDS = 30.0
 
 
 class Requests:
-    """Requests that wait for a connection, and what became of the others."""
+    """Requests that wait for a connection, and the results of the others."""
 
     def __init__(self, load: RequestLoad) -> None:
         self._load = load
@@ -51,12 +51,12 @@ class Requests:
                 if not marked and due >= self.counted_from:
                     marked = True
                     cpu_begun = time.process_time()
-                    tell(Mark("begin"))
+                    write_message(Mark("begin"))
                 self._due.append((due, self._messages[number % len(self._messages)]))
                 self._idle.release()
                 number += 1
             await trio.sleep_until(end)
-            tell(Mark("end"))
+            write_message(Mark("end"))
             cpu_share = (time.process_time() - cpu_begun) / load.seconds
             expected = sum(begun + each / load.rate >= self.counted_from for each in range(number))
             self._expected = expected
@@ -77,7 +77,7 @@ class Requests:
         )
 
     async def _serve_connection(self) -> None:
-        """Send what is due over one connection, which is opened again when it breaks."""
+        """Send due requests over one connection, which is reopened when it breaks."""
         while True:
             stream = await trio.open_tcp_stream(self._load.host, self._load.port)
             async with stream:
@@ -119,8 +119,8 @@ class Requests:
 
 
 async def main(load: RequestLoad) -> None:
-    """Run the load and tell what came of it."""
-    tell(await Requests(load).run())
+    """Run the load and write its result."""
+    write_message(await Requests(load).run())
 
 
 if __name__ == "__main__":

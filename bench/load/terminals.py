@@ -1,4 +1,4 @@
-"""Many JT/T 808 terminals in one process: an epoll loop over plain sockets, and nothing else.
+"""Many JT/T 808 terminals in one process: an epoll loop over plain sockets.
 
 `python -m motorpool.bench.load.terminals` reads a TerminalLoad from standard input and writes Marks and a
 TerminalResult to standard output.
@@ -17,8 +17,8 @@ import msgspec
 
 from motorpool.bench.load.logins import connect_terminals, is_modern
 from motorpool.bench.load.messages import LocationMessages, is_accepted
+from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
-from motorpool.bench.load.telling import percentile_ms, raise_file_limit, tell
 
 PATIENCE_SECONDS = 30.0
 """For the last answers."""
@@ -26,7 +26,7 @@ ECHO_BYTES = 100
 
 
 class Terminals:
-    """The terminals of one load, and what they have seen."""
+    """The terminals of one load, and their measurements."""
 
     def __init__(self, load: TerminalLoad) -> None:
         self._load = load
@@ -96,7 +96,7 @@ class Terminals:
         return True
 
     def _is_among(self, index: int, piece: bytes) -> bool:
-        """Find the answer in cut or joined frames; others (orders to the terminal) are let pass."""
+        """Find the answer in partial or joined frames; other messages are ignored."""
         *whole, rest = (self._pending.pop(index, b"") + piece).split(b"~")
         self._pending[index] = b"~" + rest if rest else b""
         frames = [b"~" + content + b"~" for content in whole if content]
@@ -119,8 +119,8 @@ class Terminals:
     def pace(self, until: float, rate: float) -> None:
         """Send `rate` messages a second, the terminals in turn.
 
-        A message whose turn comes while the one before is unanswered waits, and its latency counts from its
-        turn: a slow server does not hide by slowing the clients.
+        A message that is due while the previous one is unanswered waits, and its latency counts from its due
+        time: otherwise a slow server would hide its latency by slowing the clients down.
         """
         begin = time.perf_counter()
         turn = 0
@@ -138,30 +138,30 @@ class Terminals:
                     self.send(index, self._waiting[index].popleft())
 
     def settle(self) -> None:
-        """Wait for the answers that are still out."""
+        """Wait for outstanding answers."""
         deadline = time.perf_counter() + PATIENCE_SECONDS
         while sum(self.sent) > sum(self.answered) and time.perf_counter() < deadline:
             self.receive(0.1)
 
 
-def carry_out(load: TerminalLoad) -> TerminalResult:
+def run_load(load: TerminalLoad) -> TerminalResult:
     """Connect, warm up, measure."""
     terminals = Terminals(load)
     terminals.connect()
-    tell(Mark("ready"))
+    write_message(Mark("ready"))
     if load.mode == "idle":
-        tell(Mark("begin"))
+        write_message(Mark("begin"))
         time.sleep(load.seconds)
-        tell(Mark("end"))
+        write_message(Mark("end"))
         return _result(load, terminals, load.seconds, 0.0)
     _run(load, terminals, load.warm_seconds)
     terminals.latencies = array("d")
     terminals.late = 0
-    tell(Mark("begin"))
+    write_message(Mark("begin"))
     begin, cpu = time.perf_counter(), time.process_time()
     _run(load, terminals, load.seconds)
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    tell(Mark("end"))
+    write_message(Mark("end"))
     measured, terminals.latencies = terminals.latencies, array("d")
     terminals.settle()
     terminals.latencies = measured
@@ -195,12 +195,12 @@ def _result(load: TerminalLoad, terminals: Terminals, seconds: float, cpu_share:
 
 
 def main() -> None:
-    """Read the load, carry it out, tell the result."""
+    """Read the load, run it, write the result."""
     load = msgspec.json.decode(sys.stdin.readline(), type=TerminalLoad)
     raise_file_limit()
-    # Nothing here makes cycles; a collection in mid-run would be measured as the server's.
+    # There are no reference cycles here, and a collection would count as the server's latency.
     gc.disable()
-    tell(carry_out(load))
+    write_message(run_load(load))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Hundreds of players of live streams, each with a connection of its own, in one process.
 
 `python -m motorpool.bench.load.viewers` reads a ViewerLoad from standard input and writes Marks and a
-ViewerResult. It speaks as little HTTP as players need, so that it is not the client that is measured.
+ViewerResult. It implements only the HTTP that players need: the client must not limit the measurement.
 """
 
 import gc
@@ -16,8 +16,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, ViewerLoad, ViewerResult
-from motorpool.bench.load.telling import percentile_ms, raise_file_limit, tell
 from motorpool.bench.viewer import Viewer
 
 PATIENCE_SECONDS = 30.0
@@ -27,11 +27,11 @@ AGAIN_SECONDS = 1.0
 _READ_BYTES = 256 * 1024
 
 
-class Seat:
-    """A viewer and his connection, with at most one request under way."""
+class ViewerConnection:
+    """A viewer and their connection, with at most one outstanding request."""
 
     def __init__(self, viewer: Viewer, address: tuple[str, int], head: bytes) -> None:
-        """`head` is what stands behind the request line."""
+        """`head` follows the path in each request."""
         self.viewer = viewer
         self.asked = 0.0
         self.is_waiting = False
@@ -39,7 +39,7 @@ class Seat:
         self._head = head
         self._received = bytearray()
         self._left: int | None = None
-        """Bytes of the body that are still to come; None before its head is there."""
+        """Bytes of the body not yet received; None before the head is complete."""
         self._is_good = self._is_packed = self._is_last = False
         self.connection = self._connect()
 
@@ -50,13 +50,13 @@ class Seat:
         return connection
 
     def reconnect(self) -> None:
-        """Open a new connection, of another number; what was under way on the old one is lost."""
+        """Open a new connection, with another descriptor; an outstanding request is lost."""
         old, self.connection = self.connection, self._connect()
         old.close()
         self.is_waiting = False
 
     def ask(self, now: float) -> None:
-        """Send the viewer's next request; raises OSError where the server has gone."""
+        """Send the viewer's next request; raises OSError if the server has closed the connection."""
         self._received.clear()
         self._left = None
         self.asked = now
@@ -64,10 +64,10 @@ class Seat:
         self.connection.send(b"GET " + self.viewer.request().encode() + self._head)
 
     def receive(self, buffer: bytearray) -> bool:
-        """Take what has come; whether the answer is whole.
+        """Receive; return whether the answer is complete.
 
         Raises:
-            OSError, ValueError: the connection has ended, or this is no HTTP.
+            OSError, ValueError: the connection has ended, or the answer is not HTTP.
         """
         try:
             count = self.connection.recv_into(buffer)
@@ -99,12 +99,12 @@ class Seat:
         return True
 
     def take_answer(self, now: float) -> bool:
-        """Hand the whole answer to the viewer; whether it was what he asked for."""
+        """Pass the complete answer to the viewer; return whether it was successful."""
         self.is_waiting = False
         viewer = self.viewer
         if not self._is_good:
             if viewer.wants_segment:
-                viewer.give_up_segment()
+                viewer.skip_segment()
             viewer.due = now + AGAIN_SECONDS
         elif viewer.wants_segment:
             viewer.take_segment(now)
@@ -116,7 +116,7 @@ class Seat:
         return self._is_good
 
 
-class Audience:
+class ViewerPool:
     """All viewers of a load."""
 
     def __init__(self, load: ViewerLoad, cookie: str) -> None:
@@ -129,21 +129,21 @@ class Audience:
         head = "\r\n".join(lines).encode()
         begun = time.perf_counter()
         self._begun = begun
-        self._seats: dict[int, Seat] = {}
+        self._connections: dict[int, ViewerConnection] = {}
         self._poll = select.epoll()
         self._queue: list[tuple[float, int]] = []
         for place in range(load.viewers):
             device, channel = load.streams[place % len(load.streams)]
             begin = begun + place / load.viewers * load.warm_seconds / 2
             viewer = Viewer(f"/api/stream/{device}/{channel}", begin)
-            self._admit(Seat(viewer, (load.host, load.port), head))
+            self._add(ViewerConnection(viewer, (load.host, load.port), head))
         self._counted_from = begun + load.warm_seconds
         self._waits: dict[bool, list[float]] = {True: [], False: []}
-        """Of segments, and of playlists."""
+        """Seconds for segments (True) and for playlists (False)."""
         self._failures = 0
 
     def watch(self) -> ViewerResult:
-        """Watch for the warm-up and the measured span."""
+        """Play during the warm-up and the measured span."""
         end = self._counted_from + self._load.seconds
         buffer = bytearray(_READ_BYTES)
         counts_before, cpu = (0, 0), 0.0
@@ -151,7 +151,7 @@ class Audience:
         while (now := time.perf_counter()) < end:
             if not is_counting and now >= self._counted_from:
                 is_counting, cpu, counts_before = True, time.process_time(), self._counts()
-                tell(Mark("begin"))
+                write_message(Mark("begin"))
             wait = self._queue[0][0] - now if self._queue else LONGEST_WAIT_SECONDS
             for descriptor, _ in self._poll.poll(min(LONGEST_WAIT_SECONDS, max(0.0, wait))):
                 self._receive(descriptor, buffer)
@@ -159,7 +159,7 @@ class Audience:
             while self._queue and self._queue[0][0] <= now:
                 _, descriptor = heapq.heappop(self._queue)
                 self._ask(descriptor, now)
-        tell(Mark("end"))
+        write_message(Mark("end"))
         missed, stalls = self._counts()
         segments, playlists = sorted(self._waits[True]), sorted(self._waits[False])
         return ViewerResult(
@@ -176,64 +176,64 @@ class Audience:
         )
 
     def _counts(self) -> tuple[int, int]:
-        viewers = [seat.viewer for seat in self._seats.values()]
+        viewers = [connection.viewer for connection in self._connections.values()]
         return sum(viewer.missed for viewer in viewers), sum(viewer.stalls for viewer in viewers)
 
-    def _admit(self, seat: Seat) -> None:
-        descriptor = seat.connection.fileno()
-        self._seats[descriptor] = seat
+    def _add(self, connection: ViewerConnection) -> None:
+        descriptor = connection.connection.fileno()
+        self._connections[descriptor] = connection
         self._poll.register(descriptor, select.EPOLLIN)
-        heapq.heappush(self._queue, (seat.viewer.due, descriptor))
+        heapq.heappush(self._queue, (connection.viewer.due, descriptor))
 
     def _ask(self, descriptor: int, now: float) -> None:
-        seat = self._seats.get(descriptor)
-        # The place in the queue may be that of a connection which has been replaced meanwhile.
-        if seat is None or seat.is_waiting or seat.viewer.due > now:
+        connection = self._connections.get(descriptor)
+        # The entry may belong to a connection that has been replaced meanwhile.
+        if connection is None or connection.is_waiting or connection.viewer.due > now:
             return
         try:
-            seat.ask(now)
+            connection.ask(now)
         except OSError:
             self._replace(descriptor)
 
     def _receive(self, descriptor: int, buffer: bytearray) -> None:
-        seat = self._seats[descriptor]
+        connection = self._connections[descriptor]
         try:
-            if not seat.receive(buffer):
+            if not connection.receive(buffer):
                 return
         except (OSError, ValueError):
             self._replace(descriptor)
             return
         now = time.perf_counter()
-        is_segment, asked = seat.viewer.wants_segment, seat.asked
-        is_good = seat.take_answer(now)
+        is_segment, asked = connection.viewer.wants_segment, connection.asked
+        is_good = connection.take_answer(now)
         if asked >= self._counted_from:
             if is_good:
                 self._waits[is_segment].append(now - asked)
             else:
                 self._failures += 1
-        if seat.connection.fileno() != descriptor:
-            del self._seats[descriptor]
-            self._admit(seat)
-        elif is_good and seat.viewer.wants_segment:
+        if connection.connection.fileno() != descriptor:
+            del self._connections[descriptor]
+            self._add(connection)
+        elif is_good and connection.viewer.wants_segment:
             self._ask(descriptor, now)
         else:
-            heapq.heappush(self._queue, (seat.viewer.due, descriptor))
+            heapq.heappush(self._queue, (connection.viewer.due, descriptor))
 
     def _replace(self, descriptor: int) -> None:
-        """Give a viewer another connection; a request that was under way has failed."""
-        seat = self._seats.pop(descriptor)
+        """Reconnect a viewer; an outstanding request has failed."""
+        connection = self._connections.pop(descriptor)
         self._poll.unregister(descriptor)
-        self._failures += seat.is_waiting
-        seat.viewer.due = time.perf_counter() + AGAIN_SECONDS
-        seat.reconnect()
-        self._admit(seat)
+        self._failures += connection.is_waiting
+        connection.viewer.due = time.perf_counter() + AGAIN_SECONDS
+        connection.reconnect()
+        self._add(connection)
 
 
 def log_in(load: ViewerLoad) -> str:
-    """Open a session, as a browser does; the cookie that stands for it.
+    """Open a session as a browser does, and return its cookie.
 
     Raises:
-        OSError: the server does not let us in.
+        OSError: the login failed.
     """
     connection = http.client.HTTPConnection(load.host, load.port, timeout=PATIENCE_SECONDS)
     form = urlencode({"email": load.email, "password": load.password})
@@ -248,14 +248,14 @@ def log_in(load: ViewerLoad) -> str:
 
 
 def main() -> None:
-    """Read the load, log in, watch, tell what came of it."""
+    """Read the load, log in, play, write the result."""
     load = msgspec.json.decode(sys.stdin.readline(), type=ViewerLoad)
     raise_file_limit()
-    audience = Audience(load, log_in(load))
-    # Nothing here makes cycles; a collection would be a hole in all answers' times.
+    viewers = ViewerPool(load, log_in(load))
+    # There are no reference cycles here, and a collection would delay all answers.
     gc.collect()
     gc.disable()
-    tell(audience.watch())
+    write_message(viewers.watch())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The phases of the scenario `live`: each measures one thing on cameras that film already."""
+"""Phases of the scenario `live`: each measures one thing on cameras that are streaming."""
 
 NAME = "live"
-"""Under which all their figures are reported."""
+"""Scenario under which their figures are reported."""

@@ -1,4 +1,4 @@
-"""Simulated cameras at a server of the bench: started, stopped, and what their streams cost it."""
+"""Simulated cameras connected to a server of the bench, and the CPU that their streams cost."""
 
 import contextlib
 import time
@@ -17,54 +17,59 @@ from motorpool.bench.phases import NAME
 from motorpool.bench.server import Server
 
 STARTS_PER_SECOND = 50.0
-"""Streams do not start all at once, so that key frames are spread as on a real day."""
+"""Starts of streams, spread so that key frames do not coincide."""
 LOGIN_SECONDS = 60.0
-"""Allowed for connecting and registering all terminals."""
+"""Time for connecting and registering all terminals."""
 FILM_SECONDS = 20.0
-"""Allowed for the last camera to film or to stop once it was told to."""
+"""Time for the last camera to start or stop after its command."""
 ANSWER_SECONDS = 10.0
 FULL = 0.9
-"""Of a core: beyond it the senders, not the server, set the pace."""
+"""Share of a core above which the client, not the server, limits the measurement."""
 LATE_MS = 250.0
 
 
-class Span(msgspec.Struct, frozen=True):
-    """What happened while the streams ran for some seconds."""
+class Measurement(msgspec.Struct, frozen=True):
+    """Usage while the streams ran."""
 
     cpu_ms: float
-    """Of the server, for each second of each stream."""
+    """CPU of the server for each second of each stream."""
     server_share: float
-    """Of a core."""
+    """Share of a core."""
     sent: CameraResult
 
 
-class Broadcast:
-    """The cameras of one film; those that film are the first `on_air` of `devices`."""
+class CameraFleet:
+    """Cameras that send one loop; the first `streaming` of `devices` are streaming."""
 
     def __init__(
-        self, server: Server, client: httpx.Client, cameras: LoadProgram, devices: Sequence[int], film: Path
+        self,
+        server: Server,
+        client: httpx.Client,
+        cameras: LoadProgram,
+        devices: Sequence[int],
+        loop_file: Path,
     ) -> None:
         self.server = server
         self.client = client
         self.devices = devices
-        self.film = film
-        """The loop that they send."""
-        self.on_air = 0
+        self.loop_file = loop_file
+        """File with the loop that they send."""
+        self.streaming = 0
         self._cameras = cameras
 
     @property
     def streams(self) -> tuple[tuple[int, int], ...]:
-        """Device and channel of each camera that films."""
-        return tuple((device, 1) for device in self.devices[: self.on_air])
+        """Device and channel of each camera that is streaming."""
+        return tuple((device, 1) for device in self.devices[: self.streaming])
 
-    def film_with(self, count: int) -> None:
-        """Have so many cameras film: start the next ones, or stop the last.
+    def set_streaming_count(self, count: int) -> None:
+        """Start or stop cameras so that `count` of them are streaming.
 
         Raises:
-            BenchError: the server refuses, or a camera does not obey in time.
+            BenchError: the server refuses a command, or a camera is too slow.
         """
-        kind = "videoStart" if count > self.on_air else "videoStop"
-        chosen = self.devices[min(count, self.on_air) : max(count, self.on_air)]
+        kind = "videoStart" if count > self.streaming else "videoStop"
+        chosen = self.devices[min(count, self.streaming) : max(count, self.streaming)]
         begun = time.perf_counter()
 
         def order(place: int) -> None:
@@ -75,14 +80,14 @@ class Broadcast:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(order, range(len(chosen))))
         if chosen:
-            self.on_air = count
+            self.streaming = count
             self.await_cameras()
 
     def order(self, kind: str, device: int) -> None:
-        """Send a device a command about its first channel.
+        """Send a command for the first channel of a device.
 
         Raises:
-            BenchError: the server does not.
+            BenchError: the server refuses it.
         """
         command = {"deviceId": device, "type": kind, "attributes": {"channel": 1}}
         answer = self.client.post("/commands/send", json=command)
@@ -90,51 +95,53 @@ class Broadcast:
             raise BenchError(f"{kind} answered {answer.status_code}: {answer.text[:200]}")
 
     def await_cameras(self) -> None:
-        """Wait until as many cameras film as shall.
+        """Wait until the expected number of cameras is streaming.
 
         Raises:
-            BenchError: they do not.
+            BenchError: this takes too long.
         """
         try:
-            self._cameras.hear(Streaming, FILM_SECONDS, lambda told: told.cameras == self.on_air)
+            self._cameras.wait_for(Streaming, FILM_SECONDS, lambda message: message.cameras == self.streaming)
         except LoadFailed as error:
-            raise BenchError(f"not {self.on_air} of {len(self.devices)} cameras film: {error}") from error
+            raise BenchError(
+                f"not {self.streaming} of {len(self.devices)} cameras are streaming: {error}"
+            ) from error
 
-    def watch(self, seconds: float) -> Span:
-        """Let the streams run so long and see what it costs."""
-        self._pace()
+    def watch(self, seconds: float) -> Measurement:
+        """Measure the server's usage while the streams run for `seconds`."""
+        self._read_result()
         begun, cpu = time.perf_counter(), self.server.cpu_seconds()
         time.sleep(seconds)
         used, elapsed = self.server.cpu_seconds() - cpu, time.perf_counter() - begun
-        return Span(used / elapsed / self.on_air * 1000, used / elapsed, self._pace())
+        return Measurement(used / elapsed / self.streaming * 1000, used / elapsed, self._read_result())
 
-    def _pace(self) -> CameraResult:
-        self._cameras.say("pace")
-        return self._cameras.hear(CameraResult, ANSWER_SECONDS)
+    def _read_result(self) -> CameraResult:
+        self._cameras.send_line("pace")
+        return self._cameras.wait_for(CameraResult, ANSWER_SECONDS)
 
 
 @contextlib.contextmanager
-def open_broadcast(server: Server, film: Path, prefix: str, count: int) -> Iterator[Broadcast]:
-    """Log in so many terminals whose cameras have this film; their phones begin with `prefix`.
+def open_cameras(server: Server, loop_file: Path, prefix: str, count: int) -> Iterator[CameraFleet]:
+    """Log in `count` terminals whose cameras send this loop; their phone numbers begin with `prefix`.
 
     Raises:
-        LoadFailed: they do not get that far.
+        LoadFailed: they could not log in.
     """
     load = CameraLoad(
         host=server.host,
         port=server.jt808_port,
         phones=tuple(f"{prefix}{number:08d}" for number in range(1, count + 1)),
-        film=str(film),
+        loop_file=str(loop_file),
     )
     with run_program("cameras", load) as cameras, server.client() as client:
-        cameras.hear(Mark, LOGIN_SECONDS)
+        cameras.wait_for(Mark, LOGIN_SECONDS)
         listed = client.get("/devices", params={"all": "true"}).json()
         ids = {device["uniqueId"]: device["id"] for device in listed}
-        yield Broadcast(server, client, cameras, [ids[phone] for phone in load.phones], film)
+        yield CameraFleet(server, client, cameras, [ids[phone] for phone in load.phones], loop_file)
 
 
-def report_senders(report: Report, title: str, span: Span) -> None:
-    """Say how busy both ends were, and where the cameras were not up to it."""
+def report_senders(report: Report, title: str, span: Measurement) -> None:
+    """Report the usage of server and cameras, and note where the cameras were too slow."""
     sent = span.sent
     report.add(NAME, f"{title}: server at work", span.server_share, "cores")
     report.add(NAME, f"{title}: cameras at work", sent.cpu_share, "cores", goals=(Goal(FULL),))

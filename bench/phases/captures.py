@@ -1,4 +1,4 @@
-"""The phase of captures: what it costs to keep streams as files besides, and whether the files are true."""
+"""The phase of captures: their CPU, and a check of their files."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -8,43 +8,43 @@ from pathlib import Path
 
 import httpx
 
-from motorpool.bench.checks.films import check_film
+from motorpool.bench.checks.capture_files import check_capture
 from motorpool.bench.checks.media_integrity import Findings
 from motorpool.bench.figures import Goal, Report
 from motorpool.bench.options import BenchError, Step
 from motorpool.bench.phases import NAME
-from motorpool.bench.phases.broadcast import Broadcast
-from motorpool.bench.phases.streams import BESIDE_MS, SETTLE_SECONDS
+from motorpool.bench.phases.broadcast import CameraFleet
+from motorpool.bench.phases.streams import MAX_SOUND_OFFSET_MS, SETTLE_SECONDS
 
 BEGIN_SECONDS = 8.0
-"""Captures begin with the next segment: they are measured once all have written a few."""
+"""Captures begin with the next segment; they are measured once all have written a few."""
 
 
-def measure_captures(report: Report, step: Step, broadcast: Broadcast, seconds: float, folder: Path) -> None:
-    """The streams that are on the air, alone and each with a capture; then every file is checked.
+def measure_captures(report: Report, step: Step, cameras: CameraFleet, seconds: float, folder: Path) -> None:
+    """Measure the running streams without and with a capture each, then check every file.
 
-    Alone twice, before and after: these machines are faster at one time than at another.
+    Without captures before and after, since the speed of a machine varies.
     """
-    count, unit = broadcast.on_air, "ms CPU/stream second"
+    count, unit = cameras.streaming, "ms CPU/stream second"
     time.sleep(min(SETTLE_SECONDS, seconds))
     step(f"{count} streams without captures")
-    before = broadcast.watch(seconds)
+    before = cameras.watch(seconds)
     step(f"{count} streams, each captured")
-    client = broadcast.client
+    client = cameras.client
     with ThreadPoolExecutor(4) as pool:
-        names = list(pool.map(partial(_begin, client), broadcast.devices[:count]))
+        names = list(pool.map(partial(_begin, client), cameras.devices[:count]))
     time.sleep(min(BEGIN_SECONDS, seconds))
-    captured = broadcast.watch(seconds)
+    captured = cameras.watch(seconds)
     with ThreadPoolExecutor(4) as pool:
         ended = list(pool.map(partial(_end, client), names))
     time.sleep(min(SETTLE_SECONDS, seconds))
     step(f"{count} streams without captures again")
-    after = broadcast.watch(seconds)
+    after = cameras.watch(seconds)
     alone_ms = (before.cpu_ms + after.cpu_ms) / 2
     step("checking the captures")
     with ThreadPoolExecutor(4) as pool:
         paths = list(pool.map(partial(_fetch, client, folder), ended))
-    found = _check(broadcast.film, paths)
+    found = _check(cameras.loop_file, paths)
     title = f"{count} captures"
     report.add(NAME, f"{count} streams without captures", alone_ms, unit)
     report.add(
@@ -60,11 +60,11 @@ def measure_captures(report: Report, step: Step, broadcast: Broadcast, seconds: 
     report.add(NAME, f"{title}: files", sum(path.stat().st_size for path in paths) / 1e6, "MB")
     report.add(NAME, f"{title}: frames checked", found.frames, "frames")
     report.add(NAME, f"{title}: sounds checked", found.sounds, "frames")
-    report.add(NAME, f"{title}: left out or repeated", found.holes, "frames", goals=none)
-    report.add(NAME, f"{title}: not what was sent", found.strangers, "frames", goals=none)
+    report.add(NAME, f"{title}: left out or repeated", found.gaps, "frames", goals=none)
+    report.add(NAME, f"{title}: not what was sent", found.altered, "frames", goals=none)
     report.add(NAME, f"{title}: files broken", found.broken, "files", goals=none)
-    beside = (Goal(BESIDE_MS),)
-    report.add(NAME, f"{title}: sound beside its picture, worst", found.beside_ms, "ms", goals=beside)
+    beside = (Goal(MAX_SOUND_OFFSET_MS),)
+    report.add(NAME, f"{title}: sound beside its picture, worst", found.sound_offset_ms, "ms", goals=beside)
 
 
 def _begin(client: httpx.Client, device: int) -> str:
@@ -72,7 +72,7 @@ def _begin(client: httpx.Client, device: int) -> str:
 
 
 def _end(client: httpx.Client, name: str) -> Mapping[str, object]:
-    """End a capture; its record, which says where the file is."""
+    """End a capture and return its record, which names the file."""
     record = _json(client.delete(f"/captures/{name}"))
     if record["status"] != "COMPLETE" or not record["url"]:
         raise BenchError(f"a capture ended as {record['status']}: {record['reason']}")
@@ -82,7 +82,7 @@ def _end(client: httpx.Client, name: str) -> Mapping[str, object]:
 def _fetch(client: httpx.Client, folder: Path, record: Mapping[str, object]) -> Path:
     folder.mkdir(exist_ok=True)
     path = folder / str(record["fileName"])
-    # The client's base address ends with /api, and so begins what the server names.
+    # The client's base address ends with /api, with which the URL begins.
     with client.stream("GET", str(record["url"]).removeprefix("/api")) as answer, path.open("wb") as file:
         if answer.status_code != 200:
             raise BenchError(f"the file of a capture was answered with {answer.status_code}")
@@ -93,10 +93,10 @@ def _fetch(client: httpx.Client, folder: Path, record: Mapping[str, object]) -> 
     return path
 
 
-def _check(film: Path, paths: Sequence[Path]) -> Findings:
+def _check(loop_file: Path, paths: Sequence[Path]) -> Findings:
     found = Findings()
     with ProcessPoolExecutor() as pool:
-        for each in pool.map(partial(check_film, film), paths):
+        for each in pool.map(partial(check_capture, loop_file), paths):
             found.add(each)
     return found
 

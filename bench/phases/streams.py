@@ -1,4 +1,4 @@
-"""The phase that counts: many streams at once, first without readers, then each read and proved."""
+"""The main phase: many streams, first without readers, then each read and checked."""
 
 import statistics
 import time
@@ -11,79 +11,79 @@ from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
 from motorpool.bench.load.program import run_program
 from motorpool.bench.options import BenchError, Step
 from motorpool.bench.phases import NAME
-from motorpool.bench.phases.broadcast import FULL, Broadcast, Span, report_senders
+from motorpool.bench.phases.broadcast import FULL, CameraFleet, Measurement, report_senders
 from motorpool.bench.server import EMAIL
 
 TARGET_SECONDS = 2.0
-"""The server's usual target duration."""
+"""The server's default target duration."""
 TIMED_STARTS = 10
-"""Streams started one by one when all others run, with a look at the clock."""
+"""Streams whose starts are timed, one by one, while all others run."""
 SETTLE_SECONDS = 3.0
 START_SECONDS = 60.0
-"""Allowed for the readers to begin."""
+"""Time for the readers to start."""
 CHECK_SECONDS = 900.0
-"""Allowed for looking at all that was read."""
-BESIDE_MS = 100.0
-"""Sound may lie so far from its pictures."""
+"""Time for checking everything that was read."""
+MAX_SOUND_OFFSET_MS = 100.0
+"""Largest offset of sound from its pictures."""
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """What to call the figures, and what they must reach."""
+    """Title, reference and goals of the figures."""
 
     title: str
-    """Of the streams, before each figure."""
+    """Prefix of each figure."""
     reference: str
     reference_ms: float
     goals: tuple[Goal, ...] = ()
-    """Of the CPU without readers."""
+    """Goals for the CPU without readers."""
 
 
-def measure_starts(report: Report, broadcast: Broadcast, count: int) -> None:
-    """Have so many cameras film, and time the last few from the command to the first segment."""
+def measure_starts(report: Report, cameras: CameraFleet, count: int) -> None:
+    """Start `count` cameras, and time the last few from the command to the first segment."""
     timed = min(TIMED_STARTS, max(1, count // 2))
-    broadcast.film_with(count - timed)
+    cameras.set_streaming_count(count - timed)
     starts = []
-    for device in broadcast.devices[count - timed : count]:
-        starts.append(_time_start(broadcast, device))
-        broadcast.on_air += 1
-    broadcast.await_cameras()
+    for device in cameras.devices[count - timed : count]:
+        starts.append(_time_start(cameras, device))
+        cameras.streaming += 1
+    cameras.await_cameras()
     must = Goal(TARGET_SECONDS + 1.5)
     report.add(NAME, "first segment after videoStart, worst", max(starts), "s", goals=(must,))
     report.add(NAME, "first segment after videoStart, median", statistics.median(starts), "s")
 
 
 def measure_streams(
-    report: Report, step: Step, broadcast: Broadcast, seconds: float, folder: Path, measured: Measured
+    report: Report, step: Step, cameras: CameraFleet, seconds: float, folder: Path, measured: Measured
 ) -> None:
-    """Measure what is on the air; every picture and sound of it is accounted for."""
+    """Measure the running streams, and check every picture and sound."""
     title, reference_ms = measured.title, measured.reference_ms
 
-    def add(metric: str, span: Span, goals: tuple[Goal, ...] = ()) -> None:
+    def add(metric: str, span: Measurement, goals: tuple[Goal, ...] = ()) -> None:
         name, unit = f"{title} {metric}", "ms CPU/stream second"
         reference = measured.reference
         report.add(NAME, name, span.cpu_ms, unit, reference=reference, beside=reference_ms, goals=goals)
 
     time.sleep(min(SETTLE_SECONDS, seconds))
     step(f"{title} without readers")
-    span = broadcast.watch(seconds)
+    span = cameras.watch(seconds)
     add("without readers", span, measured.goals)
     report_senders(report, title, span)
     step(f"{title}, one reader on every stream")
     readers = ReaderLoad(
-        url=broadcast.server.url,
+        url=cameras.server.url,
         email=EMAIL,
-        password=broadcast.server.password,
-        streams=broadcast.streams,
+        password=cameras.server.password,
+        streams=cameras.streams,
         folder=str(folder),
-        film=str(broadcast.film),
+        loop_file=str(cameras.loop_file),
     )
     with run_program("readers", readers) as program:
-        program.hear(Mark, START_SECONDS)
-        span = broadcast.watch(seconds)
+        program.wait_for(Mark, START_SECONDS)
+        span = cameras.watch(seconds)
         add("with readers", span)
         program.stop()
         step(f"{title}: checking all that was read")
-        seen = program.hear(ReaderResult, CHECK_SECONDS)
+        seen = program.wait_for(ReaderResult, CHECK_SECONDS)
     _report_seen(report, title, seen)
 
 
@@ -95,14 +95,14 @@ def _report_seen(report: Report, title: str, seen: ReaderResult) -> None:
 
     add("segments read", seen.segments, "segments")
     add("segments missed by the reader", seen.missed, "segments", goals=none)
-    add("streams that were never read", seen.unread, "streams", goals=none)
+    add("streams that were never read", seen.never_read, "streams", goals=none)
     add("frames checked", found.frames, "frames")
     add("sounds checked", found.sounds, "frames")
-    add("left out or repeated", found.holes, "frames", goals=none)
-    add("not what was sent", found.strangers, "frames", goals=none)
+    add("left out or repeated", found.gaps, "frames", goals=none)
+    add("not what was sent", found.altered, "frames", goals=none)
     add("segments decoded", found.decoded, "segments")
     add("segments broken", found.broken, "segments", goals=none)
-    add("sound beside its picture, worst", found.beside_ms, "ms", goals=(Goal(BESIDE_MS),))
+    add("sound beside its picture, worst", found.sound_offset_ms, "ms", goals=(Goal(MAX_SOUND_OFFSET_MS),))
     add("EXTINF sum less PTS span, worst", found.drift_ms, "ms", goals=(Goal(1.0),))
     add("playlist p50", seen.p50_ms, "ms")
     add("playlist p99", seen.p99_ms, "ms")
@@ -110,12 +110,12 @@ def _report_seen(report: Report, title: str, seen: ReaderResult) -> None:
         report.note(f"{NAME}, {title}: the readers were at {seen.cpu_share:.0%} of a core")
 
 
-def _time_start(broadcast: Broadcast, device: int) -> float:
+def _time_start(cameras: CameraFleet, device: int) -> float:
     """Seconds from videoStart to the first segment in the playlist."""
     begun = time.perf_counter()
-    broadcast.order("videoStart", device)
+    cameras.order("videoStart", device)
     while time.perf_counter() - begun < 4 * TARGET_SECONDS + 10:
-        if ".ts" in broadcast.client.get(f"/stream/{device}/1/live.m3u8").text:
+        if ".ts" in cameras.client.get(f"/stream/{device}/1/live.m3u8").text:
             return time.perf_counter() - begun
         time.sleep(0.02)
     raise BenchError(f"device {device} has no segment long after videoStart")

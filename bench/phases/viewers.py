@@ -1,4 +1,4 @@
-"""The phase of many players on few streams: what a viewer waits for a segment."""
+"""The phase of many players on few streams: how long a viewer waits for a segment."""
 
 import time
 
@@ -6,34 +6,34 @@ from motorpool.bench.figures import Goal, Report
 from motorpool.bench.load.plan import Mark, ViewerLoad, ViewerResult
 from motorpool.bench.load.program import run_program
 from motorpool.bench.phases import NAME
-from motorpool.bench.phases.broadcast import FULL, Broadcast
+from motorpool.bench.phases.broadcast import FULL, CameraFleet
 from motorpool.bench.phases.streams import SETTLE_SECONDS
 from motorpool.bench.server import EMAIL
 
 WARM_SECONDS = 8.0
-"""The viewers come over the first half of it."""
+"""Warm-up; the viewers join during its first half."""
 PATIENCE_SECONDS = 60.0
 
 
-def measure_viewers(report: Report, broadcast: Broadcast, viewers: int, seconds: float) -> None:
-    """So many players on the streams that are on the air."""
+def measure_viewers(report: Report, cameras: CameraFleet, viewers: int, seconds: float) -> None:
+    """Measure `viewers` players on the running streams."""
     warm_seconds = min(WARM_SECONDS, max(2.0, seconds))
     load = ViewerLoad(
-        host=broadcast.server.host,
-        port=int(broadcast.server.url.rpartition(":")[2]),
+        host=cameras.server.host,
+        port=int(cameras.server.url.rpartition(":")[2]),
         email=EMAIL,
-        password=broadcast.server.password,
-        streams=broadcast.streams,
+        password=cameras.server.password,
+        streams=cameras.streams,
         viewers=viewers,
         seconds=seconds,
         warm_seconds=warm_seconds,
     )
     time.sleep(min(SETTLE_SECONDS, seconds))
     with run_program("viewers", load) as program:
-        program.hear(Mark, warm_seconds + PATIENCE_SECONDS)
-        span = broadcast.watch(seconds)
-        seen = program.hear(ViewerResult, PATIENCE_SECONDS)
-    title = f"{viewers} viewers on {broadcast.on_air} streams"
+        program.wait_for(Mark, warm_seconds + PATIENCE_SECONDS)
+        span = cameras.watch(seconds)
+        seen = program.wait_for(ViewerResult, PATIENCE_SECONDS)
+    title = f"{viewers} viewers on {cameras.streaming} streams"
     none = (Goal(0),)
     report.add(NAME, f"{title}: segment p50", seen.segment_p50_ms, "ms")
     report.add(NAME, f"{title}: segment p99", seen.segment_p99_ms, "ms", goals=(Goal(300),))

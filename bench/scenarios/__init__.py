@@ -1,4 +1,4 @@
-"""One module a scenario, named as in the tasks; `motorpool bench --list` shows those with a TITLE."""
+"""One module for each scenario; `motorpool bench --list` shows those with a TITLE."""
 
 import importlib
 import pkgutil
@@ -10,14 +10,14 @@ __all__ = ["names", "scenario"]
 
 
 def names() -> list[str]:
-    """All scenarios, in the order of the alphabet."""
+    """Return the names of all scenarios in alphabetical order."""
     return sorted(
         module.name for module in pkgutil.iter_modules(__path__) if hasattr(_load(module.name), "TITLE")
     )
 
 
 def scenario(name: str) -> Scenario:
-    """The scenario of that name.
+    """Return a scenario by name.
 
     Raises:
         KeyError: there is none.

@@ -1,4 +1,4 @@
-"""What a request costs beside a bare route that returns the same bytes, and how long it takes under load."""
+"""Requests: CPU beside a bare route that returns the same bytes, and latency under load."""
 
 import time
 from collections.abc import Callable
@@ -19,28 +19,28 @@ NAME = "api"
 TITLE = "HTTP calls: server CPU beside a bare Quart-Trio route, latency while positions come in, long lists"
 STEPS = 6
 ROUNDS = 2
-"""Ours and the bare route in turn, so that a machine that slows down slows both."""
+"""Ours and the bare route in turn, so that a change of the machine's speed affects both."""
 DEVICES = 100_000
-"""In the list whose memory is measured."""
+"""Devices in the list whose memory is measured."""
 POSITIONS_RATE = 2000.0
 BESIDE_RATE = 50.0
 PATIENCE_SECONDS = 120.0
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One call that is compared."""
+    """A call to compare."""
 
     title: str
     method: str
     path: str
     rate: float
     most: float
-    """Times the CPU of the bare route."""
+    """Largest allowed ratio to the CPU of the bare route."""
     body: bytes = b""
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Compare three calls, then watch one of them beside ingest, then list a hundred thousand devices."""
+    """Compare three calls, measure one of them beside ingest, then list a hundred thousand devices."""
     seconds = options.span(5.0)
     with run_server() as server, server.client() as client:
         step(f"{options.terminals} devices report")
@@ -68,11 +68,11 @@ def _cases(client: httpx.Client) -> tuple[Case, ...]:
 
 
 def _report_positions(server: Server, terminals: int) -> None:
-    """Let every terminal log in and report, so that there are devices with a latest position."""
+    """Log in every terminal and report once, so that devices have a latest position."""
     load = _terminals(server, terminals, "saturate", 1.0)
     try:
         with run_program("terminals", load) as program:
-            program.hear(TerminalResult, PATIENCE_SECONDS)
+            program.wait_for(TerminalResult, PATIENCE_SECONDS)
     except LoadFailed as error:
         raise BenchError(f"the terminals: {error}") from error
 
@@ -141,11 +141,11 @@ def _measure(
     load = RequestLoad(host="127.0.0.1", port=port, messages=(message,), rate=rate, seconds=seconds)
     try:
         with run_program("requests", load) as program:
-            program.hear(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+            program.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
             before = cpu()
-            program.hear(Mark, seconds + PATIENCE_SECONDS, lambda mark: mark.name == "end")
+            program.wait_for(Mark, seconds + PATIENCE_SECONDS, lambda mark: mark.name == "end")
             used = cpu() - before
-            return program.hear(RequestResult, PATIENCE_SECONDS), used
+            return program.wait_for(RequestResult, PATIENCE_SECONDS), used
     except LoadFailed as error:
         raise BenchError(f"the requests: {error}") from error
 
@@ -164,14 +164,14 @@ def _beside_ingest(
         rate=BESIDE_RATE,
         seconds=seconds,
     )
-    # The terminals outlast the requests, whatever the start of either takes.
+    # The terminals run longer than the requests, whichever start first.
     load = _terminals(server, terminals, "paced", seconds + 4.0)
     try:
         with run_program("terminals", load) as ingest:
-            ingest.hear(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+            ingest.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
             with run_program("requests", requests) as program:
-                result = program.hear(RequestResult, seconds + PATIENCE_SECONDS)
-            stored = ingest.hear(TerminalResult, seconds + PATIENCE_SECONDS)
+                result = program.wait_for(RequestResult, seconds + PATIENCE_SECONDS)
+            stored = ingest.wait_for(TerminalResult, seconds + PATIENCE_SECONDS)
     except LoadFailed as error:
         raise BenchError(f"beside ingest: {error}") from error
     name = "GET /devices/{id} beside ingest"
@@ -183,7 +183,7 @@ def _beside_ingest(
 
 
 def _long_list(report: Report, server: Server, seconds: float) -> None:
-    """List many devices while another asks for one of them."""
+    """List many devices while another client requests one of them."""
     server.run_sql(
         f"with made as (insert into devices (name, unique_id, attributes)"  # noqa: S608 - a number of our own
         f" select 'Vehicle ' || n, 'long-' || n, '{{\"speedLimit\": 43.2}}'"
@@ -193,7 +193,7 @@ def _long_list(report: Report, server: Server, seconds: float) -> None:
     with server.client() as client:
         token = client.post("/session/token").raise_for_status().text
         first = client.get("/devices", params={"limit": 1}).raise_for_status().json()[0]["id"]
-        # What a first call loads once, and keeps, is not the list's.
+        # The first call loads what later ones reuse; that is not the list's memory.
         client.get(f"/devices/{first}").raise_for_status()
         address = httpx.URL(server.url)
         message = _message(Case("", "GET", f"/api/devices/{first}", 10.0, 0), token)
@@ -203,7 +203,7 @@ def _long_list(report: Report, server: Server, seconds: float) -> None:
         before = most = server.resident_bytes()
         try:
             with run_program("requests", load) as program:
-                program.hear(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+                program.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
                 end = time.monotonic() + seconds
                 while time.monotonic() < end:
                     listed = 0
@@ -211,7 +211,7 @@ def _long_list(report: Report, server: Server, seconds: float) -> None:
                         for piece in answer.iter_bytes():
                             listed += piece.count(b'"uniqueId"')
                             most = max(most, server.resident_bytes())
-                result = program.hear(RequestResult, PATIENCE_SECONDS)
+                result = program.wait_for(RequestResult, PATIENCE_SECONDS)
         except LoadFailed as error:
             raise BenchError(f"beside the list: {error}") from error
     report.add(NAME, "long list, devices", float(listed), "devices")

@@ -1,4 +1,4 @@
-"""What reading device bytes costs, without any server around it."""
+"""CPU of decoding device bytes, without a server."""
 
 import statistics
 import time
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from motorpool.bench.figures import Report
 from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.options import BenchError, Options, Step
-from motorpool.bench.vehicles import footage
+from motorpool.bench.vehicles import media_loop
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
@@ -20,15 +20,15 @@ NAME = "codecs"
 TITLE = "bytes to reports and access units, in one thread"
 STEPS = 3
 RUNS = 5
-"""Of which the median counts."""
+"""Repetitions, of which the median counts."""
 MESSAGES = 1000
 READ_BYTES = 16 * 1024
-"""As much as a busy media socket gives at once."""
+"""Bytes that a busy media socket returns at once."""
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Read positions of JT/T 808 and OsmAnd, and media packets."""
+    """Decode positions of JT/T 808 and OsmAnd, and media packets."""
     seconds = options.span(1.0)
     step("JT/T 808")
     frames = _frames(modern=False)
@@ -47,7 +47,7 @@ def run(options: Options, report: Report, step: Step) -> None:
     step("JT/T 1078")
     pieces = _media_pieces()
     stream_us = _cost_us(lambda: _units(pieces), seconds) * MESSAGES
-    report.add(NAME, "JT/T 1078 second of 1 Mbit/s", stream_us / footage.LOOP_SECONDS / 1000, "ms")
+    report.add(NAME, "JT/T 1078 second of 1 Mbit/s", stream_us / media_loop.LOOP_SECONDS / 1000, "ms")
 
 
 def _frames(*, modern: bool) -> list[bytes]:
@@ -64,7 +64,7 @@ _OSMAND = (
 
 
 def _positions(codec: Jt808, frames: Sequence[bytes]) -> tuple[int, list[int | bytes | str]]:
-    """Read frame by frame, as a terminal with one message outstanding sends them."""
+    """Decode frame by frame, as from a terminal with one message outstanding."""
     receipts = [
         report.receipt
         for frame in frames
@@ -87,7 +87,7 @@ def _requests(requests: Sequence[bytes]) -> None:
 
 def _media_pieces() -> list[bytes]:
     sender = Jt1078Sender("13900000001")
-    content = b"".join(sender.encode(shot.unit(1, 0, 0)) for shot in footage.film_loop())
+    content = b"".join(sender.encode(unit.access_unit(1, 0, 0)) for unit in media_loop.make_loop())
     return [content[start : start + READ_BYTES] for start in range(0, len(content), READ_BYTES)]
 
 
@@ -97,7 +97,7 @@ def _units(pieces: Sequence[bytes]) -> int:
 
 
 def _cost_us(act: Callable[[], object], seconds: float) -> float:
-    """Time an act on MESSAGES messages: the median of some runs, for one message."""
+    """Return the median time of some runs over MESSAGES messages, for one message."""
     costs = []
     for _ in range(RUNS):
         rounds, begun = 0, time.perf_counter()

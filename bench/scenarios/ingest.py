@@ -1,4 +1,4 @@
-"""1,000 terminals report, and every report is acknowledged only once it is stored."""
+"""1,000 terminals report, and every report is acknowledged after it is stored."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,17 +22,17 @@ TITLE = "JT/T 808 positions: throughput beside a bare echo server, paced latency
 STEPS = 5
 PACED_RATE = 2000.0
 FULL_CLIENT = 0.9
-"""Of a core: beyond it the client, not the server, is what was measured."""
+"""Share of a core above which the client, not the server, limits the measurement."""
 LOGIN_SECONDS = 120.0
-"""Allowed for connecting and registering all terminals of a load."""
+"""Time for connecting and registering all terminals of a load."""
 IDLE_SECONDS = 1.0
-"""That silent terminals are left alone before the memory is read."""
+"""Idle time before memory is read."""
 ANSWER_SECONDS = 45.0
-"""Allowed for the last answers."""
+"""Time for the last answers."""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A load, what came of it, and what the server used meanwhile."""
+    """A load, its result, and the CPU that the server used."""
 
     load: TerminalLoad
     result: TerminalResult
@@ -41,16 +41,16 @@ class Measured(msgspec.Struct, frozen=True):
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Answers per second."""
         return self.result.answers / self.result.seconds
 
     def cpu_us(self, seconds: float) -> float:
-        """Spread CPU seconds over the messages: microseconds for each."""
+        """Return CPU microseconds for each message."""
         return seconds / max(1, self.result.answers) * 1e6
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Measure echo, idle memory, saturation and pace, then look for every acknowledged position."""
+    """Measure echo, idle memory, saturation and paced load, then look up every acknowledged position."""
     seconds = options.span(10.0)
     step("echo")
     with run_echo() as (port, pid):
@@ -133,12 +133,12 @@ def _measure(
     seconds: float,
     cpu: Callable[[], tuple[float, float]],
 ) -> Measured:
-    """Run a load; `cpu` tells what server and database have used so far.
+    """Run a load; `cpu` returns what server and database have used so far.
 
     Raises:
         BenchError: the client failed.
     """
-    # Device times of a day ago: however fast the messages come, none lies in the future.
+    # Device times of a day ago, so that none is in the future.
     first = (datetime.now(UTC) - timedelta(days=1)).replace(microsecond=0)
     load = TerminalLoad(
         host=host,
@@ -152,25 +152,25 @@ def _measure(
     )
     try:
         with run_program("terminals", load) as program:
-            program.hear(Mark, LOGIN_SECONDS + 2 * seconds, lambda mark: mark.name == "begin")
+            program.wait_for(Mark, LOGIN_SECONDS + 2 * seconds, lambda mark: mark.name == "begin")
             before = cpu()
-            program.hear(Mark, seconds + ANSWER_SECONDS, lambda mark: mark.name == "end")
+            program.wait_for(Mark, seconds + ANSWER_SECONDS, lambda mark: mark.name == "end")
             after = cpu()
-            result = program.hear(TerminalResult, ANSWER_SECONDS)
+            result = program.wait_for(TerminalResult, ANSWER_SECONDS)
     except LoadFailed as error:
         raise BenchError(f"{mode}: {error}") from error
     return Measured(load, result, after[0] - before[0], after[1] - before[1])
 
 
 def _idle_bytes(server: Server, count: int) -> float:
-    """Memory that the server takes for one connected, logged-in, silent terminal."""
+    """Measure the memory of one connected, logged-in, idle terminal."""
     load = TerminalLoad(
         host=server.host, port=server.jt808_port, phones=_phones(3, count), mode="idle", seconds=IDLE_SECONDS
     )
     before = server.resident_bytes()
     try:
         with run_program("terminals", load) as program:
-            program.hear(TerminalResult, LOGIN_SECONDS)
+            program.wait_for(TerminalResult, LOGIN_SECONDS)
             return (server.resident_bytes() - before) / count
     except LoadFailed as error:
         raise BenchError(f"idle: {error}") from error
@@ -193,7 +193,7 @@ def _missing(server: Server, measured: Measured) -> int:
                 return 0
             return len(expected - _stored_times(client, ids[load.phones[place]], messages, answered))
 
-        # Four at once keep the server busy without a queue in front of it.
+        # Four at once keep the server busy without a queue.
         with ThreadPoolExecutor(4) as pool:
             return sum(pool.map(missing_of, range(len(load.phones))))
 
@@ -223,8 +223,8 @@ def _note_full_client(report: Report, measured: Measured, what: str) -> None:
 
 
 def _note_durability(report: Report, server: Server) -> None:
-    """Say how durable the acknowledged positions are."""
+    """Note the durability settings of the database."""
     started_with = server.database_settings()
     names = ("fsync", "full_page_writes", "synchronous_commit")
-    told = ", ".join(f"{name} {started_with.get(name, 'as PostgreSQL has it')}" for name in names)
-    report.note(f"database: {told}")
+    settings = ", ".join(f"{name} {started_with.get(name, 'as PostgreSQL has it')}" for name in names)
+    report.note(f"database: {settings}")

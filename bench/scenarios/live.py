@@ -1,7 +1,7 @@
-"""Hundreds of cameras become HLS in one process; every picture and sound is accounted for.
+"""Hundreds of cameras to HLS in one process; every picture and sound is checked.
 
-One server, one phase after the other: the most streams (judged without readers, proved with them), live
-captures, many viewers on few streams, and streams whose telephone sound must be transcoded.
+One server, several phases: all streams (without readers for the CPU, with readers for the check), live
+captures, many viewers on few streams, and streams whose G.711 must be transcoded.
 """
 
 import tempfile
@@ -11,20 +11,20 @@ from motorpool.bench.figures import Goal, Report
 from motorpool.bench.load.program import LoadFailed
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.phases import NAME
-from motorpool.bench.phases.broadcast import open_broadcast
+from motorpool.bench.phases.broadcast import open_cameras
 from motorpool.bench.phases.captures import measure_captures
 from motorpool.bench.phases.streams import Measured, measure_starts, measure_streams
 from motorpool.bench.phases.viewers import measure_viewers
 from motorpool.bench.references import ffmpeg_cpu_seconds
 from motorpool.bench.server import Server, run_server
-from motorpool.bench.vehicles import footage
+from motorpool.bench.vehicles import media_loop
 from motorpool.codecs.media.units import Coding
 
-TITLE = "JT/T 1078 cameras to HLS: CPU beside ffmpeg, each frame and sound proved; captures, viewers, G.711"
+TITLE = "JT/T 1078 cameras to HLS: CPU beside ffmpeg, each frame and sound checked; captures, viewers, G.711"
 STEPS = 15
 REFERENCE_SECONDS = 300
 CAPTURED = 100
-"""Streams with a capture each."""
+"""Number of streams with a capture each."""
 WATCHED = 20
 VIEWERS_OF_A_STREAM = 25
 TELEPHONE = 100
@@ -61,19 +61,19 @@ def _measure_copied(
         reference_ms=ffmpeg_ms,
         goals=(Goal(2.5, of_ratio=True),),
     )
-    with open_broadcast(server, folder / "copied", AAC_PHONES, streams) as broadcast:
+    with open_cameras(server, folder / "copied", AAC_PHONES, streams) as cameras:
         resident = server.resident_bytes()
-        measure_starts(report, broadcast, streams)
-        measure_streams(report, step, broadcast, seconds, folder / "segments", measured)
+        measure_starts(report, cameras, streams)
+        measure_streams(report, step, cameras, seconds, folder / "segments", measured)
         per_stream = (server.resident_bytes() - resident) / streams / 1e6
         report.add(NAME, "memory of a stream", per_stream, "MB")
-        broadcast.film_with(min(CAPTURED, streams))
-        measure_captures(report, step, broadcast, seconds, folder / "captures")
-        broadcast.film_with(min(WATCHED, streams))
-        viewers = VIEWERS_OF_A_STREAM * broadcast.on_air
-        step(f"{viewers} viewers on {broadcast.on_air} streams")
-        measure_viewers(report, broadcast, viewers, seconds)
-        broadcast.film_with(0)
+        cameras.set_streaming_count(min(CAPTURED, streams))
+        measure_captures(report, step, cameras, seconds, folder / "captures")
+        cameras.set_streaming_count(min(WATCHED, streams))
+        viewers = VIEWERS_OF_A_STREAM * cameras.streaming
+        step(f"{viewers} viewers on {cameras.streaming} streams")
+        measure_viewers(report, cameras, viewers, seconds)
+        cameras.set_streaming_count(0)
 
 
 def _measure_transcoded(
@@ -84,20 +84,20 @@ def _measure_transcoded(
     measured = Measured(
         title=f"{count} G.711 streams", reference="ffmpeg transcoding", reference_ms=ffmpeg_ms
     )
-    with open_broadcast(server, folder / "transcoded", TELEPHONE_PHONES, count) as broadcast:
-        broadcast.film_with(count)
-        measure_streams(report, step, broadcast, seconds, folder / "telephone", measured)
+    with open_cameras(server, folder / "transcoded", TELEPHONE_PHONES, count) as cameras:
+        cameras.set_streaming_count(count)
+        measure_streams(report, step, cameras, seconds, folder / "telephone", measured)
 
 
 def _measure_ffmpeg(folder: Path) -> tuple[float, float]:
-    """CPU of a stream second where ffmpeg copies AAC, and where it makes it of G.711; keeps both films."""
-    shots = footage.film_loop()
-    footage.write_loop(shots, folder / "copied")
-    footage.write_transport_stream(shots, REFERENCE_SECONDS, folder / "copied.ts")
-    telephone = footage.film_loop(Coding.G711A)
-    footage.write_loop(telephone, folder / "transcoded")
-    footage.write_transport_stream(telephone, REFERENCE_SECONDS, folder / "pictures.ts")
-    footage.write_telephone_sound(telephone, REFERENCE_SECONDS, folder / "sound.alaw")
+    """Return the CPU for a stream second of ffmpeg copying AAC, and transcoding G.711; keep both loops."""
+    units = media_loop.make_loop()
+    media_loop.write_loop(units, folder / "copied")
+    media_loop.write_transport_stream(units, REFERENCE_SECONDS, folder / "copied.ts")
+    telephone = media_loop.make_loop(Coding.G711A)
+    media_loop.write_loop(telephone, folder / "transcoded")
+    media_loop.write_transport_stream(telephone, REFERENCE_SECONDS, folder / "pictures.ts")
+    media_loop.write_telephone_sound(telephone, REFERENCE_SECONDS, folder / "sound.alaw")
     copied = ffmpeg_cpu_seconds(folder / "copied.ts")
     transcoded = ffmpeg_cpu_seconds(folder / "pictures.ts", telephone_sound=folder / "sound.alaw")
     return copied / REFERENCE_SECONDS * 1000, transcoded / REFERENCE_SECONDS * 1000

@@ -1,4 +1,4 @@
-"""What a message between actors costs, and what an idle actor weighs."""
+"""CPU of a message between actors, and memory of an idle actor."""
 
 import gc
 import statistics
@@ -19,17 +19,17 @@ TITLE = "tell, ask and idle memory of actors, beside Trio channels and Pykka"
 STEPS = 4
 BURST = 100
 RUNS = 5
-"""Of which the median counts."""
+"""Repetitions, of which the median counts."""
 
 
 class Note:
-    """Told; nothing comes back."""
+    """A message without an answer."""
 
     __slots__ = ()
 
 
 class Question(Request[int]):
-    """Asked; a number comes back."""
+    """A request for a number."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ ON_DEMAND: Kind[int, Message] = Kind("bench_on_demand")
 
 
 class Counter(Actor[Message]):
-    """The least that an actor can do."""
+    """A minimal actor."""
 
     __slots__ = ("handled",)
 
@@ -66,7 +66,7 @@ TREE = SupervisorSpec(
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Measure idle memory, bursts of tells and asks; then channels and Pykka the same way."""
+    """Measure idle memory and bursts of tells and asks; then the same with channels and Pykka."""
     seconds = options.span(1.0)
     step(f"{options.actors} idle actors")
     report.add(
@@ -100,7 +100,7 @@ def run(options: Options, report: Report, step: Step) -> None:
 
 
 async def _median_us(round_of: Callable[[], Awaitable[int]], seconds: float) -> float:
-    """Repeat a round, which answers how many messages it passed; the median of some runs, for one message."""
+    """Repeat a round, which returns the messages it passed; return the median time for one message."""
     costs = []
     for _ in range(RUNS):
         passed, begin = 0, time.perf_counter()
@@ -143,7 +143,7 @@ async def _ask_us(kind: Kind[K, Message], key: K, seconds: float) -> float:
 
 
 async def _channel_us(seconds: float) -> float:
-    """The reference of an ask: a task reads requests from a channel, each with a channel for its answer."""
+    """The reference for an ask: a task reads requests from a channel, each with a channel for its answer."""
     requests, inbox = trio.open_memory_channel[trio.MemorySendChannel[int]](BURST)
 
     async def answer() -> None:
@@ -173,7 +173,7 @@ async def _idle_bytes(count: int) -> float:
             system.ref(ON_DEMAND, key).tell_nowait(NOTE)
         gc.collect()
         after = tracemalloc.get_traced_memory()[0]
-        # The keys themselves are part of what an actor costs.
+        # The keys are part of the cost of an actor.
         tracemalloc.stop()
         if system.count(ON_DEMAND) != count + 1:
             raise AssertionError(f"{system.count(ON_DEMAND)} actors live, {count + 1} were called")

@@ -26,24 +26,24 @@ TITLE = (
 )
 STEPS = 4
 VEHICLES = 3
-"""The last one films H.265."""
+"""The last one sends H.265."""
 LIVE, PLAYBACK = 1, 2
-"""Channels: what is live of a vehicle, and what of it is played back."""
+"""Channels for live video and for playback."""
 MISSING_SECONDS = 15.0
-"""A player may be so much behind at the end: it starts late and stays some segments behind the camera."""
+"""Allowed delay of a player at the end: it starts late and stays some segments behind the camera."""
 PART_SECONDS = 0.5
-"""In the phase of Low-Latency HLS."""
+"""Setting of the Low-Latency HLS phase."""
 LOW_LATENCY_SECONDS = 60.0
-"""The longest that it plays."""
+"""Longest duration of that phase."""
 AGED_SECONDS = 3.0
-"""The oldest that a picture may be with Low-Latency HLS."""
+"""Largest age of a picture with Low-Latency HLS."""
 RECORDED = timedelta(hours=3)
-"""So long ago is what is played back."""
+"""Age of the recording that is played back."""
 FIRST_SEGMENT_SECONDS = 20.0
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Play all at once for so long, then live video with Low-Latency HLS."""
+    """Play everything at once, then live video with Low-Latency HLS."""
     seconds = options.span(options.minutes * 60)
     step("starting the fleet")
     with run_server() as server, _fleet(server, VEHICLES):
@@ -65,7 +65,7 @@ def run(options: Options, report: Report, step: Step) -> None:
 
 
 def _plays(server: Server, devices: list[int], seconds: float) -> dict[str, Play]:
-    """Who plays what: each player by its name."""
+    """Return the players by name."""
     with server.client() as client:
         for device in devices:
             _order_playback(client, device, seconds)
@@ -106,7 +106,7 @@ def _report(
 
 def _order_playback(client: httpx.Client, device: int, seconds: float) -> None:
     begin = SystemClock().now() - RECORDED
-    # What lasts longer than the play never shows its end to a player.
+    # The recording is longer than the play, so no player reaches its end.
     end = begin + timedelta(seconds=seconds + 120)
     span = {"startTime": begin.isoformat(), "endTime": end.isoformat()}
     order = {"deviceId": device, "type": "videoPlayback", "attributes": {"channel": PLAYBACK, **span}}
@@ -125,7 +125,7 @@ def _await_playback(client: httpx.Client, device: int) -> None:
 
 @contextlib.contextmanager
 def _fleet(server: Server, vehicles: int) -> Iterator[None]:
-    """Let the simulated vehicles drive, in a process of their own."""
+    """Run the simulated vehicles as a process."""
     login = server.folder / "login.json"
     login.touch(mode=0o600)
     login.write_text(json.dumps({"email": EMAIL, "password": server.password}), encoding="utf-8")
@@ -147,7 +147,7 @@ def _fleet(server: Server, vehicles: int) -> Iterator[None]:
 
 
 def _online(server: Server, vehicles: int) -> list[int]:
-    """Wait for the vehicles; their ids in the order of their names, of which Chromium plays the first."""
+    """Wait for the vehicles and return their ids in the order of their names; Chromium plays the first."""
     with server.client() as client:
         for _ in range(60):
             devices = client.get("/devices", params={"all": "true"}).json()

@@ -1,4 +1,4 @@
-"""Pykka beside our actors, where it is installed: the same bursts, asks and idle actors."""
+"""Pykka as a reference, if it is installed: the same bursts, asks and idle actors."""
 
 import importlib.util
 import os
@@ -14,7 +14,7 @@ RUNS = 5
 
 
 def run(report: Report, scenario: str, seconds: float, burst: int) -> None:
-    """Measure tell, ask and the memory of an idle actor; without Pykka only say so."""
+    """Measure tell, ask and the memory of an idle actor; without Pykka only add a note."""
     if importlib.util.find_spec("pykka") is None:
         report.note("Pykka is not installed (it comes with the extra `dev`): no figures beside it")
         return

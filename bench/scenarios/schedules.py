@@ -1,7 +1,7 @@
 """Ten thousand scheduled commands whose windows open in the same second, while other terminals report.
 
 One server: what they cost while they sleep, how soon every terminal has its first step and what that is to
-those that report meanwhile, and windows that end when nobody is connected.
+those that report meanwhile, and windows that close when no terminal is connected.
 """
 
 import math
@@ -33,35 +33,35 @@ TITLE = "10,000 scheduled commands: asleep, all windows opening in one second be
 STEPS = 6
 CALENDARS = 100
 REPORTS_PER_SECOND = 1.0
-"""Of each reporting terminal."""
+"""Rate of each reporting terminal."""
 COMMANDED, REPORTING = "137", "138"
-"""How their phones begin."""
+"""Prefixes of phone numbers."""
 LOGIN_SECONDS = 180.0
-"""Allowed for connecting and registering all terminals."""
+"""Time for connecting and registering all terminals."""
 LOGIN_SECONDS_EACH = 0.02
-"""Planned for a terminal, so that all report before the windows open."""
+"""Time planned for the login of a terminal, so that all report before the windows open."""
 SETTLE_SECONDS = 3.0
-"""The server is left alone before it is measured."""
+"""Idle time before a measurement."""
 SETTINGS = {"MOTORPOOL_SCHEDULES_RECONNECT_GRACE_SECONDS": "0"}
-"""Terminals that leave on purpose do not come back."""
+"""Grace period of reconnections: terminals do not reconnect here."""
 CROWDED = 0.1
-"""Of the time: a server that waits for a core for longer is not alone what was measured."""
+"""Share of the time waiting for a core above which the measurement is not the server's alone."""
 PATIENCE_SECONDS = 60.0
-"""For what ought to be long done."""
+"""Time-out for what should be complete already."""
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """Windows that opened together."""
+    """Windows that open together."""
 
     edge: float
-    """In seconds since 1970."""
+    """Seconds since 1970."""
     reporters: ReporterResult
     before: Usage
     during: Usage
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Let the schedules sleep, let all their windows open, let them end with nobody there."""
+    """Measure idle schedules, open all windows, and close them with all terminals offline."""
     count, settle_seconds = options.schedules, _settle_seconds(options)
     phones = _phones(COMMANDED, count)
     try:
@@ -73,14 +73,14 @@ def run(options: Options, report: Report, step: Step) -> None:
                 host=server.host, port=server.jt808_port, phones=phones, message_id=COMMAND_MESSAGE
             )
             with run_program("commanded", load) as commanded:
-                commanded.hear(Mark, LOGIN_SECONDS)
+                commanded.wait_for(Mark, LOGIN_SECONDS)
                 step(f"{count:,} windows open while {options.terminals:,} others report")
                 opening = _open_windows(server, schedules, options, set_seconds)
                 schedules.await_history("start", count, PATIENCE_SECONDS)
-                # Another moment for what may come twice.
+                # Wait for possible duplicates.
                 time.sleep(settle_seconds)
                 commanded.stop()
-                received = commanded.hear(CommandedResult, PATIENCE_SECONDS)
+                received = commanded.wait_for(CommandedResult, PATIENCE_SECONDS)
             schedule_report.report_received(report, NAME, opening.edge, received)
             schedule_report.report_sent(report, NAME, opening.edge, schedules.history("start"), count)
             schedule_report.report_ingest(report, NAME, opening.reporters)
@@ -88,7 +88,7 @@ def run(options: Options, report: Report, step: Step) -> None:
             step("all terminals leave")
             _await_offline(client)
             time.sleep(settle_seconds)
-            step(f"{count:,} windows end with nobody there")
+            step(f"{count:,} windows close with all terminals offline")
             _end_windows(report, schedules, count, 3 * set_seconds + settle_seconds)
     except LoadFailed as error:
         raise BenchError(str(error)) from error
@@ -97,7 +97,7 @@ def run(options: Options, report: Report, step: Step) -> None:
 def _measure_sleep(
     report: Report, step: Step, server: Server, schedules: Schedules, phones: Sequence[str], options: Options
 ) -> float:
-    """Measure what they cost while no window is near; the seconds in which all calendars were changed.
+    """Measure idle schedules; return the seconds in which all calendars were changed.
 
     Nobody is connected: what terminals cost by being there would hide it.
     """
@@ -122,7 +122,7 @@ def _measure_sleep(
 
 
 def _watch(server: Server, options: Options) -> tuple[Usage, int]:
-    """What the server uses while nothing happens, and its memory after that."""
+    """Return the usage of the idle server, and its memory after that."""
     time.sleep(_settle_seconds(options))
     begun = read_usage(server)
     time.sleep(options.span(10.0))
@@ -131,9 +131,9 @@ def _watch(server: Server, options: Options) -> tuple[Usage, int]:
 
 
 def _open_windows(server: Server, schedules: Schedules, options: Options, set_seconds: float) -> Opening:
-    """Have all windows open in a second in which the reporters are at work, and hear how these fared."""
+    """Open all windows in one second while other terminals report, and return the latencies of those."""
     before_seconds, during_seconds = options.span(10.0), options.span(schedule_report.GOAL_SECONDS)
-    # The calendars are changed while positions come in already: that is slower.
+    # The calendars are changed while positions come in, which is slower.
     preparation = LOGIN_SECONDS_EACH * options.terminals + 3 * set_seconds
     preparation += _settle_seconds(options)
     edge = math.ceil(time.time() + preparation + before_seconds)
@@ -145,7 +145,7 @@ def _open_windows(server: Server, schedules: Schedules, options: Options, set_se
             mode="paced",
             rate=REPORTS_PER_SECOND * options.terminals,
             seconds=before_seconds + during_seconds,
-            # A day ago: none of the messages lies in the future.
+            # A day ago, so that no message is in the future.
             first_epoch=float(edge - 86_400),
         ),
         edge_epoch=float(edge),
@@ -154,15 +154,15 @@ def _open_windows(server: Server, schedules: Schedules, options: Options, set_se
     )
     start = datetime.fromtimestamp(edge, UTC)
     with run_program("reporters", load) as program:
-        program.hear(Mark, LOGIN_SECONDS)
+        program.wait_for(Mark, LOGIN_SECONDS)
         schedules.set_window(Window(start, start + timedelta(hours=1)))
         if (late := time.time() - (edge - before_seconds)) > 0:
             raise BenchError(f"terminals and calendars were ready {late:.1f} s after the measurement began")
         readings = []
         for _ in ("begin", "edge", "end"):
-            program.hear(Mark, PATIENCE_SECONDS + before_seconds)
+            program.wait_for(Mark, PATIENCE_SECONDS + before_seconds)
             readings.append(read_usage(server))
-        result = program.hear(ReporterResult, PATIENCE_SECONDS)
+        result = program.wait_for(ReporterResult, PATIENCE_SECONDS)
     return Opening(
         edge=float(edge),
         reporters=result,
@@ -172,7 +172,7 @@ def _open_windows(server: Server, schedules: Schedules, options: Options, set_se
 
 
 def _report_work(report: Report, opening: Opening, received: CommandedResult) -> None:
-    """What a step costs server and database, beside the positions that came in meanwhile."""
+    """Report the CPU of a step, beside the positions that came in meanwhile."""
     before, during = opening.before, opening.during
     report.add(NAME, "server at work before", before.server_share, "cores")
     report.add(NAME, "server at work during", during.server_share, "cores")
@@ -199,7 +199,7 @@ def _await_offline(client: httpx.Client) -> None:
 
 
 def _end_windows(report: Report, schedules: Schedules, count: int, ahead_seconds: float) -> None:
-    """Have the windows, which are open, end in a second, and see what becomes of their last steps."""
+    """Close all windows in one second, and report their last steps."""
     edge = math.ceil(time.time() + ahead_seconds)
     end = datetime.fromtimestamp(edge, UTC)
     schedules.set_window(Window(end - timedelta(hours=1), end))

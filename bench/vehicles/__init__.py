@@ -1,1 +1,1 @@
-"""Simulated vehicles: how they drive, report, film and obey."""
+"""Simulated vehicles: driving, reporting, video and commands."""

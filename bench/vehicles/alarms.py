@@ -1,12 +1,12 @@
-"""Alarms of a simulated vehicle: a driver who looks at his telephone, with a photo and a film of it."""
+"""Alarms of a simulated vehicle: a driver using a telephone, with a photo and a video."""
 
 from datetime import datetime
 from typing import TypeVar
 
 import trio
 
-from motorpool.bench.vehicles.filming import CONNECT_SECONDS, SEND_SECONDS
-from motorpool.bench.vehicles.studio import Studio
+from motorpool.bench.vehicles.encoding_thread import EncodingThread
+from motorpool.bench.vehicles.media_sender import CONNECT_SECONDS, SEND_SECONDS
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.attachment_sender import (
     DSM,
@@ -27,9 +27,9 @@ from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError
 
 KEPT_ALARMS = 8
-"""Whose files can still be made; the oldest is forgotten first."""
+"""Alarms whose files can be uploaded; the oldest is dropped first."""
 TELEPHONE = 2
-"""Kind of alarm of item 0x65."""
+"""Alarm type of item 0x65: telephone."""
 DRIVER_CHANNEL = 65
 FILM_PICTURES = 20
 IMAGE, FILM = 0, 2
@@ -39,17 +39,17 @@ Answer = TypeVar("Answer", bound=PlatformMessage)
 
 
 class Alarms:
-    """The alarms of one vehicle; files are made when somebody asks for them."""
+    """The alarms of one vehicle; files are created on request."""
 
-    def __init__(self, vehicle: Vehicle, studio: Studio) -> None:
+    def __init__(self, vehicle: Vehicle, encoding_thread: EncodingThread) -> None:
         self._vehicle = vehicle
-        self._studio = studio
+        self._encoding_thread = encoding_thread
         self._kept: dict[bytes, datetime] = {}
         self._raised = 0
         self._due: datetime | None = None
 
-    def raised_at(self, instant: datetime) -> list[Item]:
-        """The items of alarms that are due at this instant, as often as the plan has it."""
+    def take_due_items(self, instant: datetime) -> list[Item]:
+        """Return the location items of an alarm if one is due, at the interval of the plan."""
         seconds = self._vehicle.plan.alarm_seconds
         if not seconds or (self._due is not None and (instant - self._due).total_seconds() < seconds):
             return []
@@ -64,50 +64,52 @@ class Alarms:
         self._kept[label] = instant
         return [(DSM, alarm_item(self._raised, TELEPHONE, label, self._vehicle.location(instant)))]
 
-    def knows(self, asked: AttachmentRequest) -> bool:
-        """Whether there are files of this alarm."""
-        return asked.label in self._kept
+    def has_files(self, request: AttachmentRequest) -> bool:
+        """Return whether there are files of this alarm."""
+        return request.label in self._kept
 
-    async def upload(self, asked: AttachmentRequest) -> None:
-        """Connect and bring the files of an alarm; pieces that are missing are sent again.
+    async def upload(self, request: AttachmentRequest) -> None:
+        """Connect and upload the files of an alarm; missing chunks are sent again.
 
         Raises:
-            OSError, trio.BrokenResourceError, trio.TooSlowError, CodecError: it did not go well.
+            OSError, trio.BrokenResourceError, trio.TooSlowError, CodecError: the upload failed.
         """
-        files = await self._files(self._kept[asked.label])
+        files = await self._files(self._kept[request.label])
         plan = self._vehicle.plan
         with trio.fail_after(CONNECT_SECONDS):
-            stream = await trio.open_tcp_stream(asked.host, asked.tcp_port)
+            stream = await trio.open_tcp_stream(request.host, request.tcp_port)
         async with stream:
-            line = _Line(stream, Terminal(plan.phone, plan.version))
+            connection = _UploadConnection(stream, Terminal(plan.phone, plan.version))
             sizes = {name: len(content) for name, (_, content) in files.items()}
-            await line.ask(encode_attachment_list(line.terminal, asked, sizes), GeneralResponse)
+            await connection.ask(encode_attachment_list(connection.terminal, request, sizes), GeneralResponse)
             for name, (kind, content) in files.items():
-                await line.ask(encode_file_begin(line.terminal, name, kind, len(content)), GeneralResponse)
+                await connection.ask(
+                    encode_file_begin(connection.terminal, name, kind, len(content)), GeneralResponse
+                )
                 answer: FileEndResponse | None = None
                 while answer is None or answer.missing:
-                    end = encode_file_end(line.terminal, name, kind, len(content))
-                    answer = await line.ask(
+                    end = encode_file_end(connection.terminal, name, kind, len(content))
+                    answer = await connection.ask(
                         b"".join(encode_file_chunks(name, content, answer)) + end, FileEndResponse
                     )
 
     async def _files(self, instant: datetime) -> dict[bytes, tuple[int, bytes]]:
         plan = self._vehicle.plan
-        moment = self._vehicle.moment_at(instant)
-        photo = await self._studio.photograph(plan.name, 1, moment, instant)
-        camera = await self._studio.open_camera(plan.name, 1, plan.film)
+        moment = self._vehicle.state_at(instant)
+        photo = await self._encoding_thread.take_photo(plan.name, 1, moment, instant)
+        camera = await self._encoding_thread.open_camera(plan.name, 1, plan.video)
         film = b""
         for _ in range(FILM_PICTURES):
-            units = await self._studio.film_moment(camera, moment, instant)
+            units = await self._encoding_thread.encode_frame(camera, moment, instant)
             film += b"".join(unit.payload for unit in units if unit.coding.is_video)
         stem = f"{DRIVER_CHANNEL}_65{TELEPHONE:02}"
         return {
             f"00_{stem}_0.jpg".encode(): (IMAGE, photo),
-            f"02_{stem}_1.{plan.film.coding.name.lower()}".encode(): (FILM, film),
+            f"02_{stem}_1.{plan.video.coding.name.lower()}".encode(): (FILM, film),
         }
 
 
-class _Line:
+class _UploadConnection:
     """The connection of one upload."""
 
     def __init__(self, stream: trio.SocketStream, terminal: Terminal) -> None:
@@ -124,4 +126,4 @@ class _Line:
                         raise CodecError(f"0x{message.answered_id:04x} was refused")
                     if isinstance(message, kind):
                         return message
-        raise trio.BrokenResourceError("the platform hung up")
+        raise trio.BrokenResourceError("the platform closed the connection")

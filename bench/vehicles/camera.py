@@ -1,7 +1,6 @@
-"""A vehicle's camera with its microphone: pictures and sound as the access units of JT/T 1078.
+"""A vehicle's camera with its microphone: pictures and sound as access units of JT/T 1078.
 
-Everything here blocks and belongs into one thread: a picture of 640 by 360 costs about 2 ms of CPU to draw
-and encode (H.265: 8 ms).
+All functions block: drawing and encoding a picture of 640 by 360 takes about 2 ms of CPU (H.265: 8 ms).
 """
 
 from datetime import datetime
@@ -13,51 +12,51 @@ from av.video.codeccontext import VideoCodecContext
 from PIL import Image
 
 from motorpool.bench.vehicles.microphone import Microphone
-from motorpool.bench.vehicles.route import Moment
+from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.scenery import Scenery
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 
-class Film(msgspec.Struct, frozen=True, kw_only=True):
-    """How a camera films."""
+class VideoFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """Format of a camera's video and sound."""
 
     width: int = 640
     height: int = 360
     frames_per_second: int = 15
     kbps: int = 400
     key_seconds: float = 1.0
-    """Between key frames."""
+    """Seconds between key frames."""
     coding: Coding = Coding.H264
     sound: Coding | None = Coding.AAC
-    """AAC (16 kHz, ADTS) or G.711 A-law (8 kHz); None: mute."""
+    """AAC (16 kHz, ADTS) or G.711 A-law (8 kHz); None: no sound."""
     stamped: bool = False
-    """The squares in the picture hold its time, in milliseconds, instead of its number."""
+    """Whether the squares in the picture encode its time in milliseconds instead of its number."""
 
 
 class Camera:
-    """Films one channel; frame numbers count from 0 and never leave one out."""
+    """Encodes one channel; frame numbers count from 0 without gaps."""
 
-    def __init__(self, vehicle: str, channel: int, film: Film) -> None:
-        self.film = film
+    def __init__(self, vehicle: str, channel: int, video: VideoFormat) -> None:
+        self.video = video
         self._channel = channel
-        self._scenery = Scenery(vehicle, channel, width=film.width, height=film.height)
-        self._encoder = _video_encoder(film)
-        self._microphone = Microphone(film.sound) if film.sound is not None else None
+        self._scenery = Scenery(vehicle, channel, width=video.width, height=video.height)
+        self._encoder = _video_encoder(video)
+        self._microphone = Microphone(video.sound) if video.sound is not None else None
         self._frames = 0
         self._begun: datetime | None = None
         self._latest_ms = 0
 
     @property
     def frames(self) -> int:
-        """Pictures filmed so far."""
+        """Pictures encoded so far."""
         return self._frames
 
-    def film_moment(self, moment: Moment, instant: datetime) -> list[AccessUnit]:
-        """One picture of that moment, led by the sound since the picture before."""
+    def encode_frame(self, moment: VehicleState, instant: datetime) -> list[AccessUnit]:
+        """Return one picture, preceded by the sound since the last one."""
         if self._begun is None:
             self._begun = instant
         timestamp = round(instant.timestamp() * 1000)
-        code = timestamp if self.film.stamped else self._frames
+        code = timestamp if self.video.stamped else self._frames
         picture = self._scenery.draw(moment, instant, self._frames, code)
         frame = _frame(picture)
         frame.pts = self._frames
@@ -74,12 +73,12 @@ class Camera:
                     timestamp=origin + milliseconds,
                     payload=payload,
                 )
-                for milliseconds, payload in self._microphone.hear(elapsed, moment.speed)
+                for milliseconds, payload in self._microphone.encode_until(elapsed, moment.speed)
             ]
         units += [
             AccessUnit(
                 channel=self._channel,
-                coding=self.film.coding,
+                coding=self.video.coding,
                 keyframe=packet.is_keyframe,
                 timestamp=timestamp,
                 payload=bytes(packet),
@@ -92,10 +91,10 @@ class Camera:
         return units
 
 
-def _video_encoder(film: Film) -> VideoCodecContext:
-    """Make an encoder without delay: each picture put in comes out at once, in one thread."""
-    keys = max(1, round(film.frames_per_second * film.key_seconds))
-    if film.coding is Coding.H265:
+def _video_encoder(video: VideoFormat) -> VideoCodecContext:
+    """Create an encoder without delay and with one thread: each picture is output at once."""
+    keys = max(1, round(video.frames_per_second * video.key_seconds))
+    if video.coding is Coding.H265:
         encoder = av.CodecContext.create("libx265", "w")
         params = f"log-level=error:pools=1:frame-threads=1:repeat-headers=1:keyint={keys}:min-keyint={keys}"
         options = {"preset": "ultrafast", "tune": "zerolatency", "x265-params": params + ":scenecut=0"}
@@ -103,20 +102,20 @@ def _video_encoder(film: Film) -> VideoCodecContext:
         encoder = av.CodecContext.create("libx264", "w")
         options = {"preset": "ultrafast", "tune": "zerolatency", "x264-params": f"scenecut=0:keyint={keys}"}
         encoder.thread_count = 1
-    encoder.width, encoder.height = film.width, film.height
+    encoder.width, encoder.height = video.width, video.height
     encoder.pix_fmt = "yuv420p"
-    encoder.framerate = Fraction(film.frames_per_second)
-    encoder.time_base = Fraction(1, film.frames_per_second)
-    encoder.bit_rate = film.kbps * 1000
+    encoder.framerate = Fraction(video.frames_per_second)
+    encoder.time_base = Fraction(1, video.frames_per_second)
+    encoder.bit_rate = video.kbps * 1000
     encoder.gop_size = keys
     encoder.options = options
     return encoder
 
 
 def _frame(picture: Image.Image) -> av.VideoFrame:
-    """Make a frame of a YCbCr picture, chroma at half the resolution."""
+    """Convert a YCbCr picture to a frame with chroma at half the resolution."""
     frame = av.VideoFrame(picture.width, picture.height, "yuv420p")
-    # Every second pixel's colour will do, and costs a tenth of the mean of four.
+    # The colour of every second pixel costs a tenth of the mean of four.
     half = picture.resize((picture.width // 2, picture.height // 2), Image.Resampling.NEAREST)
     channels = (picture.getchannel("Y"), half.getchannel("Cb"), half.getchannel("Cr"))
     for plane, channel in zip(frame.planes, channels, strict=True):

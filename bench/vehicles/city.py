@@ -1,4 +1,4 @@
-"""Where the simulated vehicles drive: round trips along the main streets of Berlin.
+"""Round trips of the simulated vehicles along the main streets of Berlin.
 
 Way-points are junctions and bends, taken off a map by eye (within some ten metres) in the order of driving.
 """
@@ -14,11 +14,11 @@ class Waypoint(NamedTuple):
 
 
 class RoundTrip(NamedTuple):
-    """A closed tour; behind the last way-point the first follows."""
+    """A closed tour: the first way-point follows the last."""
 
     name: str
     limit_kmh: float
-    """What the streets allow."""
+    """Speed limit."""
     waypoints: tuple[Waypoint, ...]
 
 

@@ -1,39 +1,39 @@
-"""A fleet: which vehicles and phones there are, and how they are all set going."""
+"""A fleet: its vehicles and phones, and how they are started."""
 
 import msgspec
 import trio
 
 from motorpool.bench.phone import Phone, PhonePlan
 from motorpool.bench.target import NewDevice, Target
-from motorpool.bench.vehicles.camera import Film
+from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
+from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
-from motorpool.bench.vehicles.studio import Studio
 from motorpool.bench.vehicles.vehicle import Vehicle, VehiclePlan
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime.clock import Clock
 
 START_SECONDS = 5.0
-"""Over which the vehicles of a fleet turn their keys, however many they are."""
+"""Time over which the starts of a fleet are spread, whatever its size."""
 
 
 class Fleet(msgspec.Struct, frozen=True):
-    """Who takes part."""
+    """The plans of all vehicles and phones."""
 
     vehicles: tuple[VehiclePlan, ...]
     phones: tuple[PhonePlan, ...]
 
     def devices(self) -> list[NewDevice]:
-        """Describe all for the API."""
+        """Return the devices to register."""
         return [*(plan.device() for plan in self.vehicles), *(plan.device() for plan in self.phones)]
 
     async def run(self, target: Target, clock: Clock) -> None:
         """Drive, until cancelled."""
-        studio = Studio()
+        encoding_thread = EncodingThread()
         gap = START_SECONDS / max(5, len(self.vehicles) + len(self.phones))
         async with trio.open_nursery() as nursery:
             for vehicle in self.vehicles:
-                nursery.start_soon(OnBoardUnit(Vehicle(vehicle), target, studio, clock).run)
+                nursery.start_soon(OnBoardUnit(Vehicle(vehicle), target, encoding_thread, clock).run)
                 await trio.sleep(gap)
             for phone in self.phones:
                 nursery.start_soon(Phone(phone, target, clock).run)
@@ -52,10 +52,10 @@ def plan_fleet(
     stamped: bool = False,
     alarm_seconds: float = 0.0,
 ) -> Fleet:
-    """Make up a fleet; the same seed gives the same one, another seed shares no device with it.
+    """Plan a fleet. The same seed gives the same fleet; fleets of different seeds share no device.
 
-    Every second vehicle speaks the 2019 form of JT/T 808, and sends G.711 instead of AAC; the last `h265`
-    vehicles film H.265. `stamped` pictures tell their time to whoever reads their squares.
+    Every second vehicle uses JT/T 808-2019 and sends G.711 instead of AAC; the last `h265` vehicles send
+    H.265. With `stamped` the squares in the pictures encode their time.
     """
     return Fleet(
         tuple(
@@ -70,7 +70,7 @@ def plan_fleet(
                 channels=channels,
                 interval_seconds=interval_seconds,
                 alarm_seconds=alarm_seconds,
-                film=Film(
+                video=VideoFormat(
                     frames_per_second=frames_per_second,
                     coding=Coding.H265 if number > vehicles - h265 else Coding.H264,
                     sound=Coding.G711A if number % 2 == 0 else Coding.AAC,

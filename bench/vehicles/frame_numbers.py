@@ -1,4 +1,4 @@
-"""Frame numbers as blocks in the picture, so that a decoded picture proves which one it is.
+"""Frame numbers drawn as squares, by which a decoded picture is identified.
 
 A row of squares along the lower edge: black and white for the number's bits, the highest first, behind two
 that are always white and black and before four check bits. They survive any sane compression and scaling.
@@ -43,21 +43,21 @@ def draw_number(picture: Image.Image, number: int) -> None:
 
 
 def centres(width: int, height: int) -> list[tuple[int, int]]:
-    """Where the middles of the squares are in a picture of that size, from left to right."""
+    """Return the centres of the squares in a picture of that size, from left to right."""
     side = _side(width)
     row = round(height - MARGIN - side / 2)
     return [(round(MARGIN + (square + 0.5) * side), row) for square in range(SQUARES)]
 
 
 def read_number(picture: Image.Image) -> int | None:
-    """Read the number in a decoded picture; None where there is no readable row."""
+    """Read the number in a decoded picture; None if it cannot be read."""
     grey = picture.getchannel("Y") if picture.mode == "YCbCr" else picture.convert("L")
     levels = [grey.getpixel(centre) for centre in centres(grey.width, grey.height)]
     return read_levels([level if isinstance(level, int | float) else 0 for level in levels])
 
 
 def read_levels(levels: Sequence[float]) -> int | None:
-    """Read the number from the brightness of the squares, 0 to 255; None where it is none."""
+    """Read the number from the brightness of the squares, 0 to 255; None if it is invalid."""
     bits = 0
     for level in levels:
         bits = bits << 1 | (level > 127)

@@ -1,4 +1,4 @@
-"""The soft hum of an engine, as coded sound."""
+"""The sound of an engine, encoded."""
 
 import array
 import math
@@ -10,7 +10,7 @@ from av.audio.codeccontext import AudioCodecContext
 from motorpool.codecs.media.units import Coding
 
 _PERIOD = 1024
-"""Samples of the wave table, a power of two: one turn of the engine with its overtones."""
+"""Samples of the wave table, a power of two."""
 _HUM = [
     round(1500 * math.sin(math.tau * i / _PERIOD) + 700 * math.sin(2 * math.tau * i / _PERIOD))
     + round(300 * math.sin(5 * math.tau * i / _PERIOD))
@@ -20,7 +20,7 @@ _ADTS_RATES = {96000: 0, 48000: 3, 44100: 4, 32000: 5, 24000: 6, 22050: 7, 16000
 
 
 class Microphone:
-    """Gives the sound of an engine whose pitch follows the speed."""
+    """Generates the sound of an engine whose pitch follows the speed."""
 
     def __init__(self, coding: Coding) -> None:
         self._encoder: AudioCodecContext
@@ -42,26 +42,26 @@ class Microphone:
             self._encoder.bit_rate = 24_000
             self._encoder.options = {"aac_coder": "fast"}
         self._resampler = av.AudioResampler(format=sample_format, layout="mono", rate=self._rate)
-        self._heard = 0
+        self._generated_samples = 0
         self._phase = 0.0
-        self._coded = 0
+        self._encoded_samples = 0
 
-    def hear(self, seconds: float, speed: float) -> list[tuple[int, bytes]]:
-        """Return the packets up to so many seconds after the beginning, each with its time in milliseconds.
+    def encode_until(self, seconds: float, speed: float) -> list[tuple[int, bytes]]:
+        """Return the packets up to `seconds` after the beginning, each with its time in milliseconds.
 
-        speed is the vehicle's, in metres per second.
+        `speed` is the vehicle's, in metres per second.
         """
         packets = []
-        while (self._heard + self._samples) / self._rate <= seconds:
+        while (self._generated_samples + self._samples) / self._rate <= seconds:
             frame = self._hum(28.0 + 2.2 * speed)
             for resampled in self._resampler.resample(frame):
                 for packet in self._encoder.encode(resampled):
-                    milliseconds = round(self._coded * 1000 / self._rate)
+                    milliseconds = round(self._encoded_samples * 1000 / self._rate)
                     payload = bytes(packet)
                     if self.coding is Coding.AAC:
                         payload = adts_header(len(payload), self._rate) + payload
                     packets.append((milliseconds, payload))
-                    self._coded += self._samples
+                    self._encoded_samples += self._samples
         return packets
 
     def _hum(self, hertz: float) -> av.AudioFrame:
@@ -72,14 +72,14 @@ class Microphone:
         frame = av.AudioFrame(format="s16", layout="mono", samples=self._samples)
         frame.planes[0].update(wave.tobytes())
         frame.sample_rate = self._rate
-        frame.pts = self._heard
+        frame.pts = self._generated_samples
         frame.time_base = Fraction(1, self._rate)
-        self._heard += self._samples
+        self._generated_samples += self._samples
         return frame
 
 
 def adts_header(length: int, rate: int) -> bytes:
-    """Make the seven bytes before one AAC-LC mono frame of that length (ISO 13818-7, 6.2)."""
+    """Return the ADTS header of an AAC-LC mono frame (ISO 13818-7, section 6.2)."""
     size = length + 7
     return bytes(
         (

@@ -1,8 +1,8 @@
-"""A drive along a round trip: where a vehicle is, how fast and whereto, at any second since it set out.
+"""A drive along a round trip: position, speed and course of a vehicle at any time since its start.
 
-Pure and the same for the same seed. The tour is sampled every few metres with rounded corners; the speed
-obeys the limit, the bends, the lights and what a loaded van can do; time follows from speed. So position,
-speed and course always belong together.
+Pure, and the same for the same seed. The tour is sampled every few metres with rounded corners. Limits,
+bends, lights and the vehicle's acceleration give the speed, and the speed gives the time, so that position,
+speed and course are consistent.
 """
 
 import bisect
@@ -15,21 +15,21 @@ from motorpool.bench.vehicles.city import RoundTrip, Waypoint
 
 STEP_METRES = 4.0
 CORNER_METRES = 18.0
-"""How far before a junction the bend begins."""
+"""Metres before a junction at which the bend begins."""
 ACCELERATION = 1.3
 """Metres per second squared, of a van in traffic."""
 BRAKING = 1.8
 SIDEWAYS = 2.0
-"""What passengers bear in a bend, metres per second squared."""
+"""Largest lateral acceleration in a bend, metres per second squared."""
 CRAWL = 1.0
-"""Metres per second over the last steps before a stop."""
+"""Speed over the last steps before a stop, metres per second."""
 LIGHT_RED_SHARE = 0.4
-"""Of the junctions' lights, those that are red when the vehicle comes."""
+"""Share of the traffic lights that are red on arrival."""
 _METRES_PER_DEGREE = 111_195.0
 
 
-class Moment(NamedTuple):
-    """A vehicle at one instant of its drive."""
+class VehicleState(NamedTuple):
+    """Position, speed and course of a vehicle at one instant."""
 
     latitude: float
     longitude: float
@@ -38,7 +38,7 @@ class Moment(NamedTuple):
     course: float
     """Degrees from north, clockwise, 0 to 360."""
     odometer: float
-    """Metres since the vehicle set out."""
+    """Metres since the start of the drive."""
     acceleration: float
     """Metres per second squared; negative while it brakes."""
     turning: float
@@ -49,7 +49,7 @@ class Drive:
     """A vehicle's endless tour."""
 
     def __init__(self, trip: RoundTrip, seed: int, *, backwards: bool = False) -> None:
-        chance = random.Random(seed)
+        rng = random.Random(seed)
         waypoints = trip.waypoints[::-1] if backwards else trip.waypoints
         self._origin = waypoints[0]
         self._east_scale = _METRES_PER_DEGREE * math.cos(math.radians(self._origin.latitude))
@@ -59,24 +59,24 @@ class Drive:
             math.dist(a, b) for a, b in zip(self._points, self._points[1:] + self._points[:1], strict=True)
         ]
         self._along = [0.0, *accumulate(spans)]
-        pace = chance.uniform(0.85, 1.05) * trip.limit_kmh / 3.6
-        waits = self._lights(corners, chance)
+        pace = rng.uniform(0.85, 1.05) * trip.limit_kmh / 3.6
+        waits = self._lights(corners, rng)
         self._speeds = _speeds(self._points, spans, pace, frozenset(waits))
         self._arrivals, self._departures = _timetable(spans, self._speeds, waits)
-        self._offset = chance.uniform(0.0, self.seconds)
+        self._offset = rng.uniform(0.0, self.seconds)
 
     @property
     def seconds(self) -> float:
-        """Of one round, waits at lights included."""
+        """Duration of one round, waits at lights included."""
         return self._arrivals[-1]
 
     @property
     def metres(self) -> float:
-        """Of one round."""
+        """Length of one round."""
         return self._along[-1]
 
-    def at(self, seconds: float) -> Moment:
-        """Where the vehicle is so many seconds after it set out (somewhere on the tour, by its seed)."""
+    def at(self, seconds: float) -> VehicleState:
+        """Return the state `seconds` after the start, which is at a place given by the seed."""
         rounds, within = divmod(seconds + self._offset, self.seconds)
         index = bisect.bisect_right(self._arrivals, within) - 1
         index = min(index, len(self._points) - 1)
@@ -103,7 +103,7 @@ class Drive:
         east = here[0] + share * (there[0] - here[0])
         north = here[1] + share * (there[1] - here[1])
         travelled = self._along[index] + share * (self._along[index + 1] - self._along[index])
-        return Moment(
+        return VehicleState(
             latitude=self._origin.latitude + north / _METRES_PER_DEGREE,
             longitude=self._origin.longitude + east / self._east_scale,
             speed=speed,
@@ -123,11 +123,11 @@ class Drive:
             (waypoint.latitude - self._origin.latitude) * _METRES_PER_DEGREE,
         )
 
-    def _lights(self, corners: list[tuple[float, float]], chance: random.Random) -> dict[int, float]:
-        """At which samples the vehicle stops at a red light, and for how many seconds."""
+    def _lights(self, corners: list[tuple[float, float]], rng: random.Random) -> dict[int, float]:
+        """Return the seconds of waiting at red lights, by sample."""
         waits: dict[int, float] = {}
         for corner in corners:
-            red, seconds = chance.random() < LIGHT_RED_SHARE, chance.uniform(6.0, 35.0)
+            red, seconds = rng.random() < LIGHT_RED_SHARE, rng.uniform(6.0, 35.0)
             if red:
                 nearest = min(range(len(self._points)), key=lambda i: math.dist(self._points[i], corner))
                 # The line lies before the bend.
@@ -174,7 +174,7 @@ def _sample(polygon: list[tuple[float, float]]) -> list[tuple[float, float]]:
 def _speeds(
     points: list[tuple[float, float]], spans: list[float], pace: float, stops: frozenset[int]
 ) -> list[float]:
-    """Speed at each sample: bends and stops first, then what engine and brakes allow, twice round."""
+    """Return the speed at each sample: bends and stops first, then acceleration and braking, twice round."""
     count = len(points)
     speeds = [pace] * count
     for i in range(count):
@@ -198,7 +198,7 @@ def _speeds(
 def _timetable(
     spans: list[float], speeds: list[float], waits: dict[int, float]
 ) -> tuple[list[float], list[float]]:
-    """When the vehicle reaches each sample (and, last, the start again), and when it leaves each."""
+    """Return the arrival at each sample, and lastly at the start again, and the departure from each."""
     arrivals, departures = [0.0], []
     for i, span in enumerate(spans):
         departures.append(arrivals[i] + waits.get(i, 0.0))

@@ -1,4 +1,4 @@
-"""What a vehicle's camera sees, drawn: a street that passes by, and a line of text that can be read.
+"""Draws what a vehicle's camera sees: a passing street, and a line of text.
 
 Pictures are drawn in the colours of video (BT.601, studio range), which saves converting every one of them.
 """
@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from PIL import Image, ImageDraw, ImageFont
 
 from motorpool.bench.vehicles.frame_numbers import draw_number
-from motorpool.bench.vehicles.route import Moment
+from motorpool.bench.vehicles.route import VehicleState
 
 Colour = tuple[int, int, int]
 
 
 def _colour(red: int, green: int, blue: int) -> Colour:
-    """Y, Cb and Cr as H.264 wants them: 16 to 235 and 16 to 240."""
+    """Y, Cb and Cr in the range of H.264: 16 to 235 and 16 to 240."""
     return (
         round(16 + 0.257 * red + 0.504 * green + 0.098 * blue),
         round(128 - 0.148 * red - 0.291 * green + 0.439 * blue),
@@ -46,7 +46,7 @@ _TIME, _DETAIL = _colour(255, 214, 102), _colour(200, 220, 235)
 
 
 class Scenery:
-    """Draws one camera's pictures; not to be used by two threads at once."""
+    """Draws the pictures of one camera; not thread-safe."""
 
     def __init__(self, vehicle: str, channel: int, *, width: int = 640, height: int = 360) -> None:
         self._vehicle = vehicle
@@ -60,8 +60,10 @@ class Scenery:
         self._ground = self._draw_ground()
         self._skyline = self._draw_skyline(random.Random(f"{vehicle}/{channel}"))
 
-    def draw(self, moment: Moment, instant: datetime, number: int, code: int | None = None) -> Image.Image:
-        """One picture (YCbCr) of the vehicle at that moment; instant and frame number stand in it.
+    def draw(
+        self, moment: VehicleState, instant: datetime, number: int, code: int | None = None
+    ) -> Image.Image:
+        """Draw one picture (YCbCr) with the instant and the frame number as text.
 
         `code` is what the squares hold, if not the frame number.
         """
@@ -80,10 +82,10 @@ class Scenery:
         draw_number(picture, number if code is None else code)
         return picture
 
-    def photograph(self, moment: Moment, instant: datetime) -> bytes:
-        """One picture as JPEG."""
+    def take_photo(self, moment: VehicleState, instant: datetime) -> bytes:
+        """Draw one picture as JPEG."""
         picture = self.draw(moment, instant, 0)
-        # JPEG uses the full range of each byte where video keeps to the studio's.
+        # JPEG uses the full range of each byte where video keeps to the studio range.
         bright = [min(255, max(0, round((level - 16) * 255 / 219))) for level in range(256)]
         colour = [min(255, max(0, round((level - 128) * 255 / 224 + 128))) for level in range(256)]
         content = io.BytesIO()
@@ -122,7 +124,7 @@ class Scenery:
         return picture
 
     def _draw_skyline(self, chance: random.Random) -> Image.Image:
-        """Draw a strip of houses twice as wide as the picture, whose end fits its beginning."""
+        """Draw a strip of houses twice as wide as the picture that repeats seamlessly."""
         width, high = 2 * self._size[0], round(self._horizon * 0.8)
         strip = Image.new("YCbCr", (width, high), _SKIES[(self._channel - 1) % len(_SKIES)])
         draw = ImageDraw.Draw(strip)
@@ -139,8 +141,8 @@ class Scenery:
             left = right + 1
         return strip
 
-    def _paste_skyline(self, picture: Image.Image, moment: Moment) -> None:
-        """Let the houses wander against the turn of the vehicle, and a little with its way."""
+    def _paste_skyline(self, picture: Image.Image, moment: VehicleState) -> None:
+        """Shift the houses against the turn of the vehicle, and slightly with its distance."""
         width, high = self._skyline.size
         drift = moment.odometer * 0.4 if self._view != "rear" else -moment.odometer * 0.4
         offset = round(self._heading * 8 + drift) % width
@@ -149,7 +151,7 @@ class Scenery:
         if width - offset < self._size[0]:
             picture.paste(self._skyline, (width - offset, top))
 
-    def _draw_markings(self, draw: ImageDraw.ImageDraw, moment: Moment) -> None:
+    def _draw_markings(self, draw: ImageDraw.ImageDraw, moment: VehicleState) -> None:
         """Draw dashes 4 m long every 12 m, seen by a pinhole 2 m above the street, and a post every 30 m."""
         sign = -1 if self._view == "rear" else 1
         along = sign * moment.odometer
@@ -181,7 +183,7 @@ class Scenery:
             fill=_MARKING,
         )
 
-    def _draw_kerbside(self, draw: ImageDraw.ImageDraw, moment: Moment) -> None:
+    def _draw_kerbside(self, draw: ImageDraw.ImageDraw, moment: VehicleState) -> None:
         """Draw parked cars and lane marks that pass from one side of the picture to the other."""
         width, height = self._size
         sign = 1 if self._view == "left" else -1
@@ -199,7 +201,7 @@ class Scenery:
             dash = width / 2 + sign * ((spot * 8 - moment.odometer) * 60)
             draw.rectangle((dash, height * 0.82, dash + 180, height * 0.84), fill=_MARKING)
 
-    def _draw_text(self, picture: Image.Image, moment: Moment, instant: datetime, number: int) -> None:
+    def _draw_text(self, picture: Image.Image, moment: VehicleState, instant: datetime, number: int) -> None:
         width, height = self._size
         line = round(height / 15)
         picture.paste(_BANNER, (0, 0, width, 2 * line + 4))
@@ -215,7 +217,7 @@ class Scenery:
 
 
 class _Lettering:
-    """Writes with letters drawn once: a font renders a line in 0.25 ms, too dear for every picture."""
+    """Writes with letters rendered once: rendering a line for every picture takes 0.25 ms."""
 
     def __init__(self, pixels: int) -> None:
         self._font = ImageFont.load_default(size=pixels)
@@ -232,7 +234,7 @@ class _Lettering:
             x += advance
 
     def _draw(self, letter: str) -> tuple[Image.Image, int]:
-        # Digits get one width, so that a running clock does not tremble.
+        # Digits get one width, so that a running clock does not jitter.
         advance = round(self._font.getlength("0" if letter.isdigit() else letter))
         _, _, right, bottom = self._font.getbbox(letter)
         mask = Image.new("L", (max(1, round(right)), max(1, round(bottom))))

@@ -1,4 +1,4 @@
-"""A simulated vehicle: its drive, and what it has to say about it."""
+"""A simulated vehicle: its drive and its location messages."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from motorpool.bench.target import NewDevice
-from motorpool.bench.vehicles.camera import Film
+from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
-from motorpool.bench.vehicles.route import Drive, Moment
+from motorpool.bench.vehicles.route import Drive, VehicleState
 from motorpool.codecs.devices.jt808.terminal import encode_items, encode_location
 
-SET_OUT = datetime(2026, 1, 1, tzinfo=UTC)
-"""Every drive began here: a simulation that is started again finds its vehicles where they would be."""
+DRIVE_START = datetime(2026, 1, 1, tzinfo=UTC)
+"""Start of every drive, so that a restarted simulation continues where the vehicles would be."""
 KMH = 3.6
 """Kilometres an hour, of metres a second."""
 
@@ -22,7 +22,7 @@ _LOW_BEAM, _RIGHT, _LEFT, _BRAKE = 1 << 0, 1 << 2, 1 << 3, 1 << 4
 
 
 class VehiclePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes one vehicle differ from the next."""
+    """Parameters of one vehicle."""
 
     name: str
     phone: str
@@ -36,12 +36,12 @@ class VehiclePlan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     channels: int
     interval_seconds: float
-    film: Film
+    video: VideoFormat
     alarm_seconds: float = 0.0
-    """Between alarms with a photo and a film; 0: there are none."""
+    """Between alarms with a photo and a video; 0: none."""
 
     def device(self) -> NewDevice:
-        """Describe it for the API."""
+        """Return the device to register."""
         return NewDevice(
             name=self.name,
             unique_id=self.phone,
@@ -52,41 +52,43 @@ class VehiclePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Vehicle:
-    """A vehicle at any time since it set out."""
+    """A vehicle at any time since DRIVE_START."""
 
     def __init__(self, plan: VehiclePlan) -> None:
         self.plan = plan
         self._drive = Drive(ROUND_TRIPS[plan.trip], plan.seed, backwards=plan.backwards)
-        self._stood = timedelta()
-        self._halted: datetime | None = None
+        self._stopped_duration = timedelta()
+        self._stopped_at: datetime | None = None
         self.locked = False
 
     @property
-    def is_halted(self) -> bool:
-        """Whether the engine was stopped from afar."""
-        return self._halted is not None
+    def is_engine_stopped(self) -> bool:
+        """Whether the engine was stopped by a command."""
+        return self._stopped_at is not None
 
-    def halt(self, now: datetime) -> None:
+    def stop_engine(self, now: datetime) -> None:
         """Stop the engine."""
-        if self._halted is None:
-            self._halted = now
+        if self._stopped_at is None:
+            self._stopped_at = now
 
-    def drive_on(self, now: datetime) -> None:
-        """Let the engine run again; the drive goes on where it stopped."""
-        if self._halted is not None:
-            self._stood += now - self._halted
-            self._halted = None
+    def resume_engine(self, now: datetime) -> None:
+        """Start the engine again; the drive continues where it stopped."""
+        if self._stopped_at is not None:
+            self._stopped_duration += now - self._stopped_at
+            self._stopped_at = None
 
-    def moment_at(self, instant: datetime) -> Moment:
-        """Where the vehicle is, or was at an earlier instant."""
-        if self._halted is not None and instant > self._halted:
-            stopped = self._drive.at((self._halted - self._stood - SET_OUT).total_seconds())
+    def state_at(self, instant: datetime) -> VehicleState:
+        """Return the state at an instant, which may be in the past."""
+        if self._stopped_at is not None and instant > self._stopped_at:
+            stopped = self._drive.at(
+                (self._stopped_at - self._stopped_duration - DRIVE_START).total_seconds()
+            )
             return stopped._replace(speed=0.0, acceleration=0.0, turning=0.0)
-        return self._drive.at((instant - self._stood - SET_OUT).total_seconds())
+        return self._drive.at((instant - self._stopped_duration - DRIVE_START).total_seconds())
 
     def location(self, instant: datetime, alarms: Iterable[tuple[int, bytes]] = ()) -> bytes:
-        """Describe the vehicle at that instant, as the body of a location with these further items."""
-        moment = self.moment_at(instant)
+        """Return the body of a location message for that instant, with these additional items."""
+        moment = self.state_at(instant)
         kilometres = moment.odometer / 1000
         items = encode_items(
             odometer_metres=moment.odometer,
@@ -106,14 +108,14 @@ class Vehicle:
             speed_kmh=moment.speed * KMH,
             course=moment.course,
             altitude=34 + moment.latitude * 1000 % 5,
-            ignition=not self.is_halted,
-            status=(OIL_CUT if self.is_halted else 0) | (DOORS_LOCKED if self.locked else 0),
+            ignition=not self.is_engine_stopped,
+            status=(OIL_CUT if self.is_engine_stopped else 0) | (DOORS_LOCKED if self.locked else 0),
             items=items,
         )
 
 
-def _signals(moment: Moment) -> int:
-    """Lamps as the driver uses them."""
+def _signals(moment: VehicleState) -> int:
+    """Return the bits of the lights."""
     signals = _LOW_BEAM
     if moment.acceleration < -0.5 or moment.speed == 0:
         signals |= _BRAKE

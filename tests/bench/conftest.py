@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from motorpool.bench.vehicles import footage
-from motorpool.bench.vehicles.footage import Shot
+from motorpool.bench.vehicles import media_loop
+from motorpool.bench.vehicles.media_loop import LoopUnit
 
 
 @pytest.fixture(scope="session")
-def loop() -> list[Shot]:
-    return footage.film_loop()
+def loop() -> list[LoopUnit]:
+    return media_loop.make_loop()
 
 
 @pytest.fixture(scope="session")
-def film(loop: list[Shot], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def film(loop: list[LoopUnit], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The loop as a file, as cameras and readers are told of it."""
     path = tmp_path_factory.mktemp("film") / "loop"
-    footage.write_loop(loop, path)
+    media_loop.write_loop(loop, path)
     return path

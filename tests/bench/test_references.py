@@ -10,8 +10,8 @@ import pytest
 from motorpool.bench import machine, references
 from motorpool.bench.options import BenchError
 from motorpool.bench.references import ffmpeg_cpu_seconds, run_bare, run_echo
-from motorpool.bench.vehicles import footage
-from motorpool.bench.vehicles.footage import Shot
+from motorpool.bench.vehicles import media_loop
+from motorpool.bench.vehicles.media_loop import LoopUnit
 from motorpool.codecs.media.units import Coding
 
 
@@ -37,8 +37,10 @@ def test_the_bare_route_answers_everything_with_the_given_bytes() -> None:
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg program here")
-def test_ffmpeg_uses_some_cpu_for_a_film_and_complains_about_junk(loop: list[Shot], tmp_path: Path) -> None:
-    footage.write_transport_stream(loop, 8, tmp_path / "in.ts")
+def test_ffmpeg_uses_some_cpu_for_a_film_and_complains_about_junk(
+    loop: list[LoopUnit], tmp_path: Path
+) -> None:
+    media_loop.write_transport_stream(loop, 8, tmp_path / "in.ts")
     assert 0 < ffmpeg_cpu_seconds(tmp_path / "in.ts") < 5
     (tmp_path / "junk.ts").write_bytes(b"never mind")
     with pytest.raises(BenchError, match="ffmpeg ended with code"):
@@ -47,9 +49,9 @@ def test_ffmpeg_uses_some_cpu_for_a_film_and_complains_about_junk(loop: list[Sho
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg program here")
 def test_transcoding_telephone_sound_costs_ffmpeg_more_than_copying(tmp_path: Path) -> None:
-    telephone = footage.film_loop(Coding.G711A)
-    footage.write_transport_stream(telephone, 60, tmp_path / "pictures.ts")
-    footage.write_telephone_sound(telephone, 60, tmp_path / "sound")
+    telephone = media_loop.make_loop(Coding.G711A)
+    media_loop.write_transport_stream(telephone, 60, tmp_path / "pictures.ts")
+    media_loop.write_telephone_sound(telephone, 60, tmp_path / "sound")
     transcoded = ffmpeg_cpu_seconds(tmp_path / "pictures.ts", telephone_sound=tmp_path / "sound")
     assert transcoded > 1.2 * ffmpeg_cpu_seconds(tmp_path / "pictures.ts")
 

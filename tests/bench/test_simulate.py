@@ -37,8 +37,8 @@ def test_a_fleet_is_as_large_as_asked_for() -> None:
     assert (len(fleet.vehicles), len(fleet.phones)) == (3, 2)
     assert {plan.channels for plan in fleet.vehicles} == {4}
     assert {plan.interval_seconds for plan in fleet.vehicles} == {1.5}
-    assert not any(plan.film.stamped for plan in fleet.vehicles)
-    assert all(plan.film.stamped for plan in find_fleet(parse("--stamped")).vehicles)
+    assert not any(plan.video.stamped for plan in fleet.vehicles)
+    assert all(plan.video.stamped for plan in find_fleet(parse("--stamped")).vehicles)
 
 
 @pytest.mark.parametrize(

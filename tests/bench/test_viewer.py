@@ -54,7 +54,7 @@ def test_segments_that_left_the_window_are_counted() -> None:
     play(viewer, 0.1)
     viewer.take_playlist(playlist(9), 20.0)
     assert viewer.missed == 3
-    viewer.give_up_segment()
+    viewer.skip_segment()
     assert viewer.missed == 4
     assert viewer.request() == "/10.ts"
 

@@ -80,7 +80,7 @@ def filmed(coding, seconds):
     film = Film(width=320, height=180, frames_per_second=FPS, key_seconds=0.5, coding=coding, sound=None)
     camera, vehicle = Camera(plan.name, 1, film), Vehicle(plan)
     moments = (NOON + timedelta(seconds=number / FPS) for number in range(seconds * FPS))
-    return [unit for instant in moments for unit in camera.film_moment(vehicle.moment_at(instant), instant)]
+    return [unit for instant in moments for unit in camera.encode_frame(vehicle.state_at(instant), instant)]
 
 
 @pytest.mark.parametrize(("phone", "coding"), [("13933330001", Coding.H264), ("13933330002", Coding.H265)])

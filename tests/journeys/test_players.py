@@ -91,7 +91,7 @@ class Terminal:
                 self.shown_at[number] = CLOCK.now().timestamp()
                 # A steady rate on the camera's own clock, however late this machine is.
                 instant = first + timedelta(seconds=number / FPS)
-                units = camera.film_moment(DRIVE.at(number / FPS), instant)
+                units = camera.encode_frame(DRIVE.at(number / FPS), instant)
                 media.sendall(b"".join(map(sender.encode, units)))
 
     def send_recording(self, seconds):
@@ -102,7 +102,7 @@ class Terminal:
         with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
             for number in range(seconds * FPS):
                 instant = START + timedelta(seconds=number / FPS)
-                units = camera.film_moment(DRIVE.at(number / FPS), instant)
+                units = camera.encode_frame(DRIVE.at(number / FPS), instant)
                 media.sendall(b"".join(map(sender.encode, units)))
 
 

@@ -74,7 +74,7 @@ def test_a_history_tells_what_was_not_sent_and_what_was_recorded_twice() -> None
     assert found["steps sent"].value == 2
     assert found["steps recorded twice"].value == 1
     assert failed(report) == {"first steps handed over, last", "steps sent", "steps recorded twice"}
-    assert report.notes == ["schedules: not as it should be: 2 skipped offline, 1 pending"]
+    assert report.notes == ["schedules: unexpected outcomes: 2 skipped offline, 1 pending"]
 
 
 def test_steps_for_absent_terminals_end_as_offline_and_in_time() -> None:
@@ -89,7 +89,7 @@ def test_steps_for_absent_terminals_end_as_offline_and_in_time() -> None:
     )
     assert figures(wrong)["skipped offline"].value == 2
     assert failed(wrong) == {"skipped offline, last", "skipped twice"}
-    assert wrong.notes == ["schedules: not as it should be: 1 skipped missed"]
+    assert wrong.notes == ["schedules: unexpected outcomes: 1 skipped missed"]
 
 
 def test_ingest_during_the_edge_stands_beside_ingest_before_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.program import run_program
-from motorpool.bench.vehicles.footage import read_number_message
+from motorpool.bench.vehicles.media_loop import read_number_message
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
@@ -54,28 +54,28 @@ def test_a_camera_films_on_order_in_time_and_whole(film: Path) -> None:
         host="127.0.0.1",
         port=platform.terminals.getsockname()[1],
         phones=(PHONE,),
-        film=str(film),
+        loop_file=str(film),
     )
     with run_program("cameras", asked) as program:
         connection = platform.accept()
-        assert program.hear(Mark, 60).name == "ready"
+        assert program.wait_for(Mark, 60).name == "ready"
         platform.order(connection, "videoStart")
         media = platform.media.accept()[0]
         media.settimeout(20)
-        assert program.hear(Streaming, 60).cameras == 1
+        assert program.wait_for(Streaming, 60).cameras == 1
         assert any(isinstance(report, CommandResult) and report.ok for report in platform.read(connection))
         codec, units = Jt1078Parser(), []
         begun = time.perf_counter()
         while sum(unit.coding.is_video for unit in units) < 40:
             units += [unit for unit in codec.receive(media.recv(65536)) if isinstance(unit, AccessUnit)]
         elapsed = time.perf_counter() - begun
-        program.say("pace")
-        result = program.hear(CameraResult, 60)
+        program.send_line("pace")
+        result = program.wait_for(CameraResult, 60)
         platform.order(connection, "videoStop")
-        assert program.hear(Streaming, 60).cameras == 0
+        assert program.wait_for(Streaming, 60).cameras == 0
         # Both words at once: the second must not be lost behind the first.
-        program.say("pace\nstop")
-        later = [program.hear(CameraResult, 60) for _ in range(2)]
+        program.send_line("pace\nstop")
+        later = [program.wait_for(CameraResult, 60) for _ in range(2)]
         media.close()
         connection.close()
     platform.close()

@@ -64,13 +64,13 @@ def platform() -> Iterator[Platform]:
 
 def stopped(program: LoadProgram) -> CommandedResult:
     program.stop()
-    return program.hear(CommandedResult, 20)
+    return program.wait_for(CommandedResult, 20)
 
 
 def test_each_terminal_tells_when_its_command_came_and_acknowledges_it(platform: Platform) -> None:
     with run_program("commanded", platform.load) as program:
         platform.let_in()
-        assert program.hear(Mark, 20).name == "ready"
+        assert program.wait_for(Mark, 20).name == "ready"
         before = CLOCK.now().timestamp()
         for place in (0, 2):
             platform.connections[place].sendall(platform.order(place, "positionSingle"))
@@ -114,7 +114,7 @@ def test_a_server_that_hangs_up_later_fails_the_load(
 ) -> None:
     with run_program("commanded", platform.load) as program:
         platform.let_in()
-        program.hear(Mark, 20)
+        program.wait_for(Mark, 20)
         platform.connections[1].close()
         with pytest.raises(LoadFailed, match="ended with code 1"):
             program.next(20)

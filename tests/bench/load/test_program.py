@@ -15,8 +15,8 @@ def load(port: int, seconds: float = 0.1) -> TerminalLoad:
 
 def test_marks_come_before_the_result_and_silence_has_an_end() -> None:
     with run_echo() as (port, _), run_program("terminals", load(port)) as program:
-        assert program.hear(Mark, 30, lambda mark: mark.name == "begin").name == "begin"
-        result = program.hear(TerminalResult, 30)
+        assert program.wait_for(Mark, 30, lambda mark: mark.name == "begin").name == "begin"
+        result = program.wait_for(TerminalResult, 30)
         assert result.message_bytes == 100
         assert min(result.answered) > 5
         with pytest.raises(LoadFailed, match="ended with code 0"):
@@ -25,11 +25,11 @@ def test_marks_come_before_the_result_and_silence_has_an_end() -> None:
 
 def test_a_program_that_says_nothing_is_not_waited_for_and_is_ended() -> None:
     with run_echo() as (port, _), run_program("terminals", load(port, seconds=600)) as program:
-        program.hear(Mark, 30, lambda mark: mark.name == "begin")
+        program.wait_for(Mark, 30, lambda mark: mark.name == "begin")
         with pytest.raises(LoadFailed, match="nothing for 0 s"):
             program.next(0.01)
 
 
 def test_a_program_that_cannot_connect_fails_with_its_code() -> None:
     with run_program("terminals", load(1)) as program, pytest.raises(LoadFailed, match="ended with code 1"):
-        program.hear(Mark, 30)
+        program.wait_for(Mark, 30)

@@ -6,14 +6,14 @@ from pathlib import Path
 from motorpool.bench.load import readers
 from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
 from motorpool.bench.load.program import run_program
-from motorpool.bench.vehicles import footage
+from motorpool.bench.vehicles import media_loop
 
 
 def test_a_reader_fetches_each_segment_once_and_checks_what_is_in_it(loop, film, serve, tmp_path: Path):
     segments = []
     for second in range(4):
-        shots = [shot for shot in loop if second * 1000 <= shot.milliseconds < second * 1000 + 1000]
-        footage.write_transport_stream(shots, 8, tmp_path / "segment.ts", first_number=25 * second)
+        shots = [unit for unit in loop if second * 1000 <= unit.milliseconds < second * 1000 + 1000]
+        media_loop.write_transport_stream(shots, 8, tmp_path / "segment.ts", first_number=25 * second)
         segments.append((tmp_path / "segment.ts").read_bytes())
     asked: list[str] = []
     first_look = threading.Event()
@@ -37,20 +37,20 @@ def test_a_reader_fetches_each_segment_once_and_checks_what_is_in_it(loop, film,
             password="p",
             streams=((7, 1),),
             folder=str(tmp_path / "kept"),
-            film=str(film),
+            loop_file=str(film),
         )
         with run_program("readers", load) as program:
-            assert program.hear(Mark, 60).name == "ready"
+            assert program.wait_for(Mark, 60).name == "ready"
             assert first_look.wait(20)
             # The next look would come much later: the order to stop brings the last one.
             program.stop()
-            result = program.hear(ReaderResult, 60)
+            result = program.wait_for(ReaderResult, 60)
     assert [path for path in asked if path.endswith(".ts")] == [
         f"/api/stream/7/1/{index}.ts" for index in range(4)
     ]
-    assert readers.LOOK_SECONDS > 5
+    assert readers.POLL_SECONDS > 5
     found = result.findings
-    assert (result.segments, result.missed, result.unread) == (4, 0, 0)
+    assert (result.segments, result.missed, result.never_read) == (4, 0, 0)
     assert (found.frames, found.sounds, found.decoded) == (100, 63, 1)
-    assert (found.holes, found.strangers, found.broken) == (0, 0, 0)
+    assert (found.gaps, found.altered, found.broken) == (0, 0, 0)
     assert found.drift_ms < 0.01

@@ -69,7 +69,7 @@ def load(port: int, edge: float) -> ReporterLoad:
     )
 
 
-def carry_out(asked: ReporterLoad) -> tuple[dict[str, float], ReporterResult]:
+def run_load(asked: ReporterLoad) -> tuple[dict[str, float], ReporterResult]:
     """When each mark was heard, and the result."""
     marks = {}
     with run_program("reporters", asked) as program:
@@ -84,7 +84,7 @@ def test_both_spans_have_their_place_on_the_clock_and_all_their_answers(
 ) -> None:
     edge = CLOCK.now().timestamp() + 2.5
     port = platform(lambda codec, report: codec.acknowledge([report.receipt]))
-    marks, result = carry_out(load(port, edge))
+    marks, result = run_load(load(port, edge))
     assert list(marks) == ["ready", "begin", "edge", "end"]
     assert marks["begin"] == pytest.approx(edge - 0.5, abs=0.2)
     assert marks["edge"] == pytest.approx(edge, abs=0.2)
@@ -107,7 +107,7 @@ def test_a_server_that_slows_down_at_the_edge_shows_in_the_second_span_alone(
             time.sleep(0.07)
         return codec.acknowledge([report.receipt])
 
-    _, result = carry_out(load(platform(answer), edge))
+    _, result = run_load(load(platform(answer), edge))
     assert result.before.p50_ms < 30
     assert result.during.p50_ms >= 60
     assert result.late > 5
@@ -123,6 +123,6 @@ def test_refusals_are_counted(platform: Callable[[Answer], int]) -> None:
             else codec.refuse(report.receipt)
         )
     )
-    _, result = carry_out(load(port, edge))
+    _, result = run_load(load(port, edge))
     assert result.rejected == pytest.approx(RATE * 0.3, abs=10)
     assert result.lost == 0

@@ -58,7 +58,7 @@ def load(port: int, mode: str, **more: float) -> TerminalLoad:
     )
 
 
-def carry_out(asked: TerminalLoad) -> tuple[list[str], TerminalResult]:
+def run_load(asked: TerminalLoad) -> tuple[list[str], TerminalResult]:
     """The marks that were told, and the result."""
     marks = []
     with run_program("terminals", asked) as program:
@@ -69,7 +69,7 @@ def carry_out(asked: TerminalLoad) -> tuple[list[str], TerminalResult]:
 
 
 def test_every_terminal_sends_as_soon_as_it_was_answered(platform: Callable[[Answer], int]) -> None:
-    marks, result = carry_out(load(platform(socket.socket.sendall), "saturate"))
+    marks, result = run_load(load(platform(socket.socket.sendall), "saturate"))
     assert marks == ["ready", "begin", "end"]
     assert min(result.answered) > 5
     assert 0 < result.answers <= sum(result.answered)
@@ -90,13 +90,13 @@ def test_answers_that_come_in_pieces_count_once(platform: Callable[[Answer], int
         received.append(answer)
         in_pieces(connection, answer)
 
-    _, result = carry_out(load(platform(counting), "saturate"))
+    _, result = run_load(load(platform(counting), "saturate"))
     logins = len(PHONES)
     assert sum(result.answered) == len(received) - logins
 
 
 def test_paced_terminals_keep_the_rate(platform: Callable[[Answer], int]) -> None:
-    _, result = carry_out(load(platform(socket.socket.sendall), "paced", rate=200))
+    _, result = run_load(load(platform(socket.socket.sendall), "paced", rate=200))
     assert result.answers / result.seconds == pytest.approx(200, rel=0.2)
 
 
@@ -107,7 +107,7 @@ def test_idle_terminals_log_in_and_say_nothing(platform: Callable[[Answer], int]
         answers.append(content)
         connection.sendall(content)
 
-    _, result = carry_out(load(platform(answer), "idle"))
+    _, result = run_load(load(platform(answer), "idle"))
     assert result.answered == (0, 0, 0)
     assert len(answers) == len(PHONES)
 
@@ -117,5 +117,5 @@ def test_a_server_that_hangs_up_fails_the_load(
 ) -> None:
     port = platform(lambda connection, _: connection.shutdown(socket.SHUT_RDWR))
     with pytest.raises(LoadFailed):
-        carry_out(load(port, "saturate"))
+        run_load(load(port, "saturate"))
     assert "the server closed terminal 13900000001" in capfd.readouterr().err

@@ -56,8 +56,8 @@ def watch(serve, stream):
             warm_seconds=1.0,
         )
         with run_program("viewers", load) as program:
-            assert [program.hear(Mark, 30).name for _ in range(2)] == ["begin", "end"]
-            return program.hear(ViewerResult, 30)
+            assert [program.wait_for(Mark, 30).name for _ in range(2)] == ["begin", "end"]
+            return program.wait_for(ViewerResult, 30)
 
 
 def test_each_viewer_gets_each_segment_once_over_his_own_connection(serve):

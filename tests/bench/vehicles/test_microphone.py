@@ -31,7 +31,7 @@ def crossings(wave: list[int]) -> int:
 @pytest.mark.parametrize(("coding", "rate", "step"), [(Coding.AAC, 16_000, 64), (Coding.G711A, 8_000, 40)])
 def test_sound_keeps_time_whatever_the_pieces(coding: Coding, rate: int, step: int) -> None:
     microphone = Microphone(coding)
-    packets = [packet for number in range(1, 31) for packet in microphone.hear(number / 10, 12.0)]
+    packets = [packet for number in range(1, 31) for packet in microphone.encode_until(number / 10, 12.0)]
     times = [milliseconds for milliseconds, _ in packets]
     assert times == [number * step for number in range(len(times))]
     assert len(samples(coding, packets)) / rate == pytest.approx(3.0, abs=0.2)
@@ -39,8 +39,8 @@ def test_sound_keeps_time_whatever_the_pieces(coding: Coding, rate: int, step: i
 
 @pytest.mark.parametrize("coding", [Coding.AAC, Coding.G711A])
 def test_a_faster_vehicle_hums_higher(coding: Coding) -> None:
-    slow = samples(coding, Microphone(coding).hear(2.0, 2.0))
-    fast = samples(coding, Microphone(coding).hear(2.0, 25.0))
+    slow = samples(coding, Microphone(coding).encode_until(2.0, 2.0))
+    fast = samples(coding, Microphone(coding).encode_until(2.0, 25.0))
     assert max(slow) > 1000
     assert crossings(fast) > 1.8 * crossings(slow)
 

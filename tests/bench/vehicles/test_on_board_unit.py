@@ -14,10 +14,10 @@ from PIL import Image
 
 from motorpool.bench.target import Target
 from motorpool.bench.vehicles import command_handling, on_board_unit
+from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.fleet import plan_fleet
 from motorpool.bench.vehicles.frame_numbers import read_number
 from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
-from motorpool.bench.vehicles.studio import Studio
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
@@ -86,7 +86,7 @@ class Platform:
         self._lines, self.lines = trio.open_memory_channel[Line](10)
         self._films, self.films = trio.open_memory_channel[trio.SocketStream](10)
 
-    async def hear(self, stream: trio.SocketStream) -> None:
+    async def serve(self, stream: trio.SocketStream) -> None:
         line = Line(stream)
         self._lines.send_nowait(line)
         async with stream:
@@ -140,9 +140,9 @@ async def scene(number: int = 1, **plan: Any) -> AsyncIterator[Scene]:
             listeners = await nursery.start(trio.serve_tcp, quietly, 0)
             return listeners[0].socket.getsockname()[1]
 
-        port, media_port = await listen(platform.hear), await listen(platform.watch)
+        port, media_port = await listen(platform.serve), await listen(platform.watch)
         target = Target(host="127.0.0.1", port_offset=port - Jt808.port)
-        unit = OnBoardUnit(Vehicle(fleet.vehicles[number - 1]), target, Studio(), SystemClock())
+        unit = OnBoardUnit(Vehicle(fleet.vehicles[number - 1]), target, EncodingThread(), SystemClock())
         nursery.start_soon(unit.run)
         yield Scene(platform, unit, media_port, port)
         nursery.cancel_scope.cancel()
@@ -213,7 +213,7 @@ async def test_a_vehicle_that_is_not_wanted_asks_again_and_reports_nothing() -> 
             with trio.fail_after(PATIENCE_SECONDS):
                 await line.ended.wait()
             assert not any(isinstance(report, PositionReport) for report in line.reports)
-        assert not here.unit.is_accepted
+        assert not here.unit.is_logged_in
 
 
 async def test_a_reboot_is_answered_before_the_vehicle_comes_back() -> None:

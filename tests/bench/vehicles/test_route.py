@@ -7,19 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.bench.vehicles.city import ROUND_TRIPS
-from motorpool.bench.vehicles.route import ACCELERATION, BRAKING, Drive, Moment
+from motorpool.bench.vehicles.route import ACCELERATION, BRAKING, Drive, VehicleState
 
 drives = st.builds(Drive, st.sampled_from(ROUND_TRIPS), st.integers(0, 10_000), backwards=st.booleans())
 instants = st.floats(0, 100_000)
 
 
-def metres_between(a: Moment, b: Moment) -> float:
+def metres_between(a: VehicleState, b: VehicleState) -> float:
     north = (b.latitude - a.latitude) * 111_195
     east = (b.longitude - a.longitude) * 111_195 * math.cos(math.radians(a.latitude))
     return math.hypot(north, east)
 
 
-def bearing(a: Moment, b: Moment) -> float:
+def bearing(a: VehicleState, b: VehicleState) -> float:
     north = b.latitude - a.latitude
     east = (b.longitude - a.longitude) * math.cos(math.radians(a.latitude))
     return math.degrees(math.atan2(east, north)) % 360

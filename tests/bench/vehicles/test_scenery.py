@@ -54,6 +54,6 @@ def test_other_sizes_are_drawn_too() -> None:
 
 
 def test_a_photo_is_a_jpeg_of_the_same_street() -> None:
-    photo = Image.open(io.BytesIO(Scenery("Van 1", 1).photograph(DRIVE.at(MOVING), NOON)))
+    photo = Image.open(io.BytesIO(Scenery("Van 1", 1).take_photo(DRIVE.at(MOVING), NOON)))
     assert (photo.format, photo.size) == ("JPEG", (640, 360))
     assert read_number(photo) == 0

@@ -27,7 +27,7 @@ def report(vehicle: Vehicle, instant: datetime) -> PositionReport:
 @pytest.mark.parametrize("index", [0, 1], ids=["2013", "2019"])
 def test_a_location_says_what_the_drive_is(index: int) -> None:
     vehicle = Vehicle(plan_fleet(vehicles=2).vehicles[index])
-    said, true = report(vehicle, NOON), vehicle.moment_at(NOON)
+    said, true = report(vehicle, NOON), vehicle.state_at(NOON)
     assert said.device_time == NOON
     assert said.valid
     assert said.latitude == pytest.approx(true.latitude, abs=1e-6)
@@ -41,17 +41,17 @@ def test_a_location_says_what_the_drive_is(index: int) -> None:
 
 def test_a_halted_vehicle_stands_where_it_was_and_later_drives_on_from_there() -> None:
     vehicle = Vehicle(plan_fleet(vehicles=1).vehicles[0])
-    before = vehicle.moment_at(NOON)
-    vehicle.halt(NOON)
+    before = vehicle.state_at(NOON)
+    vehicle.stop_engine(NOON)
     hour = timedelta(hours=1)
     standing = report(vehicle, NOON + hour)
     assert standing.speed == 0
     assert standing.attributes["ignition"] is False
     assert standing.attributes["blocked"] is True
     assert standing.latitude == pytest.approx(before.latitude, abs=1e-6)
-    vehicle.drive_on(NOON + hour)
-    assert vehicle.moment_at(NOON + hour) == before
-    assert vehicle.moment_at(NOON + hour + timedelta(minutes=5)).odometer > before.odometer
+    vehicle.resume_engine(NOON + hour)
+    assert vehicle.state_at(NOON + hour) == before
+    assert vehicle.state_at(NOON + hour + timedelta(minutes=5)).odometer > before.odometer
 
 
 def test_two_starts_of_the_same_simulation_find_the_vehicle_at_the_same_place() -> None:

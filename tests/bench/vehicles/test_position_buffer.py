@@ -1,29 +1,29 @@
 """Positions survive a broken line."""
 
-from motorpool.bench.vehicles.logbook import BATCH_BYTES, KEPT_POSITIONS, Logbook
+from motorpool.bench.vehicles.position_buffer import BATCH_BYTES, KEPT_POSITIONS, PositionBuffer
 
 
 def test_what_is_acknowledged_is_forgotten() -> None:
-    book = Logbook()
-    book.sent(7, [b"a"])
-    book.acknowledged(7)
-    book.line_lost()
-    assert (book.waiting, book.under_way) == (0, 0)
+    book = PositionBuffer()
+    book.mark_sent(7, [b"a"])
+    book.acknowledge(7)
+    book.requeue_unacknowledged()
+    assert (book.waiting, book.unacknowledged) == (0, 0)
 
 
 def test_a_lost_line_puts_back_what_was_under_way_before_what_came_later() -> None:
-    book = Logbook()
-    book.sent(1, [b"first"])
-    book.sent(2, [b"second", b"third"])
-    book.keep(b"fourth")
-    book.line_lost()
+    book = PositionBuffer()
+    book.mark_sent(1, [b"first"])
+    book.mark_sent(2, [b"second", b"third"])
+    book.add(b"fourth")
+    book.requeue_unacknowledged()
     assert book.take_batch() == [b"first", b"second", b"third", b"fourth"]
 
 
 def test_a_batch_fits_one_message() -> None:
-    book = Logbook()
+    book = PositionBuffer()
     for number in range(40):
-        book.keep(bytes((number,)) * 60)
+        book.add(bytes((number,)) * 60)
     batches = []
     while batch := book.take_batch():
         batches.append(batch)
@@ -32,9 +32,9 @@ def test_a_batch_fits_one_message() -> None:
 
 
 def test_a_platform_that_never_acknowledges_does_not_fill_the_memory() -> None:
-    book = Logbook()
+    book = PositionBuffer()
     for serial in range(2 * KEPT_POSITIONS):
-        book.sent(serial, [b"x"])
-        book.keep(b"y")
-    assert book.under_way <= KEPT_POSITIONS
+        book.mark_sent(serial, [b"x"])
+        book.add(b"y")
+    assert book.unacknowledged <= KEPT_POSITIONS
     assert book.waiting == KEPT_POSITIONS

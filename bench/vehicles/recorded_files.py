@@ -1,6 +1,6 @@
-"""What a simulated vehicle has recorded: a file for every quarter of an hour and channel, a day back.
+"""Recordings of a simulated vehicle: one file for each quarter of an hour and channel, 24 hours back.
 
-Nothing is kept: a recording is filmed when it is asked for, as the drive of that time was.
+Nothing is stored: a recording is rendered on request from the drive of that time.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def recordings(
     start: datetime | None = None,
     end: datetime | None = None,
 ) -> list[Recording]:
-    """List the finished files that touch the span, oldest first; channel 0 means all of them."""
+    """Return the finished files that overlap the span, oldest first; channel 0 means all."""
     found = []
     for begin in _begins(now):
         if (start is None or begin + FILE > start) and (end is None or begin < end):
@@ -43,7 +43,7 @@ def recordings(
 
 
 def playable(now: datetime, start: datetime | None, end: datetime | None) -> tuple[datetime, datetime] | None:
-    """Clip a span to what is recorded; None where nothing of it is."""
+    """Clip a span to what is recorded; None if nothing of it is."""
     begins = list(_begins(now))
     first, last = begins[0], begins[-1] + FILE
     begin = first if start is None else max(start, first)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from motorpool.bench.vehicles.archive import playable, recordings
+from motorpool.bench.vehicles.recorded_files import playable, recordings
 
 NOW = datetime(2026, 5, 4, 10, 20, 30, tzinfo=UTC)
 

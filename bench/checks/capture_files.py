@@ -1,4 +1,4 @@
-"""Checks capture files: is each unit what was sent, in order, and does the beginning decode."""
+"""Checks capture files: every unit is what was sent, in order, and the beginning decodes."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -7,23 +7,23 @@ import av
 
 from motorpool.bench.checks.media_integrity import (
     Findings,
+    StreamChecker,
     Timed,
-    Witness,
     read_original,
     sized_units,
     without_adts,
 )
 from motorpool.bench.checks.segments import drawn_number
-from motorpool.bench.vehicles.footage import FRAMES_PER_SECOND, LOOP_FRAMES, read_number_message
+from motorpool.bench.vehicles.media_loop import FRAMES_PER_SECOND, LOOP_FRAMES, read_number_message
 
 DECODED_FRAMES = 2 * FRAMES_PER_SECOND
 _TICK = Fraction(1, 90_000)
 
 
-def check_film(film: Path, path: Path) -> Findings:
-    """Check one MP4 file against the loop that its camera sent."""
-    witness = Witness(read_original(film))
-    found = witness.findings
+def check_capture(loop_file: Path, path: Path) -> Findings:
+    """Check an MP4 file against the loop that its camera sent."""
+    checker = StreamChecker(read_original(loop_file))
+    found = checker.findings
     pictures: list[tuple[int, list[bytes]]] = []
     sounds: list[Timed] = []
     try:
@@ -42,7 +42,7 @@ def check_film(film: Path, path: Path) -> Findings:
     numbers = [read_number_message(b"".join(units)) for _, units in pictures[: len(drawn)]]
     found.decoded = 1
     found.broken = int(not pictures or drawn != [n if n is None else n % LOOP_FRAMES for n in numbers])
-    witness.take(pictures, sounds)
+    checker.check_file(pictures, sounds)
     return found
 
 
