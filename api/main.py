@@ -1,7 +1,7 @@
-"""The command line: one function for each verb.
+"""The command line: one function for each subcommand.
 
-A verb imports what it needs when it is run: the whole server takes a second of CPU to import, and
-`motorpool --version`, `settings` or a mistyped setting should not.
+A subcommand imports what it needs when it is run: importing the whole server takes a second of CPU time, and
+`motorpool --version`, `settings` or a mistyped setting should not need it.
 """
 
 import argparse
@@ -25,16 +25,16 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; the result is the exit code: 0, 1 for a failure, 2 for wrong words or settings."""
+    """Run a subcommand; return the exit code: 0, 1 for a failure, 2 for invalid arguments or settings."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _parser(given)
-    words = parser.parse_args(given)
-    if words.verb is None:
+    options = parser.parse_args(given)
+    if options.command is None:
         parser.print_help()
         return 2
     try:
-        run: Callable[[argparse.Namespace], int] = words.run
-        return run(words)
+        run: Callable[[argparse.Namespace], int] = options.run
+        return run(options)
     except SettingsError as error:
         return _fail(str(error), 2)
     except StartFailed as error:
@@ -46,123 +46,131 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="motorpool", description="A server for vehicle fleets.")
     parser.add_argument("--version", action="version", version=f"motorpool {program_version()}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    verb = verbs.add_parser("serve", help="run the server")
-    _add_config(verb)
-    verb.add_argument("--demo", action="store_true", help="with a simulated fleet, in data/demo")
-    verb.add_argument("--record", type=Path, metavar="FILE", help="write what devices send to FILE")
-    verb.set_defaults(run=_serve)
-    verb = verbs.add_parser("simulate", help="run simulated devices against a server")
-    _add_lazily(verb, "simulate", "motorpool.bench.simulate", given)
-    verb = verbs.add_parser("bench", help="measure")
-    _add_lazily(verb, "bench", "motorpool.bench.main", given)
-    verb = verbs.add_parser("settings", help="print every setting with its default, unit and meaning")
-    verb.set_defaults(run=_print_settings)
-    verb = verbs.add_parser("user", help="create a user, or set a password or role, from the shell")
-    _add_config(verb)
-    verb.add_argument("email")
-    verb.add_argument("--demo", action="store_true", help="of the demonstration's data")
-    verb.add_argument("--password", action="store_true", help="set the password (asked for, or from input)")
-    role = verb.add_mutually_exclusive_group()
-    role.add_argument("--administrator", action="store_true", default=None, help="make an administrator")
-    role.add_argument("--no-administrator", action="store_false", dest="administrator", help="take it away")
-    verb.set_defaults(run=_edit_user)
-    verb = verbs.add_parser("backup", help="write all that a server knows to one file, while it runs or not")
-    _add_config(verb)
-    verb.add_argument("file", type=Path)
-    verb.add_argument("--demo", action="store_true", help="of the demonstration's data")
-    verb.set_defaults(run=_back_up)
-    verb = verbs.add_parser("restore", help="put a backup in the place of what is there")
-    _add_config(verb)
-    verb.add_argument("file", type=Path)
-    verb.add_argument("--demo", action="store_true", help="of the demonstration's data")
-    verb.add_argument("--force", action="store_true", help="even where there is something")
-    verb.set_defaults(run=_restore)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    command = commands.add_parser("serve", help="run the server")
+    _add_config(command)
+    command.add_argument("--demo", action="store_true", help="with a simulated fleet, in data/demo")
+    command.add_argument("--record", type=Path, metavar="FILE", help="write what devices send to FILE")
+    command.set_defaults(run=_serve)
+    command = commands.add_parser("simulate", help="run simulated devices against a server")
+    _add_lazily(command, "simulate", "motorpool.bench.simulate", given)
+    command = commands.add_parser("bench", help="run benchmarks")
+    _add_lazily(command, "bench", "motorpool.bench.main", given)
+    command = commands.add_parser("settings", help="print every setting with its default, unit and meaning")
+    command.set_defaults(run=_print_settings)
+    command = commands.add_parser("user", help="create a user, or set their password or role")
+    _add_config(command)
+    command.add_argument("email")
+    command.add_argument("--demo", action="store_true", help="use the data of the demonstration")
+    command.add_argument(
+        "--password", action="store_true", help="set the password, from a prompt or standard input"
+    )
+    role = command.add_mutually_exclusive_group()
+    role.add_argument(
+        "--administrator", action="store_true", default=None, help="make the user an administrator"
+    )
+    role.add_argument(
+        "--no-administrator", action="store_false", dest="administrator", help="revoke the administrator role"
+    )
+    command.set_defaults(run=_edit_user)
+    command = commands.add_parser(
+        "backup", help="write all data of a server to one file, whether it runs or not"
+    )
+    _add_config(command)
+    command.add_argument("file", type=Path)
+    command.add_argument("--demo", action="store_true", help="use the data of the demonstration")
+    command.set_defaults(run=_back_up)
+    command = commands.add_parser("restore", help="restore a backup")
+    _add_config(command)
+    command.add_argument("file", type=Path)
+    command.add_argument("--demo", action="store_true", help="use the data of the demonstration")
+    command.add_argument("--force", action="store_true", help="replace existing data")
+    command.set_defaults(run=_restore)
     return parser
 
 
-def _add_config(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--config", type=Path, metavar="FILE", help="settings (motorpool.toml)")
+def _add_config(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--config", type=Path, metavar="FILE", help="settings (motorpool.toml)")
 
 
-def _add_lazily(verb: argparse.ArgumentParser, name: str, module: str, given: Sequence[str]) -> None:
-    """Let a verb of bench/ declare its arguments, but import it only when it is the one asked for."""
+def _add_lazily(command: argparse.ArgumentParser, name: str, module: str, given: Sequence[str]) -> None:
+    """Let a subcommand of bench/ declare its arguments, and import it only if it is the one given."""
     if next((word for word in given if not word.startswith("-")), None) == name:
         loaded = importlib.import_module(module)
-        loaded.add_arguments(verb)
-        verb.set_defaults(run=loaded.run)
+        loaded.add_arguments(command)
+        command.set_defaults(run=loaded.run)
 
 
-def _settings(words: argparse.Namespace) -> "Settings":
+def _settings(options: argparse.Namespace) -> "Settings":
     from motorpool.api.program.configuration import load
 
-    settings, warnings = load(words.config, os.environ, demo=words.demo)
+    settings, warnings = load(options.config, os.environ, demo=options.demo)
     for warning in warnings:
         print(f"motorpool: warning: {warning}", file=sys.stderr)
     return settings
 
 
-def _serve(words: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace) -> int:
     import trio
 
     from motorpool.api.program.log import open_log
     from motorpool.api.program.reboot import restart_process
     from motorpool.api.program.serve import error_line, serve
 
-    settings = _settings(words)
+    settings = _settings(options)
     open_log(settings.log)
     try:
-        again = trio.run(partial(serve, settings, demo=words.demo, record=words.record))
+        restart = trio.run(partial(serve, settings, demo=options.demo, record=options.record))
     except BaseExceptionGroup as group:
-        expected, mistakes = group.split(StartFailed)
-        if mistakes is not None:
-            # Nobody foresaw it, so the log gets all of it; the last line is still one.
-            logging.getLogger(__name__).critical("the server failed", exc_info=mistakes)
-        return _fail(error_line(mistakes or expected or group), 1)
-    return restart_process() if again else 0
+        expected, unexpected = group.split(StartFailed)
+        if unexpected is not None:
+            # Unexpected errors are logged with a traceback; the last line is still one.
+            logging.getLogger(__name__).critical("the server failed", exc_info=unexpected)
+        return _fail(error_line(unexpected or expected or group), 1)
+    return restart_process() if restart else 0
 
 
-def _print_settings(words: argparse.Namespace) -> int:
+def _print_settings(options: argparse.Namespace) -> int:
     from motorpool.api.program.configuration import describe
 
-    del words
+    del options
     for line in describe():
         print(line)
     return 0
 
 
-def _edit_user(words: argparse.Namespace) -> int:
+def _edit_user(options: argparse.Namespace) -> int:
     import trio
 
     from motorpool.api.program.serve import edit_user
 
-    settings = _settings(words)
+    settings = _settings(options)
     password = None
-    if words.password:
-        asked = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-        if not asked:
+    if options.password:
+        entered = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+        if not entered:
             return _fail("the password is empty", 2)
-        password = asked
-    done = trio.run(partial(edit_user, settings, words.email, password, words.administrator))
+        password = entered
+    done = trio.run(partial(edit_user, settings, options.email, password, options.administrator))
     print(done)
     return 0
 
 
-def _back_up(words: argparse.Namespace) -> int:
+def _back_up(options: argparse.Namespace) -> int:
     import trio
 
     from motorpool.api.program.backup import back_up
 
-    print(trio.run(back_up, _settings(words), words.file))
+    print(trio.run(back_up, _settings(options), options.file))
     return 0
 
 
-def _restore(words: argparse.Namespace) -> int:
+def _restore(options: argparse.Namespace) -> int:
     import trio
 
     from motorpool.api.program.backup import restore
 
-    print(trio.run(partial(restore, _settings(words), words.file, force=words.force)))
+    print(trio.run(partial(restore, _settings(options), options.file, force=options.force)))
     return 0
 
 

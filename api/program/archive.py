@@ -1,6 +1,6 @@
-"""The archive of a backup: a plain tar of files, the last of which says what all of them must be.
+"""The archive of a backup: a plain tar whose last file is a manifest with the digests of all others.
 
-An archive without that last one is not whole. Nothing of an archive is used before all of it was checked.
+An archive without a manifest is incomplete. Nothing of an archive is used before all of it was verified.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ __all__ = [
     "ArchiveDamaged",
     "ArchiveWriter",
     "Manifest",
-    "WholeArchive",
+    "VerifiedArchive",
     "allowed",
 ]
 
@@ -28,40 +28,40 @@ FORMAT = 1
 DUMP = "database.dump"
 MANIFEST = "manifest.json"
 FOLDERS = ("media", "override")
-"""Folders under the data folder that belong to a backup; the database has its own way."""
+"""Folders of the data folder that a backup contains; the database is dumped."""
 FILES = ("login.json",)
 
-_PIECE_BYTES = 256 * 1024
+_CHUNK_BYTES = 256 * 1024
 _MANIFEST_BYTES = 1 << 30
 
 
 class ArchiveDamaged(Exception):
-    """It cannot be used; the text says where."""
+    """The archive cannot be used; the text names the problem."""
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What one file must be."""
+    """Size and digest of a file."""
 
     size: int
     sha256: str
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the archive is."""
+    """Origin and contents of an archive."""
 
     format: int = FORMAT
     program: str
-    """Version of the program that made it."""
+    """Version of the program that wrote the archive."""
     schema: int
-    """Number of its last migration."""
+    """Number of the database's last migration."""
     postgres: str
-    """Version of the server that the dump came from."""
+    """Version of the database server that was dumped."""
     made: str
     files: dict[str, Entry] = {}
 
 
 def allowed(name: str) -> bool:
-    """Whether a backup may hold a file of this name: one below our folders, by a plain path."""
+    """Return whether a backup may contain this name: a plain relative path below our folders."""
     path = PurePosixPath(name)
     plain = str(path) == name and not path.is_absolute() and ".." not in path.parts and "\0" not in name
     if not plain or not path.parts:
@@ -70,7 +70,7 @@ def allowed(name: str) -> bool:
 
 
 class ArchiveWriter:
-    """Writes members of unknown length one after the other."""
+    """Writes files whose length is not known in advance."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -78,15 +78,15 @@ class ArchiveWriter:
 
     @contextmanager
     def member(self, name: str, *, mode: int = 0o600, modified: float = 0.0) -> "Iterator[Member]":
-        """Write one file: what the block gives to its `write`."""
+        """Write one file, from the calls of `Member.write` in the block."""
         if not allowed(name) or name in self._entries:
-            raise ValueError(f"{name!r} is no name for a file of a backup")
-        with self._written(name, mode, modified) as member:
+            raise ValueError(f"{name!r} is not a valid name in a backup")
+        with self._member(name, mode, modified) as member:
             yield member
         self._entries[name] = Entry(member.size, member.digest.hexdigest())
 
     @contextmanager
-    def _written(self, name: str, mode: int, modified: float) -> "Iterator[Member]":
+    def _member(self, name: str, mode: int, modified: float) -> "Iterator[Member]":
         head = tarfile.TarInfo(name)
         head.mode, head.mtime = mode, int(modified)
         begin = self._file.tell()
@@ -95,23 +95,23 @@ class ArchiveWriter:
         yield member
         self._file.write(bytes(-member.size % tarfile.BLOCKSIZE))
         end = self._file.tell()
-        # Its length is known only now; the head has the same number of blocks whatever that is.
+        # The size is known only now; the header has the same number of blocks for any size.
         head.size = member.size
         self._file.seek(begin)
         self._file.write(_block(head))
         self._file.seek(end)
 
     def finish(self, manifest: Manifest) -> Manifest:
-        """Write what all must be, and the end; `files` is filled in."""
+        """Write the manifest, with `files` filled in, and the end of the archive."""
         whole = msgspec.structs.replace(manifest, files=self._entries)
-        with self._written(MANIFEST, 0o600, 0.0) as member:
+        with self._member(MANIFEST, 0o600, 0.0) as member:
             member.write(msgspec.json.encode(whole))
         self._file.write(bytes(2 * tarfile.BLOCKSIZE))
         return whole
 
 
 class Member:
-    """A file of the archive that is being written."""
+    """A file of the archive while it is being written."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -119,7 +119,7 @@ class Member:
         self.digest = hashlib.sha256()
 
     def write(self, data: bytes) -> None:
-        """Add bytes to it."""
+        """Append bytes."""
         self._file.write(data)
         self.digest.update(data)
         self.size += len(data)
@@ -129,46 +129,46 @@ def _block(head: tarfile.TarInfo) -> bytes:
     return head.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")
 
 
-class WholeArchive:
-    """An archive all of which was read and found to be what its manifest says."""
+class VerifiedArchive:
+    """An archive that was read completely and matches its manifest."""
 
     def __init__(self, path: Path) -> None:
-        """Check everything. Raises ArchiveDamaged; OSError where it cannot be read."""
+        """Verify the archive. Raises ArchiveDamaged, or OSError if it cannot be read."""
         self._path = path
         try:
             with tarfile.open(path, "r:", encoding="utf-8") as tar:
                 self.manifest, self._members = _check(tar)
         except (tarfile.TarError, EOFError, UnicodeError, ValueError) as error:
-            raise ArchiveDamaged(f"{path} is no backup, or damaged: {error}") from None
+            raise ArchiveDamaged(f"{path} is not a backup, or is damaged: {error}") from None
 
     @property
     def names(self) -> list[str]:
-        """Its files but the dump."""
+        """The files except the dump."""
         return [name for name in self._members if name != DUMP]
 
-    def pieces(self, name: str) -> Iterator[bytes]:
-        """Read one file; ArchiveDamaged at its end where it is no longer what was checked."""
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """Yield one file in chunks; ArchiveDamaged at its end if it changed after verification."""
         member = self._members[name]
         digest = hashlib.sha256()
         with self._path.open("rb") as file:
             file.seek(member.offset_data)
-            left = member.size
-            while left and (piece := file.read(min(_PIECE_BYTES, left))):
-                left -= len(piece)
-                digest.update(piece)
-                yield piece
+            remaining = member.size
+            while remaining and (chunk := file.read(min(_CHUNK_BYTES, remaining))):
+                remaining -= len(chunk)
+                digest.update(chunk)
+                yield chunk
         if digest.hexdigest() != self.manifest.files[name].sha256:
-            raise ArchiveDamaged(f"{name} in {self._path} has changed while it was read")
+            raise ArchiveDamaged(f"{name} in {self._path} changed while it was read")
 
     def extract(self, name: str, folder: Path) -> None:
-        """Write one file below a folder in which nobody else writes."""
+        """Write one file below a folder to which no other process writes."""
         member = self._members[name]
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         opened = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, member.mode & 0o777)
         with os.fdopen(opened, "wb") as file:
-            for piece in self.pieces(name):
-                file.write(piece)
+            for chunk in self.chunks(name):
+                file.write(chunk)
         os.utime(place, (member.mtime, member.mtime))
 
 
@@ -179,25 +179,25 @@ def _check(tar: tarfile.TarFile) -> tuple[Manifest, dict[str, tarfile.TarInfo]]:
     for member in tar:
         name = member.name
         if manifest is not None:
-            raise ValueError("something follows its manifest")
+            raise ValueError("something follows the manifest")
         content = tar.extractfile(member) if member.type == tarfile.REGTYPE else None
         if content is None or name in found:
-            raise ValueError(f"{name!r} is no plain file, or there twice")
+            raise ValueError(f"{name!r} is not a regular file, or occurs twice")
         if name == MANIFEST:
             if member.size > _MANIFEST_BYTES:
-                raise ValueError("its manifest is too long")
+                raise ValueError("the manifest is too long")
             manifest = msgspec.json.decode(content.read(), type=Manifest)
         elif not allowed(name):
-            raise ValueError(f"{name!r} is no file of a backup")
+            raise ValueError(f"{name!r} does not belong in a backup")
         else:
             digest, size = hashlib.sha256(), 0
-            while piece := content.read(_PIECE_BYTES):
-                digest.update(piece)
-                size += len(piece)
+            while chunk := content.read(_CHUNK_BYTES):
+                digest.update(chunk)
+                size += len(chunk)
             found[name] = Entry(size, digest.hexdigest())
             members[name] = member
     if manifest is None:
-        raise ValueError("it ends before its manifest")
+        raise ValueError("it ends before the manifest")
     if manifest.format != FORMAT:
         raise ValueError(f"its format is {manifest.format}, this release reads {FORMAT}")
     if manifest.files != found or DUMP not in found:

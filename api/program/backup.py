@@ -1,4 +1,4 @@
-"""`motorpool backup` and `motorpool restore`: all that a server knows, in one file (docs/decisions/0004)."""
+"""`motorpool backup` and `motorpool restore`: all data of a server in one file (docs/decisions/0004)."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from motorpool.api.program.archive import (
     ArchiveDamaged,
     ArchiveWriter,
     Manifest,
-    WholeArchive,
+    VerifiedArchive,
 )
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.serve import error_line
@@ -34,11 +34,11 @@ from motorpool.storage.postgres.embedded import EmbeddedServer
 __all__ = ["back_up", "restore"]
 
 WORK = ".restoring"
-"""Folder in the data folder where files wait until the database is restored."""
-PIECE_BYTES = 256 * 1024
+"""Folder in the data folder that holds the files until the database is restored."""
+CHUNK_BYTES = 256 * 1024
 
 HAS_TABLES = "select exists (select from pg_tables where schemaname = 'public')"
-HAS_OURS = "select to_regclass('public.schema_migrations') is not null"
+HAS_OUR_TABLES = "select to_regclass('public.schema_migrations') is not null"
 SCHEMA = "select max(number) from public.schema_migrations"
 HAS_ROWS = "select exists (select from public.users) or exists (select from public.devices)"
 SERVERS = (
@@ -48,7 +48,7 @@ SERVERS = (
 
 
 async def back_up(settings: Settings, file: Path) -> str:
-    """Write a backup, whether or not the server runs; the result says what it holds. Raises StartFailed."""
+    """Write a backup, whether or not the server runs; return a summary. Raises StartFailed."""
     try:
         if settings.database == "embedded" and not (settings.data / "postgres").exists():
             raise SetupFailed(f"there is no database in {settings.data}")
@@ -59,13 +59,13 @@ async def back_up(settings: Settings, file: Path) -> str:
 
 
 async def restore(settings: Settings, file: Path, *, force: bool) -> str:
-    """Put a backup in the place of what is there; the result says what it held.
+    """Restore a backup and return a summary.
 
-    Without `force` only where nothing is. Until the database has taken everything nothing is changed.
+    Without `force` the database must be empty. Nothing is changed before the database has taken everything.
     Raises StartFailed.
     """
     try:
-        archive = await trio.to_thread.run_sync(_checked, file)
+        archive = await trio.to_thread.run_sync(_verify, file)
         kept = []
         if settings.database == "embedded":
             older = await dumps.move_incompatible_cluster(settings.data)
@@ -77,13 +77,13 @@ async def restore(settings: Settings, file: Path, *, force: bool) -> str:
         raise StartFailed(str(error)) from error
     except (StorageError, OSError) as error:
         raise StartFailed(error_line(error)) from error
-    told = f"restored from {file}: {_summary(archive.manifest)}"
-    return told + (f"; what was there before is kept in {', '.join(kept)}" if kept else "")
+    summary = f"restored from {file}: {_summary(archive.manifest)}"
+    return summary + (f"; what was there before is kept in {', '.join(kept)}" if kept else "")
 
 
 @asynccontextmanager
 async def _database_to_read(settings: Settings) -> AsyncIterator[str]:
-    """The database of the running server, or one that is started for the moment."""
+    """Yield the URL of the running database server, or start one for the body."""
     if settings.database != "embedded":
         yield settings.database
         return
@@ -102,24 +102,24 @@ async def _database_to_read(settings: Settings) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def _database_to_write(settings: Settings) -> AsyncIterator[str]:
-    """The database, made if there is none; nobody else's meanwhile."""
+    """Yield the URL of the database, created if missing; no server may be using it."""
     if settings.database != "embedded":
         servers = await trio.to_thread.run_sync(dumps.query, settings.database, SERVERS)
         if servers != "0":
-            raise SetupFailed(f"a server works on the database ({servers} connections): stop it first")
+            raise SetupFailed(f"a server is using the database ({servers} connections): stop it first")
         yield settings.database
         return
     server = EmbeddedServer(settings.data, start_seconds=settings.postgres.start_seconds)
     await server.start()
     try:
-        await trio.to_thread.run_sync(_make_database, server.url())
+        await trio.to_thread.run_sync(_create_database, server.url())
         yield server.url(dumps.DATABASE)
     finally:
         with trio.CancelScope(shield=True):
             await server.stop()
 
 
-def _make_database(url: str) -> None:
+def _create_database(url: str) -> None:
     sql = f"select exists (select from pg_database where datname = '{dumps.DATABASE}')"  # noqa: S608 - our own name
     if dumps.query(url, sql) != "t":
         dumps.query(url, f"create database {dumps.DATABASE}")
@@ -132,8 +132,8 @@ def _write(settings: Settings, url: str, file: Path) -> str:
             f"the database server is PostgreSQL {version}, which pg_dump {dumps.program_version()} of this"
             " release cannot read: back up with the pg_dump of that server"
         )
-    if dumps.query(url, HAS_OURS) != "t":
-        raise SetupFailed("the database has no tables of ours: there is nothing to back up")
+    if dumps.query(url, HAS_OUR_TABLES) != "t":
+        raise SetupFailed("the database has no tables of Motorpool: there is nothing to back up")
     manifest = Manifest(
         program=program_version(),
         schema=int(dumps.query(url, SCHEMA)),
@@ -142,11 +142,11 @@ def _write(settings: Settings, url: str, file: Path) -> str:
     )
     part = file.with_name(f".{file.name}.part")
     try:
-        with _opened_anew(part) as opened:
+        with _create_private(part) as opened:
             archive = ArchiveWriter(opened)
             with archive.member(DUMP) as member:
                 dumps.dump(url, member.write)
-            # After the dump: whatever it names was there before.
+            # After the dump, so that every file named in it is included.
             for name, path in _files(settings.data):
                 _add(archive, name, path)
             manifest = archive.finish(manifest)
@@ -159,9 +159,9 @@ def _write(settings: Settings, url: str, file: Path) -> str:
     return f"wrote {file}: {_summary(manifest)}"
 
 
-def _opened_anew(path: Path) -> BinaryIO:
+def _create_private(path: Path) -> BinaryIO:
     path.unlink(missing_ok=True)
-    # It holds keys and hashes of passwords.
+    # It contains keys and password hashes.
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
 
 
@@ -173,7 +173,7 @@ def _files(data: Path) -> Iterator[tuple[str, Path]]:
         for folder, inner, names in os.walk(data / top):
             inner.sort()
             for name in sorted(names):
-                # What begins with a dot is not finished.
+                # A name with a leading dot is a file still being written.
                 if not name.startswith("."):
                     path = Path(folder) / name
                     yield path.relative_to(data).as_posix(), path
@@ -183,34 +183,34 @@ def _add(archive: ArchiveWriter, name: str, path: Path) -> None:
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        # Deleted since it was seen, or a link, which is none of ours.
+        # Deleted meanwhile, or a symbolic link, which the server never creates.
         return
     with os.fdopen(opened, "rb") as file:
         found = os.fstat(opened)
         if stat.S_ISREG(found.st_mode):
             with archive.member(name, mode=found.st_mode & 0o777, modified=found.st_mtime) as member:
-                while piece := file.read(PIECE_BYTES):
-                    member.write(piece)
+                while chunk := file.read(CHUNK_BYTES):
+                    member.write(chunk)
 
 
-def _checked(file: Path) -> WholeArchive:
-    archive = WholeArchive(file)
-    manifest, known = archive.manifest, len(migrations.load())
-    if manifest.schema > known:
+def _verify(file: Path) -> VerifiedArchive:
+    archive = VerifiedArchive(file)
+    manifest, newest = archive.manifest, len(migrations.load())
+    if manifest.schema > newest:
         raise SetupFailed(
-            f"{file} has schema {manifest.schema}, this release knows {known}: restore it with release"
+            f"{file} has schema {manifest.schema}, this release knows {newest}: restore it with release"
             f" {manifest.program} or a newer one"
         )
     if _major(manifest.postgres) > _major(dumps.program_version()):
         raise SetupFailed(
-            f"{file} comes from PostgreSQL {manifest.postgres}, this release brings"
+            f"{file} comes from PostgreSQL {manifest.postgres}, this release has"
             f" {dumps.program_version()}: restore it with a newer release"
         )
     return archive
 
 
-def _replace(settings: Settings, url: str, archive: WholeArchive, *, force: bool) -> list[str]:
-    """Restore files and database; what was kept aside of the files that were there."""
+def _replace(settings: Settings, url: str, archive: VerifiedArchive, *, force: bool) -> list[str]:
+    """Restore files and database; return where existing files were moved."""
     version = dumps.server_version(url)
     if _major(version) < _major(archive.manifest.postgres):
         raise SetupFailed(
@@ -218,10 +218,10 @@ def _replace(settings: Settings, url: str, archive: WholeArchive, *, force: bool
             " it must be the same or newer"
         )
     if dumps.query(url, HAS_TABLES) == "t":
-        if dumps.query(url, HAS_OURS) != "t":
-            raise SetupFailed("the database has tables that are not ours: give it a database of its own")
+        if dumps.query(url, HAS_OUR_TABLES) != "t":
+            raise SetupFailed("the database has tables of another program: use a database of its own")
         if not force and dumps.query(url, HAS_ROWS) == "t":
-            raise SetupFailed("the database is not empty; --force replaces all that is in it")
+            raise SetupFailed("the database is not empty; --force replaces its contents")
     settings.data.mkdir(parents=True, exist_ok=True)
     work = settings.data / WORK
     shutil.rmtree(work, ignore_errors=True)
@@ -229,12 +229,12 @@ def _replace(settings: Settings, url: str, archive: WholeArchive, *, force: bool
         for name in archive.names:
             archive.extract(name, work)
         os.sync()
-        dumps.load(url, archive.pieces(DUMP))
+        dumps.load(url, archive.chunks(DUMP))
         kept = _swap(settings.data, work, force=force)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     with suppress(StorageError):
-        # It has no statistics yet; without them the first questions are slow, no more.
+        # Without statistics the first queries would be slow.
         dumps.query(url, "analyze")
     return kept
 

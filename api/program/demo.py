@@ -1,4 +1,4 @@
-"""The demonstration: an administrator with a generated login, and the simulated fleet beside the server."""
+"""The demonstration: an administrator with a generated password, and a simulated fleet."""
 
 import logging
 import os
@@ -33,21 +33,21 @@ _log = logging.getLogger(__name__)
 
 
 class Credentials(msgspec.Struct, frozen=True):
-    """The generated login."""
+    """The generated login of the demonstration's administrator."""
 
     email: str
     password: str
 
 
 def load_or_create_credentials(data: Path) -> Credentials:
-    """Read the login of an earlier start, or make one in a file that only its owner may read."""
+    """Read the login of an earlier start, or generate one in a file that only its owner may read."""
     path = data / "login.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Credentials)
     except FileNotFoundError:
         made = Credentials(EMAIL, secrets.token_urlsafe(9))
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Written whole under another name first: a crash leaves no half a login.
+    # Written under another name first, so that a crash leaves no partial file.
     draft = path.with_suffix(".new")
     opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(opened, "wb") as file:
@@ -59,7 +59,7 @@ def load_or_create_credentials(data: Path) -> Credentials:
 
 
 def simulate_command(address: tuple[str, int], port_offset: int, credentials: Path) -> list[str]:
-    """The command line of the fleet's process."""
+    """Return the command line of the simulated fleet."""
     host, port = address
     shown = f"[{host}]" if ":" in host else host
     return [
@@ -77,9 +77,9 @@ def simulate_command(address: tuple[str, int], port_offset: int, credentials: Pa
 
 
 class FleetProgram(Actor[None]):
-    """Keeps the program running: started again, ever more slowly, when it ends by itself.
+    """Keeps the simulated fleet running, restarting it with increasing pauses.
 
-    A fleet that cannot run must not take the server down, so its end is no crash of this actor.
+    A fleet that cannot run must not take the server down, so its exit is not a crash of this actor.
     """
 
     def __init__(self, command: list[str], environ: Mapping[str, str]) -> None:
@@ -92,12 +92,12 @@ class FleetProgram(Actor[None]):
         """Takes no messages."""
 
     async def run(self) -> None:
-        """Start the program again and again."""
+        """Run the program, and restart it when it ends."""
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
             started = self.context.clock.monotonic()
-            # Its standard input is a pipe that closes when this process dies in whatever way, and in a
-            # session of its own it misses the terminal's Ctrl-C: it ends when we say so.
+            # Its standard input is a pipe that closes when this process dies for any reason. In a session
+            # of its own it does not receive the terminal's Ctrl-C; `stop` ends it.
             self._program = await trio.lowlevel.open_process(
                 self._command, stdin=subprocess.PIPE, env=dict(self._environ), start_new_session=True
             )
@@ -106,12 +106,12 @@ class FleetProgram(Actor[None]):
                 return
             if self.context.clock.monotonic() - started > LONGEST_PAUSE_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
-            _log.warning("the simulated fleet ended with code %d; again in %g s", code, pause)
+            _log.warning("the simulated fleet ended with code %d; restarting in %g s", code, pause)
             await trio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
     async def stop(self) -> None:
-        """Ask the program to end, then make it."""
+        """Terminate the program, then kill it if it does not end."""
         self._stopping.set()
         program = self._program
         if program is None or program.returncode is not None:
@@ -125,5 +125,5 @@ class FleetProgram(Actor[None]):
 
 
 def fleet_program_spec(command: list[str], environ: Mapping[str, str]) -> ChildSpec[None]:
-    """The fleet's place in the tree: behind the HTTP server that it logs in to."""
+    """Return the child spec of the simulated fleet, which starts after the HTTP server."""
     return ChildSpec(kind=FLEET_PROGRAM, factory=lambda: FleetProgram(command, environ))

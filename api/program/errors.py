@@ -8,4 +8,4 @@ class SettingsError(Exception):
 
 
 class StartFailed(Exception):
-    """The server cannot start or go on; the text is the process's last line. Exit code 1."""
+    """The program cannot start or continue; the text is its last line on standard error. Exit code 1."""

@@ -1,4 +1,4 @@
-"""The log of the process: one line of text or one JSON object a record, on standard error."""
+"""The log on standard error: one line of text or one JSON object for each record."""
 
 import logging
 import sys
@@ -13,22 +13,22 @@ __all__ = ["JsonLines", "TextLines", "open_log"]
 
 
 class TextLines(logging.Formatter):
-    """For people: time, severity, where, what."""
+    """Formats records for people: time, severity, logger, message."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
-        """Show the record's own instant, UTC."""
+        """Format the time of the record, in UTC."""
         del datefmt
         return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 class JsonLines(TextLines):
-    """For machines: one object a line."""
+    """Formats records for machines: one JSON object on each line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Encode the record; a traceback is one string."""
+        """Encode a record; a traceback is one string."""
         line: dict[str, str] = {
             "time": self.formatTime(record),
             "level": record.levelname.lower(),
@@ -41,10 +41,10 @@ class JsonLines(TextLines):
 
 
 def open_log(settings: LogSettings, stream: TextIO | None = None) -> None:
-    """Send every logger's records to `stream` (standard error) in the form of the settings."""
+    """Configure logging to `stream`, by default standard error, as the settings say."""
     output = logging.StreamHandler(stream or sys.stderr)
     output.setFormatter(JsonLines() if settings.format == "json" else TextLines())
     logging.basicConfig(level=settings.level.upper(), handlers=[output], force=True)
-    # Statement texts and per-request lines of the libraries are not ours to repeat.
+    # Libraries log statement texts and a line for each request.
     for name in ("hypercorn.error", "hypercorn.access", "httpx", "httpcore", "asyncio"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Starting again after POST /server/reboot (docs/decisions/0016)."""
+"""Restarting the process after POST /server/reboot (docs/decisions/0016)."""
 
 import os
 import sys
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 __all__ = ["RESTART_CODE", "is_supervised", "restart_process"]
 
 RESTART_CODE = 75
-"""Exit code that asks a service manager for a new start (deploy/motorpool.service knows it)."""
+"""Exit code that requests a restart by the service manager (see deploy/motorpool.service)."""
 
 
 def is_supervised(environ: Mapping[str, str], pid: int, parent: int) -> bool:
-    """Whether a service manager started this very process and will start it again.
+    """Return whether a service manager started this very process and will restart it.
 
-    The variables alone say nothing: a shell on a desktop, and all that is started from it, inherits them.
+    The variables alone are no evidence: a desktop shell and the processes started from it inherit them.
     """
     if environ.get("SYSTEMD_EXEC_PID") == str(pid):
         return True
@@ -21,9 +21,9 @@ def is_supervised(environ: Mapping[str, str], pid: int, parent: int) -> bool:
 
 
 def restart_process() -> int:
-    """End with the code that restarts a service; else become a new run of the same command, as ever.
+    """Return the exit code that makes a service manager restart us; else execute the same command anew.
 
-    In a container too: whether anybody starts that again is not known from inside.
+    In a container the command is executed too, since it cannot be known whether the container is restarted.
     """
     if not is_supervised(os.environ, os.getpid(), os.getppid()):
         sys.stdout.flush()

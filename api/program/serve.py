@@ -1,4 +1,4 @@
-"""The composition root: settings, database, actors, HTTP, and an orderly end within ten seconds."""
+"""The composition root: settings, database, actors, HTTP, and a shutdown within ten seconds."""
 
 import gc
 import logging
@@ -43,11 +43,11 @@ from motorpool.storage.settings import DatabaseSettings
 __all__ = ["edit_user", "error_line", "serve"]
 
 STOP_SECONDS = 9.5
-"""The contract gives the stop ten; what is not done by then is cut off, which the database survives."""
+"""After so many seconds a shutdown ends the process; the specification allows ten."""
 
 GC_THRESHOLDS = (10_000, 20, 20)
-"""New objects until the young ones are looked at, and so on: cycles are rare here. With Python's 700 it took
-a tenth of the time that 500 viewers cost."""
+"""Thresholds of Python's cyclic garbage collector. Cycles are rare here; with Python's default of 700 new
+objects the collector took a tenth of the CPU time that 500 viewers cost."""
 TOKEN_KEY = "session tokens"  # noqa: S105 - the name of the key, not the key
 """Name of the signing key in the database."""
 
@@ -55,7 +55,7 @@ _log = logging.getLogger(__name__)
 
 
 async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:
-    """Run the server until SIGTERM, SIGINT or a reboot; whether to start again. Raises StartFailed."""
+    """Run the server until SIGTERM, SIGINT or a reboot; return whether to restart. Raises StartFailed."""
     state = ServerState()
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()
@@ -68,15 +68,15 @@ async def serve(settings: Settings, *, demo: bool = False, record: Path | None =
 
 
 class ServerState:
-    """How far this run of the server is."""
+    """The phase of this run of the server, and what was requested of it."""
 
     def __init__(self) -> None:
         self.started = trio.Event()
         self.stopping = trio.Event()
         self.restart_requested = trio.Event()
-        """Somebody asked for a new start over HTTP."""
+        """Set by POST /server/reboot."""
         self.restart = False
-        """After the stop the program starts again."""
+        """Whether the process restarts after the shutdown."""
 
 
 async def _run_server(settings: Settings, state: ServerState, *, demo: bool, record: Path | None) -> None:
@@ -129,7 +129,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
             async with open_system(tree, clock=clock):
-                # What lives as long as the server need not be looked at by every full collection.
+                # What was created so far lives as long as the server: exclude it from full collections.
                 gc.collect()
                 gc.freeze()
                 gc.set_threshold(*GC_THRESHOLDS)
@@ -157,7 +157,7 @@ async def _stop_on_signal(
     running: trio.CancelScope,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """The first signal stops in order; a second one, or one during the start, cuts short."""
+    """Shut down in order at the first signal; cancel at a second one, or at one during the start."""
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for _ in signals:
@@ -172,20 +172,20 @@ async def _stop_on_signal(
 async def _stop_on_restart_request(state: ServerState) -> None:
     await state.restart_requested.wait()
     if not state.stopping.is_set():
-        _log.info("asked to start again")
+        _log.info("restarting on request")
         state.restart = True
         _force_exit_after(STOP_SECONDS, state)
         state.stopping.set()
 
 
 def _force_exit_after(seconds: float, state: ServerState) -> None:
-    """A last resort in a thread of its own: whatever hangs, the process ends, or begins anew."""
+    """End or restart the process after this time, from a thread, whatever hangs."""
 
-    def cut_off() -> None:
-        _log.critical("the stop took longer than %g s and was cut off", seconds)
+    def force_exit() -> None:
+        _log.critical("the shutdown took longer than %g s and was aborted", seconds)
         os._exit(restart_process() if state.restart else 1)
 
-    timer = threading.Timer(seconds, cut_off)
+    timer = threading.Timer(seconds, force_exit)
     timer.daemon = True
     timer.start()
 
@@ -219,7 +219,7 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
 async def _create_first_administrator(
     database: Database, passwords: PasswordHasher, email: str, password: str
 ) -> None:
-    """Create the administrator of the settings if there is no user yet."""
+    """Create the administrator of the settings or the demonstration if there is no user yet."""
     if await users.any_exist(database):
         return
     hashed = await passwords.hash(password)
@@ -231,9 +231,9 @@ async def _create_first_administrator(
 
 
 async def edit_user(settings: Settings, email: str, password: str | None, administrator: bool | None) -> str:
-    """Make or change a user from the shell, while a server works on the data or not; says what was done.
+    """Create or change a user from the command line, whether or not a server is running.
 
-    Raises StartFailed.
+    Returns a line that says what was done. Raises StartFailed.
     """
     try:
         try:
@@ -253,11 +253,11 @@ async def _edit_user(settings: Settings, email: str, password: str | None, admin
             found = await users.by_email(transaction, email)
             if found is None:
                 if hashed is None:
-                    raise StartFailed(f"there is no user {email}; --password makes one")
+                    raise StartFailed(f"there is no user {email}; --password creates one")
                 user = User(name=email, email=email.strip(), administrator=bool(administrator))
                 made = await users.TABLE.insert(transaction, user)
                 await users.set_password(transaction, made.id, hashed)
-                return f"user {made.email} made" + (", administrator" if made.administrator else "")
+                return f"user {made.email} created" + (", administrator" if made.administrator else "")
             if administrator is not None:
                 changed = msgspec.structs.replace(found, administrator=administrator)
                 await users.TABLE.update(transaction, changed)
@@ -267,14 +267,14 @@ async def _edit_user(settings: Settings, email: str, password: str | None, admin
 
 
 def raise_file_limit() -> None:
-    """Every device is an open file."""
+    """Raise the limit of open files as far as allowed: each device connection is one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def error_line(error: BaseException) -> str:
-    """The one sentence that matters in an error, a group of them, or a chain of causes."""
+    """Return one line that names the root cause of an error, a group of errors, or a chain of causes."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     root = error
@@ -291,7 +291,7 @@ def error_line(error: BaseException) -> str:
 
 def _bind(settings: Settings) -> tuple[socket.socket, ...]:
     try:
-        # Only looked at: a wrong file is told before anything is started.
+        # Only to report a wrong certificate before anything is started.
         tls_context(settings.http)
         return bind(*settings.address)
     except OSError as error:

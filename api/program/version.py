@@ -1,15 +1,15 @@
-"""The two versions: the interface's release and our own (docs/decisions/0007)."""
+"""The two versions: that of the HTTP interface and that of the program (docs/decisions/0007)."""
 
 from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["INTERFACE", "program_version"]
 
 INTERFACE = "8.20.0"
-"""The release of the interface that the server speaks."""
+"""Version of the interface that the server implements."""
 
 
 def program_version() -> str:
-    """Motorpool's own version."""
+    """Return the version of the program; "0" if it is not installed."""
     try:
         return version("motorpool")
     except PackageNotFoundError:

@@ -67,9 +67,11 @@ def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
     assert missing.returncode == 1
     assert (
         missing.stderr.splitlines()[-1]
-        == "motorpool: there is no user boss@example.org; --password makes one"
+        == "motorpool: there is no user boss@example.org; --password creates one"
     )
     made = run("boss@example.org", "--password", "--administrator")
-    assert (made.returncode, made.stdout) == (0, "user boss@example.org made, administrator\n"), made.stderr
+    assert (made.returncode, made.stdout) == (0, "user boss@example.org created, administrator\n"), (
+        made.stderr
+    )
     changed = run("BOSS@example.org", "--no-administrator")
     assert (changed.returncode, changed.stdout) == (0, "user boss@example.org changed\n")

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.api.program.archive import DUMP, ArchiveDamaged, ArchiveWriter, Manifest, WholeArchive, allowed
+from motorpool.api.program.archive import (
+    DUMP,
+    ArchiveDamaged,
+    ArchiveWriter,
+    Manifest,
+    VerifiedArchive,
+    allowed,
+)
 
 WHAT = Manifest(program="1", schema=7, postgres="18.6", made="2026-05-01T12:00:00Z")
 
@@ -33,9 +40,9 @@ def archive(tmp_path):
 
 
 def test_what_is_written_is_read_again(archive, tmp_path):
-    whole = WholeArchive(archive)
+    whole = VerifiedArchive(archive)
     assert whole.manifest.schema == 7
-    assert {name: b"".join(whole.pieces(name)) for name in FILES} == FILES
+    assert {name: b"".join(whole.chunks(name)) for name in FILES} == FILES
     assert whole.names == [name for name in FILES if name != DUMP]
     whole.extract(LONG, tmp_path / "out")
     place = tmp_path / "out" / LONG
@@ -64,11 +71,11 @@ def test_an_archive_that_is_cut_or_changed_anywhere_is_refused_or_unharmed(tmp_p
     damaged = folder / "damaged.tar"
     damaged.write_bytes(content)
     try:
-        whole = WholeArchive(damaged)
+        whole = VerifiedArchive(damaged)
     except ArchiveDamaged:
         return
     # A bit of padding, of a time or an owner: nothing that is restored.
-    assert {name: b"".join(whole.pieces(name)) for name in FILES} == FILES
+    assert {name: b"".join(whole.chunks(name)) for name in FILES} == FILES
 
 
 @pytest.mark.parametrize(
@@ -92,7 +99,7 @@ def test_an_archive_that_is_cut_or_changed_anywhere_is_refused_or_unharmed(tmp_p
 )
 def test_a_name_that_leads_elsewhere_is_refused_at_both_ends(name, tmp_path):
     assert not allowed(name)
-    with pytest.raises(ValueError, match="no name for a file"):
+    with pytest.raises(ValueError, match="not a valid name"):
         write(tmp_path / "x.tar", {name: b""})
 
 
@@ -118,40 +125,40 @@ def link(name, target, kind):
 @pytest.mark.parametrize(
     ("members", "why"),
     [
-        ([(plain("../evil"), b"")], "no file of a backup"),
-        ([(plain("/etc/passwd"), b"")], "no file of a backup"),
-        ([(link("media/x", "/etc", tarfile.SYMTYPE), b"")], "no plain file"),
-        ([(link("media/x", "database.dump", tarfile.LNKTYPE), b"")], "no plain file"),
-        ([(link("media/x", "", tarfile.DIRTYPE), b"")], "no plain file"),
-        ([(plain("media/x"), b""), (plain("media/x"), b"")], "there twice"),
-        ([(plain(DUMP), b"x")], "ends before its manifest"),
+        ([(plain("../evil"), b"")], "does not belong in a backup"),
+        ([(plain("/etc/passwd"), b"")], "does not belong in a backup"),
+        ([(link("media/x", "/etc", tarfile.SYMTYPE), b"")], "not a regular file"),
+        ([(link("media/x", "database.dump", tarfile.LNKTYPE), b"")], "not a regular file"),
+        ([(link("media/x", "", tarfile.DIRTYPE), b"")], "not a regular file"),
+        ([(plain("media/x"), b""), (plain("media/x"), b"")], "occurs twice"),
+        ([(plain(DUMP), b"x")], "ends before the manifest"),
         ([(plain("manifest.json"), b"{}")], "manifest|required"),
-        ([(plain("manifest.json"), b"\xff")], "is no backup, or damaged"),
-        ([], "ends before its manifest"),
+        ([(plain("manifest.json"), b"\xff")], "is not a backup, or is damaged"),
+        ([], "ends before the manifest"),
     ],
 )
 def test_an_archive_of_somebody_elses_making_is_refused(tmp_path, members, why):
     with pytest.raises(ArchiveDamaged, match=why):
-        WholeArchive(foreign(tmp_path / "x.tar", *members))
+        VerifiedArchive(foreign(tmp_path / "x.tar", *members))
 
 
 def test_another_format_something_behind_the_manifest_and_no_tar_are_refused(archive, tmp_path):
     newer = Manifest(format=2, program="9", schema=7, postgres="18.6", made="")
     with pytest.raises(ArchiveDamaged, match="its format is 2, this release reads 1"):
-        WholeArchive(write(tmp_path / "newer.tar", FILES, manifest=newer))
+        VerifiedArchive(write(tmp_path / "newer.tar", FILES, manifest=newer))
     with tarfile.open(archive, "a") as tar:
         tar.addfile(plain("media/more"), io.BytesIO())
     with pytest.raises(ArchiveDamaged, match="something follows"):
-        WholeArchive(archive)
+        VerifiedArchive(archive)
     (tmp_path / "text").write_text("no tar")
-    with pytest.raises(ArchiveDamaged, match="is no backup, or damaged"):
-        WholeArchive(tmp_path / "text")
+    with pytest.raises(ArchiveDamaged, match="is not a backup, or is damaged"):
+        VerifiedArchive(tmp_path / "text")
     with pytest.raises(FileNotFoundError):
-        WholeArchive(tmp_path / "none")
+        VerifiedArchive(tmp_path / "none")
 
 
 def test_what_changes_between_check_and_use_is_noticed(archive, tmp_path):
-    whole = WholeArchive(archive)
+    whole = VerifiedArchive(archive)
     content = archive.read_bytes()
     archive.write_bytes(content.replace(b"y" * 513, b"z" * 513))
     with pytest.raises(ArchiveDamaged, match="has changed"):
@@ -159,7 +166,7 @@ def test_what_changes_between_check_and_use_is_noticed(archive, tmp_path):
 
 
 def test_nothing_is_written_through_a_link(archive, tmp_path):
-    whole = WholeArchive(archive)
+    whole = VerifiedArchive(archive)
     (tmp_path / "out" / "media" / "1").mkdir(parents=True)
     os.symlink(tmp_path / "victim", tmp_path / "out" / "media" / "1" / "a.jpg")
     with pytest.raises(FileExistsError):

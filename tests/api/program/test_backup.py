@@ -9,7 +9,7 @@ import sys
 import httpx
 import pytest
 
-from motorpool.api.program.archive import DUMP, ArchiveWriter, Manifest, WholeArchive
+from motorpool.api.program.archive import DUMP, ArchiveWriter, Manifest, VerifiedArchive
 from motorpool.api.program.backup import back_up, restore
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.settings import Settings
@@ -100,7 +100,7 @@ def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path):
         assert ", 1 files, " in made.stdout
         assert file.stat().st_mode & 0o777 == 0o600
         ann = run(data, "user", "ann@example.org", "--password", given="ann\n")
-        assert (ann.returncode, ann.stdout) == (0, "user ann@example.org made\n"), ann.stderr
+        assert (ann.returncode, ann.stdout) == (0, "user ann@example.org created\n"), ann.stderr
         assert server.client.get("/session", auth=("ann@example.org", "ann")).status_code == 200
         server.add("Too late")
         media.write_bytes(b"another")
@@ -110,7 +110,7 @@ def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path):
         assert server.names() == ["Too late", "Van"]
     refused = run(data, "restore", file)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert last(refused) == "motorpool: the database is not empty; --force replaces all that is in it"
+    assert last(refused) == "motorpool: the database is not empty; --force replaces its contents"
     restored = run(data, "restore", file, "--force")
     assert restored.returncode == 0, restored.stderr
     assert restored.stdout.startswith(f"restored from {file}: schema ")
@@ -160,7 +160,7 @@ def emails(settings):
 async def test_a_database_of_the_users_own_goes_the_same_way(filled, empty, tmp_path):
     file = tmp_path / "x.backup"
     await back_up(filled, file)
-    archive = WholeArchive(file)
+    archive = VerifiedArchive(file)
     assert archive.names == ["media/1/a.jpg"]
     assert archive.manifest.schema == len(migrations.load())
     told = await restore(empty, file, force=False)
@@ -194,7 +194,7 @@ async def test_a_backup_takes_the_place_of_an_older_one_only_when_it_is_whole(fi
         await back_up(nowhere, file)
     assert file.read_text() == "the older one"
     await back_up(filled, file)
-    assert WholeArchive(file).names == ["media/1/a.jpg"]
+    assert VerifiedArchive(file).names == ["media/1/a.jpg"]
     assert not list(tmp_path.glob(".*"))
 
 
@@ -216,7 +216,7 @@ async def test_where_nothing_is_there_is_nothing_to_back_up(tmp_path, empty):
 async def test_a_database_with_the_tables_of_others_is_left_alone_even_by_force(filled, empty, tmp_path):
     await back_up(filled, tmp_path / "x")
     dumps.query(empty.database, "create table theirs (x int)")
-    with pytest.raises(StartFailed, match="tables that are not ours"):
+    with pytest.raises(StartFailed, match="tables of another program"):
         await restore(empty, tmp_path / "x", force=True)
     assert dumps.query(empty.database, "select to_regclass('theirs')") == "theirs"
 
@@ -225,7 +225,7 @@ async def test_a_database_that_a_server_works_on_is_left_alone(filled, empty, tm
     await back_up(filled, tmp_path / "x")
     await database.check()
     with pytest.raises(
-        StartFailed, match=r"a server works on the database \(\d+ connections\): stop it first"
+        StartFailed, match=r"a server is using the database \(\d+ connections\): stop it first"
     ):
         await restore(filled, tmp_path / "x", force=True)
 
@@ -244,7 +244,7 @@ def made(path, **changes):
     ("changes", "why"),
     [
         ({"schema": 9999}, r"has schema 9999, this release knows \d+: restore it with release 9\.9"),
-        ({"postgres": "99.1"}, r"comes from PostgreSQL 99\.1, this release brings 18"),
+        ({"postgres": "99.1"}, r"comes from PostgreSQL 99\.1, this release has 18"),
         ({}, "the dump cannot be read"),
     ],
 )
@@ -263,7 +263,7 @@ async def test_a_damaged_archive_changes_nothing(filled, tmp_path):
     content = bytearray(file.read_bytes())
     content[5000] ^= 1
     file.write_bytes(content)
-    with pytest.raises(StartFailed, match=r"is no backup, or damaged: database\.dump is not what"):
+    with pytest.raises(StartFailed, match=r"is not a backup, or is damaged: database\.dump is not what"):
         await restore(filled, file, force=True)
     assert emails(filled) == "ann@example.org"
 
@@ -277,7 +277,7 @@ async def test_data_of_an_older_postgresql_is_set_aside_for_the_backup_of_it(fil
     assert told.endswith(f"kept in {data}/postgres-17")
     assert (data / "postgres" / "PG_VERSION").read_text() == "18\n"
     await back_up(Settings(data=data), tmp_path / "again")
-    assert WholeArchive(tmp_path / "again").names == ["media/1/a.jpg"]
+    assert VerifiedArchive(tmp_path / "again").names == ["media/1/a.jpg"]
 
 
 async def test_a_server_whose_database_is_not_up_is_said_so(tmp_path):
