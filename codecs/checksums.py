@@ -1,10 +1,10 @@
-"""Checksums that device protocols close their frames with."""
+"""Checksums of device protocols."""
 
 
 def xor8(data: bytes) -> int:
-    """All bytes combined by exclusive or, 0 to 255; 0 over a frame that ends with its own check byte.
+    """Return the exclusive or of all bytes; 0 for a frame that includes its check byte.
 
-    Folds the bytes as one big integer, which costs a tenth of a loop in Python
+    The bytes are folded as one big integer, which takes a tenth of the time of a loop in Python
     (docs/performance.md#checksums).
     """
     folded = int.from_bytes(data, "big")

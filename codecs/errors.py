@@ -1,21 +1,21 @@
-"""What can be wrong with bytes. A codec raises nothing else, for any input whatsoever."""
+"""The errors of codecs. A codec raises nothing else, for any input."""
 
 
 class CodecError(Exception):
-    """The peer's bytes break the protocol."""
+    """The peer violates the protocol; base of all errors of codecs."""
 
 
 class FrameError(CodecError):
-    """A frame's head, length or end is not what the protocol allows."""
+    """A frame's header, length or end is malformed."""
 
 
 class ChecksumError(CodecError):
-    """A frame's checksum does not fit its bytes."""
+    """A frame's checksum is wrong."""
 
 
 class Truncated(CodecError):
-    """A field lies past the end of its frame."""
+    """A field extends beyond the end of its frame."""
 
 
 class UnsupportedCommand(CodecError):
-    """This protocol has no message for such a command, or its attributes are wrong."""
+    """The protocol has no such command, or an attribute of it cannot be encoded."""

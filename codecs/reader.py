@@ -1,12 +1,12 @@
-"""Checked reading of the fields of one frame."""
+"""Bounds-checked reading of the fields of a frame."""
 
 from motorpool.codecs.errors import Truncated
 
 
 class ByteReader:
-    """Big-endian fields one after the other, never past the end.
+    """Reads big-endian fields one after the other.
 
-    Every method raises `Truncated` when the field does not fit.
+    Every method raises `Truncated` where the field extends beyond the end.
     """
 
     __slots__ = ("_body", "_end", "_offset")
@@ -18,34 +18,34 @@ class ByteReader:
 
     @property
     def remaining(self) -> int:
-        """Bytes not yet read."""
+        """Number of bytes not yet read."""
         return self._end - self._offset
 
     def take(self, size: int) -> bytes:
-        """The next bytes as they are."""
+        """Return the next `size` bytes."""
         start = self._offset
         stop = start + size
         if stop > self._end:
-            raise Truncated(f"{size} bytes wanted at offset {start}, {self._end - start} left")
+            raise Truncated(f"{size} bytes expected at offset {start}, {self._end - start} left")
         self._offset = stop
         return self._body[start:stop]
 
     def rest(self) -> bytes:
-        """All that is left."""
+        """Return all remaining bytes."""
         return self.take(self.remaining)
 
     def uint8(self) -> int:
-        """BYTE."""
+        """Return a BYTE, 8 bits."""
         return self.take(1)[0]
 
     def uint16(self) -> int:
-        """WORD."""
+        """Return a WORD, 16 bits."""
         return int.from_bytes(self.take(2), "big")
 
     def uint32(self) -> int:
-        """DWORD."""
+        """Return a DWORD, 32 bits."""
         return int.from_bytes(self.take(4), "big")
 
     def uint64(self) -> int:
-        """Eight bytes."""
+        """Return an integer of 64 bits."""
         return int.from_bytes(self.take(8), "big")

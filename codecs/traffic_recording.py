@@ -1,10 +1,10 @@
-"""Recordings of device traffic: a stream of MessagePack maps, one for each chunk of bytes and its time.
+"""Recordings of device traffic: a stream of MessagePack maps, one for each event of a connection.
 
-`serve --record FILE` writes one, `simulate --replay FILE` plays one back. Every map holds `c` (number of the
-connection) and `t` (seconds of one clock with any origin: only differences count), and one of
-`o` (it opened: the peer's host), `d` (bytes from the device), `s` (bytes the server sent), `e` (true: it
-closed); all but the last hold `p` (protocol) too. A file that was gone on with holds connection numbers
-again, and its clock may have begun anew.
+`serve --record FILE` writes one, `simulate --replay FILE` plays one back. Every map holds `c` (connection
+number), `t` (seconds of a clock with any origin) and one of `o` (opened: the peer's host), `d` (bytes from
+the device), `s` (bytes from the server) and `e` (true: closed); all but the last also hold `p` (protocol). In
+a file to which a later run of the server was appended connection numbers repeat, and the clock may start
+again.
 """
 
 from collections.abc import Iterable
@@ -15,21 +15,24 @@ import msgspec
 from motorpool.codecs.errors import CodecError
 
 MAX_CHUNK_BYTES = 16 * 1024 * 1024
-"""More than any device port reads at once; a longer string is no recording of ours."""
+"""Longest string in a recording: more than a device port reads at once."""
 
 
 class Opened(msgspec.Struct, frozen=True):
     """A device connected."""
 
     connection: int
+    """Number of the connection in the recording."""
     protocol: str
     """The port's name: "jt808", "osmand", "jt1078-live"."""
     seconds: float
+    """Time by the recording's clock."""
     host: str
+    """The peer's address."""
 
 
 class Received(msgspec.Struct, frozen=True):
-    """Bytes from the device, as one read returned them."""
+    """Bytes from the device, as returned by one read."""
 
     connection: int
     protocol: str
@@ -38,7 +41,7 @@ class Received(msgspec.Struct, frozen=True):
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """Bytes to the device; kept for reading, never played back."""
+    """Bytes to the device; for information, not played back."""
 
     connection: int
     protocol: str
@@ -47,7 +50,7 @@ class Sent(msgspec.Struct, frozen=True):
 
 
 class Closed(msgspec.Struct, frozen=True):
-    """The connection ended, whoever ended it."""
+    """The connection ended, from either side."""
 
     connection: int
     seconds: float
@@ -56,23 +59,23 @@ class Closed(msgspec.Struct, frozen=True):
 Entry = Opened | Received | Sent | Closed
 
 
-def opened(connection: int, protocol: str, seconds: float, host: str) -> bytes:
-    """Encode the beginning of a connection."""
+def encode_opened(connection: int, protocol: str, seconds: float, host: str) -> bytes:
+    """Encode `Opened`."""
     return _pack({"c": connection, "p": protocol, "t": seconds, "o": host})
 
 
-def chunk(connection: int, protocol: str, seconds: float, content: bytes) -> bytes:
-    """Encode bytes from the device."""
+def encode_received(connection: int, protocol: str, seconds: float, content: bytes) -> bytes:
+    """Encode `Received`."""
     return _pack({"c": connection, "p": protocol, "t": seconds, "d": content})
 
 
-def sent(connection: int, protocol: str, seconds: float, content: bytes) -> bytes:
-    """Encode bytes to the device."""
+def encode_sent(connection: int, protocol: str, seconds: float, content: bytes) -> bytes:
+    """Encode `Sent`."""
     return _pack({"c": connection, "p": protocol, "t": seconds, "s": content})
 
 
-def closed(connection: int, seconds: float) -> bytes:
-    """Encode the end of a connection."""
+def encode_closed(connection: int, seconds: float) -> bytes:
+    """Encode `Closed`."""
     return _pack({"c": connection, "t": seconds, "e": True})
 
 
@@ -82,7 +85,7 @@ def _pack(fields: dict[str, int | str | float | bytes]) -> bytes:
 
 
 class TrafficRecordingReader:
-    """Reads a recording piece by piece; entries may be cut anywhere."""
+    """Reads a recording from consecutive parts of its bytes."""
 
     def __init__(self) -> None:
         self._unpacker = msgpack.Unpacker(
@@ -95,12 +98,12 @@ class TrafficRecordingReader:
         )
 
     def receive(self, content: bytes) -> list[Entry]:
-        """All entries that are complete with these bytes, in order.
+        """Return the entries that are complete with these bytes, in order.
 
-        A recording that was cut off (the server was killed) just ends: its half entry never comes.
+        An incomplete entry at the end, left by a server that was killed, is ignored.
 
         Raises:
-            CodecError: this is no recording.
+            CodecError: not a recording.
         """
         try:
             self._unpacker.feed(content)
@@ -112,7 +115,7 @@ class TrafficRecordingReader:
 def _maps(unpacker: Iterable[object]) -> Iterable[dict[object, object]]:
     for value in unpacker:
         if not isinstance(value, dict):
-            raise CodecError(f"a recording holds maps, here is {type(value).__name__}")
+            raise CodecError(f"a recording consists of maps, not of {type(value).__name__}")
         yield value
 
 

@@ -34,15 +34,17 @@ class Tap:
         self._recorder = recorder
         self._connection = connection
         self._protocol = protocol
-        self._tell(traffic_recording.opened(connection, protocol, trio.current_time(), peer))
+        self._tell(traffic_recording.encode_opened(connection, protocol, trio.current_time(), peer))
 
     def received(self, data: bytes) -> None:
         """The device sent this."""
-        self._tell(traffic_recording.chunk(self._connection, self._protocol, trio.current_time(), data))
+        self._tell(
+            traffic_recording.encode_received(self._connection, self._protocol, trio.current_time(), data)
+        )
 
     def closed(self) -> None:
         """The connection has ended."""
-        self._tell(traffic_recording.closed(self._connection, trio.current_time()))
+        self._tell(traffic_recording.encode_closed(self._connection, trio.current_time()))
 
     def _tell(self, packed: bytes) -> None:
         self._recorder.offer(Chunk(packed))  # a recording is never worth a device's connection

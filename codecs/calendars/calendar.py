@@ -1,10 +1,8 @@
-"""Calendars: iCalendar text to the windows of time that it opens (docs/calendars.md#windows).
+"""Calendars: the time windows of iCalendar text (docs/calendars.md#windows).
 
-One component for all that asks: geofences and notifications (is it open now), scheduled commands (when does
-it open or shut next), service levels (how much of it is open between).
-
-Floating times and whole days are read in the zone that the calendar names itself (X-WR-TIMEZONE), else in
-the zone that the asker gives.
+Answers whether a calendar is open at an instant, when it opens or closes next, and its windows between two
+instants. Floating times and whole days are in the zone that the calendar names (X-WR-TIMEZONE), else in the
+zone that the caller passes.
 """
 
 import bisect
@@ -21,9 +19,11 @@ from motorpool.codecs.calendars.time_zones import find_zone
 __all__ = ["HORIZON", "Calendar", "CalendarError", "Edge", "Window", "find_zone", "read_calendar"]
 
 HORIZON = timedelta(days=1830)
-"""How far ahead the next edge is looked for."""
+"""How far ahead `next_edge` looks by default: 1,830 days."""
 MAX_CACHED_MONTHS = 128
+"""Months whose windows a calendar keeps."""
 MAX_CACHED_ZONES = 8
+"""Zones in which a calendar is kept expanded."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,13 @@ class Edge:
     """An instant at which a window begins or ends."""
 
     at: datetime
+    """UTC."""
     opens: bool
+    """Whether a window begins."""
 
 
 class Calendar:
-    """The events of a calendar. What it answers never changes; the months it was asked for are kept."""
+    """The events of one calendar, which never change; windows of the months asked for are cached."""
 
     def __init__(self, events: list[Event]) -> None:
         self._events = tuple(events)
@@ -44,67 +46,67 @@ class Calendar:
 
     @property
     def size(self) -> int:
-        """How many events it has."""
+        """Number of events."""
         return len(self._events)
 
     def windows(self, start: datetime, end: datetime, *, zone: tzinfo = UTC) -> list[Window]:
-        """Return what is open within [start, end), cut to it: in order, in UTC, each without its end.
+        """Return the windows within [start, end), clipped to it: in order, in UTC, excluding their ends.
 
-        Events that touch or overlap are one window.
+        Events that touch or overlap make one window.
         """
-        found = []
-        for begin, finish in self._from(start, end, zone):
-            cut = max(begin, start.astimezone(UTC)), min(finish, end.astimezone(UTC))
-            if cut[0] < cut[1]:
-                found.append(cut)
-        return found
+        windows = []
+        for begin, finish in self._merged_windows(start, end, zone):
+            clipped = max(begin, start.astimezone(UTC)), min(finish, end.astimezone(UTC))
+            if clipped[0] < clipped[1]:
+                windows.append(clipped)
+        return windows
 
     def covers(self, instant: datetime, *, zone: tzinfo = UTC) -> bool:
-        """Whether it is open at an instant."""
+        """Return whether the calendar is open at an instant."""
         windows = self._month(_month_of(instant.astimezone(UTC)), zone)
         place = bisect.bisect_right(windows, instant, key=lambda window: window[0])
         return place > 0 and instant < windows[place - 1][1]
 
     def next_edge(self, after: datetime, *, zone: tzinfo = UTC, horizon: timedelta = HORIZON) -> Edge | None:
-        """Return the first instant after `after` at which it opens or shuts; None where none is near."""
+        """Return the first opening or closing after `after`; None without one within `horizon`."""
         last = after.astimezone(UTC) + horizon
-        for begin, end in self._from(after, last, zone):
+        for begin, end in self._merged_windows(after, last, zone):
             if begin > after:
                 return Edge(begin, opens=True) if begin <= last else None
             if end > after:
                 return Edge(end, opens=False) if end <= last else None
         return None
 
-    def _from(self, start: datetime, end: datetime, zone: tzinfo) -> Iterator[Window]:
-        """Merged windows of the months that [start, end] touches; the last may go on behind them."""
+    def _merged_windows(self, start: datetime, end: datetime, zone: tzinfo) -> Iterator[Window]:
+        """Yield the merged windows of the months that [start, end] touches."""
         month, last = _month_of(start.astimezone(UTC)), _month_of(end.astimezone(UTC))
-        held: Window | None = None
+        pending: Window | None = None
         for number in range(month, last + 1):
             for window in self._month(number, zone):
-                if held is not None and window[0] <= held[1]:
-                    held = held[0], max(held[1], window[1])
+                if pending is not None and window[0] <= pending[1]:
+                    pending = pending[0], max(pending[1], window[1])
                     continue
-                if held is not None:
-                    yield held
-                held = window
-        if held is not None:
-            yield held
+                if pending is not None:
+                    yield pending
+                pending = window
+        if pending is not None:
+            yield pending
 
     def _month(self, number: int, zone: tzinfo) -> tuple[Window, ...]:
-        """The windows of a month in UTC, cut to it."""
+        """Return the windows of a month of UTC, clipped to it."""
         key = zone, number
         if key in self._months:
             self._months.move_to_end(key)
             return self._months[key]
         start, end = _month_start(number), _month_start(number + 1)
-        windows = self._in(zone).windows(start, end)
-        cut = tuple((max(begin, start), min(finish, end)) for begin, finish in windows)
-        self._months[key] = cut
+        windows = self._zoned_calendar(zone).windows(start, end)
+        clipped = tuple((max(begin, start), min(finish, end)) for begin, finish in windows)
+        self._months[key] = clipped
         while len(self._months) > MAX_CACHED_MONTHS:
             self._months.popitem(last=False)
-        return cut
+        return clipped
 
-    def _in(self, zone: tzinfo) -> ZonedCalendar:
+    def _zoned_calendar(self, zone: tzinfo) -> ZonedCalendar:
         if zone not in self._zoned:
             self._zoned[zone] = ZonedCalendar(self._events, zone)
             while len(self._zoned) > MAX_CACHED_ZONES:
@@ -121,9 +123,12 @@ def _month_start(number: int) -> datetime:
 
 
 def read_calendar(text: str | bytes) -> Calendar:
-    """Read iCalendar text; CalendarError says in one line where it cannot be read.
+    """Read iCalendar text; a calendar without events is never open.
 
-    A calendar without events is one that is never open. Takes up to a second or two for the largest that is
-    allowed: 1 MiB, 5000 events, 100,000 instances in two years, nothing finer than HOURLY.
+    Takes up to two seconds for the largest calendar: 1 MiB, 5,000 events, 100,000 instances in two years,
+    frequencies down to HOURLY.
+
+    Raises:
+        CalendarError: it cannot be read; the text names the line.
     """
     return Calendar(read_events(text.encode() if isinstance(text, str) else text))

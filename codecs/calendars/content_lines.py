@@ -1,7 +1,7 @@
-"""iCalendar text as components and lines (RFC 5545 3.1, 3.4), each with the place where it stands.
+"""iCalendar text as components and content lines (RFC 5545, sections 3.1 and 3.4) with their line numbers.
 
-The lexer and the readers of values are icalendar's. Not so the tree: `from_ical` would take a text without
-line breaks for the path of a file, and keep every VTIMEZONE for all calendars to come.
+The lexer and the parsers of values are those of the icalendar package, the tree is not: its `from_ical` takes
+a text without line breaks for the path of a file, and keeps every VTIMEZONE for all later calendars.
 """
 
 import re
@@ -18,36 +18,41 @@ from motorpool.codecs.errors import CodecError
 __all__ = ["CalendarError", "Component", "ContentLine", "read_components"]
 
 MAX_BYTES = 1 << 20
+"""Size of a calendar's text."""
 MAX_EVENTS = 5000
 MAX_DEPTH = 8
+"""Levels of nested components."""
 
 
 class CalendarError(CodecError):
-    """A calendar cannot be read, or not be kept; the text is one line that says where and why."""
+    """A calendar cannot be read, or exceeds a limit; the text is one line with place and reason."""
 
     def __init__(self, text: str, *, line: int = 0, name: str = "") -> None:
         where = [f"line {line}"] if line else []
         super().__init__(": ".join([*where, *([name] if name else []), text]))
         self.line = line
-        """Counted from 1 in the text as sent; 0 where no one line is to blame."""
+        """Line number from 1; 0 where the error is not in one line."""
         self.name = name
-        """The property or component."""
+        """Name of the property or component; may be empty."""
 
 
 @dataclass(frozen=True)
 class ContentLine:
-    """A property as it stands."""
+    """A content line: one property, unfolded."""
 
     number: int
+    """Line number in the text, from 1."""
     name: str
+    """In capitals."""
     text: str
+    """The whole line."""
 
     def error(self, text: str) -> CalendarError:
-        """What is wrong with it."""
+        """Return an error at this line."""
         return CalendarError(" ".join(text.split())[:200], line=self.number, name=self.name)
 
-    def read(self) -> "tuple[dict[str, Any], str]":
-        """Parameters by name in capitals, and the value."""
+    def parse(self) -> tuple[dict[str, Any], str]:
+        """Return the parameters by name in capitals, and the value."""
         try:
             _, params, value = Contentline(self.text).parts()  # type: ignore[no-untyped-call]  # icalendar's
         except ValueError:
@@ -55,14 +60,14 @@ class ContentLine:
         return {name.upper(): value for name, value in params.items()}, value.strip()
 
     def parameter(self, params: dict[str, Any], name: str) -> str:
-        """A parameter that is there once, or "" without it."""
+        """Return a parameter that may be given once; "" without it."""
         value = params.get(name, "")
         if not isinstance(value, str):
             raise self.error(f"{name} is given more than once")
         return value
 
-    def moment(self, text: str) -> date | datetime:
-        """Read a date or a date-time; the latter aware only with a `Z`."""
+    def parse_date_or_time(self, text: str) -> date | datetime:
+        """Parse a date or a date-time; a date-time is aware only with a `Z`."""
         if not _MOMENT.fullmatch(text):
             raise self.error(f"{text[:40]!r} is no date or date-time (20260131 or 20260131T080000)")
         try:
@@ -75,8 +80,8 @@ class ContentLine:
             raise self.error(f"{text[:40]!r} is out of range")
         return found
 
-    def duration(self, text: str) -> timedelta:
-        """Read a duration, which is not negative."""
+    def parse_duration(self, text: str) -> timedelta:
+        """Parse a duration from 0 to 3,660 days."""
         try:
             if _DURATION.fullmatch(text):
                 found = vDuration.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
@@ -86,8 +91,8 @@ class ContentLine:
             pass
         raise self.error(f"{text[:40]!r} is no duration of up to ten years (PT1H30M)")
 
-    def offset(self, text: str) -> timedelta:
-        """Read an offset from UTC."""
+    def parse_offset(self, text: str) -> timedelta:
+        """Parse an offset from UTC."""
         try:
             found = vUTCOffset.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
         except ValueError:
@@ -103,71 +108,78 @@ _LINE = re.compile(r"([A-Za-z0-9-]+)[;:]", re.ASCII)
 
 @dataclass(frozen=True)
 class Component:
-    """What stands between BEGIN and END."""
+    """The lines between BEGIN and END."""
 
     name: str
+    """In capitals."""
     line: int
+    """Line number of BEGIN."""
     lines: list[ContentLine] = field(default_factory=list)
     subcomponents: "list[Component]" = field(default_factory=list)
 
-    def all(self, name: str) -> list[ContentLine]:
-        """Its properties of this name."""
+    def properties(self, name: str) -> list[ContentLine]:
+        """Return the properties of this name."""
         return [line for line in self.lines if line.name == name]
 
-    def one(self, name: str) -> ContentLine | None:
-        """Its only property of this name; CalendarError where there are more."""
-        found = self.all(name)
+    def single_property(self, name: str) -> ContentLine | None:
+        """Return the only property of this name, if there is one.
+
+        Raises:
+            CalendarError: there are several.
+        """
+        found = self.properties(name)
         if len(found) > 1:
             raise found[1].error("is there twice")
         return found[0] if found else None
 
 
 def read_components(data: bytes) -> list[Component]:
-    """Read the outermost components; CalendarError says which line is wrong.
+    """Return the outermost components.
 
-    At most 1 MiB, 5000 events and eight levels.
+    Raises:
+        CalendarError: a line is malformed, or a limit is exceeded.
     """
     if len(data) > MAX_BYTES:
         raise CalendarError(f"the calendar is longer than {MAX_BYTES} bytes")
     top = Component("", 0)
-    open_ones = [top]
+    open_components = [top]
     events = 0
     for line in _lines(data):
         if line.name not in {"BEGIN", "END"}:
-            if len(open_ones) == 1:
+            if len(open_components) == 1:
                 raise line.error("is outside of any component: BEGIN:VCALENDAR comes first")
-            open_ones[-1].lines.append(line)
+            open_components[-1].lines.append(line)
             continue
         name = line.text.partition(":")[2].strip().upper()
         if line.name == "BEGIN":
             events += name == "VEVENT"
             if events > MAX_EVENTS:
                 raise line.error(f"more than {MAX_EVENTS} events")
-            if len(open_ones) > MAX_DEPTH:
+            if len(open_components) > MAX_DEPTH:
                 raise line.error(f"nested deeper than {MAX_DEPTH} levels")
-            begun = Component(name, line.number)
-            open_ones[-1].subcomponents.append(begun)
-            open_ones.append(begun)
-        elif len(open_ones) == 1 or open_ones[-1].name != name:
+            component = Component(name, line.number)
+            open_components[-1].subcomponents.append(component)
+            open_components.append(component)
+        elif len(open_components) == 1 or open_components[-1].name != name:
             raise line.error(f"{name[:40]} ends, but has not begun or holds what has not ended")
         else:
-            open_ones.pop()
-    if len(open_ones) > 1:
-        raise CalendarError("never ends", line=open_ones[-1].line, name=open_ones[-1].name[:40])
+            open_components.pop()
+    if len(open_components) > 1:
+        raise CalendarError("never ends", line=open_components[-1].line, name=open_components[-1].name[:40])
     return top.subcomponents
 
 
 def _lines(data: bytes) -> Iterator[ContentLine]:
-    """Unfolded lines; a fold may split a character, so they are joined as bytes."""
+    """Yield unfolded lines; a fold may split a character, so lines are joined as bytes."""
     number, parts = 0, [b""]
-    for place, piece in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        raw = piece.removesuffix(b"\r")
+    for position, physical in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        raw = physical.removesuffix(b"\r")
         if raw[:1] in {b" ", b"\t"} and number:
             parts.append(raw[1:])
             continue
         if number:
             yield _line(number, b"".join(parts))
-        number, parts = (place, [raw]) if raw.strip() else (0, [])
+        number, parts = (position, [raw]) if raw.strip() else (0, [])
     if number:
         yield _line(number, b"".join(parts))
 

@@ -1,4 +1,4 @@
-"""The events of a calendar as it stands: what is checked when it is written (docs/calendars.md#windows)."""
+"""Reads the events of a calendar and checks its limits (docs/calendars.md#windows)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from motorpool.codecs.calendars.time_zones import find_zone, local_time, parse_v
 __all__ = ["DateOrTime", "Event", "read_events"]
 
 MAX_INSTANCES = 100_000
-"""In the first two years of every event, all together."""
+"""Instances in the first two years of every event, all together."""
 MAX_STEPS = 750_000
-"""Times that may be looked at for these, and for what a COUNT leaves: some seconds of a slow machine."""
+"""Candidate times that may be examined for these and for COUNT: some seconds on a slow machine."""
 
 DateOrTime = date | datetime
-"""A day, a floating time, or an aware one."""
+"""A date, a floating time, or an aware time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,26 +26,36 @@ class Event:
     """One VEVENT."""
 
     uid: str
+    """UID, or the line number of an event without one."""
     sequence: int
+    """SEQUENCE: the revision; default 0."""
     start: DateOrTime
     length: timedelta
-    """By the clock on the wall, also where the clock is changed meanwhile."""
+    """In local time, also across a change of the offset."""
     zone: tzinfo | None
-    """Where floating times and days of this calendar are at home, if it says so."""
+    """The zone of floating times and dates, if the calendar names one (X-WR-TIMEZONE)."""
     rules: tuple[tuple[Rule, DateOrTime | None], ...]
-    """Each with its last moment."""
+    """RRULE: each with its last possible start; None without an end."""
     exclusion_rules: tuple[tuple[Rule, DateOrTime | None], ...]
+    """EXRULE: as `rules`."""
     dates: tuple[tuple[DateOrTime, timedelta], ...]
     """RDATE: further starts with their lengths."""
     excluded_dates: tuple[DateOrTime, ...]
+    """EXDATE."""
     recurrence_id: DateOrTime | None
-    """RECURRENCE-ID: the instance in whose place this one is."""
+    """RECURRENCE-ID: the instance that this event replaces."""
     this_and_future: bool
+    """RANGE=THISANDFUTURE: it replaces the later instances as well."""
     cancelled: bool
+    """STATUS:CANCELLED."""
 
 
 def read_events(data: bytes) -> list[Event]:
-    """Read and check all events; CalendarError says where one is wrong."""
+    """Read and check all events.
+
+    Raises:
+        CalendarError: an event is malformed, or a limit is exceeded.
+    """
     limit = StepLimit(MAX_STEPS)
     events: list[Event] = []
     try:
@@ -74,7 +84,7 @@ def _two_years(event: Event, spend: Callable[[int], None]) -> Iterator[object]:
     yield from event.dates
     start = local_time(event.start, UTC)
     month = timedelta(days=31)
-    # Month by month, as it will be asked for: so the budget is that of asking.
+    # Month by month, as windows are computed later: so the steps are those of computing them.
     for rule, until in (*event.rules, *event.exclusion_rules):
         last = start + 24 * month if until is None else local_time(until, UTC) + timedelta(days=1)
         for number in range(24):
@@ -87,51 +97,53 @@ class _Reader:
 
     def __init__(self, calendar: Component, spend: Callable[[int], None]) -> None:
         self._spend = spend
-        scale = calendar.one("CALSCALE")
-        if scale and scale.read()[1].upper() != "GREGORIAN":
+        scale = calendar.single_property("CALSCALE")
+        if scale and scale.parse()[1].upper() != "GREGORIAN":
             raise scale.error("is not GREGORIAN")
         described = (
             parse_vtimezone(part, spend) for part in calendar.subcomponents if part.name == "VTIMEZONE"
         )
         self._described: Mapping[str, tzinfo] = dict(each for each in described if each)
-        line = calendar.one("X-WR-TIMEZONE")
-        self._zone = self._find(line, line.read()[1]) if line and line.read()[1] else None
+        line = calendar.single_property("X-WR-TIMEZONE")
+        self._zone = self._find(line, line.parse()[1]) if line and line.parse()[1] else None
 
     def event(self, part: Component) -> Event:
         """Read one VEVENT."""
-        line = part.one("DTSTART")
+        line = part.single_property("DTSTART")
         if line is None:
             raise CalendarError("has no DTSTART", line=part.line, name="VEVENT")
         start = self._only(line)
         length = self._length(part, start)
-        uid, sequence, status = (part.one(name) for name in ("UID", "SEQUENCE", "STATUS"))
-        replaced = part.one("RECURRENCE-ID")
+        uid, sequence, status = (part.single_property(name) for name in ("UID", "SEQUENCE", "STATUS"))
+        replaced = part.single_property("RECURRENCE-ID")
         return Event(
-            uid=uid.read()[1] if uid else f"line {part.line}",
+            uid=uid.parse()[1] if uid else f"line {part.line}",
             sequence=self._sequence(sequence) if sequence else 0,
             start=start,
             length=length,
             zone=self._zone,
-            rules=tuple(self._rule(rule, start) for rule in part.all("RRULE")),
-            exclusion_rules=tuple(self._rule(rule, start) for rule in part.all("EXRULE")),
-            dates=tuple(found for each in part.all("RDATE") for found in self._dates(each, length)),
-            excluded_dates=tuple(moment for each in part.all("EXDATE") for moment in self._moments(each)),
+            rules=tuple(self._rule(rule, start) for rule in part.properties("RRULE")),
+            exclusion_rules=tuple(self._rule(rule, start) for rule in part.properties("EXRULE")),
+            dates=tuple(found for each in part.properties("RDATE") for found in self._dates(each, length)),
+            excluded_dates=tuple(
+                moment for each in part.properties("EXDATE") for moment in self._moments(each)
+            ),
             recurrence_id=self._only(replaced) if replaced else None,
             this_and_future=replaced is not None and self._is_range(replaced),
-            cancelled=status is not None and status.read()[1].upper() == "CANCELLED",
+            cancelled=status is not None and status.parse()[1].upper() == "CANCELLED",
         )
 
     def _only(self, line: ContentLine) -> DateOrTime:
-        params, text = line.read()
+        params, text = line.parse()
         return self._moment(line, params, text)
 
     def _moments(self, line: ContentLine) -> Iterator[DateOrTime]:
-        params, text = line.read()
+        params, text = line.parse()
         for word in text.split(","):
             yield self._moment(line, params, word.strip())
 
     def _moment(self, line: ContentLine, params: Mapping[str, Any], text: str) -> DateOrTime:
-        moment = line.moment(text)
+        moment = line.parse_date_or_time(text)
         name = line.parameter(dict(params), "TZID")
         if not isinstance(moment, datetime):
             return moment
@@ -146,7 +158,7 @@ class _Reader:
         return zone
 
     def _length(self, part: Component, start: DateOrTime) -> timedelta:
-        end, duration = part.one("DTEND"), part.one("DURATION")
+        end, duration = part.single_property("DTEND"), part.single_property("DURATION")
         if end and duration:
             raise duration.error("DTEND is there as well")
         if end:
@@ -155,7 +167,7 @@ class _Reader:
                 raise end.error("one of DTSTART and DTEND is a date, the other a date-time")
             return self._span(end, start, moment)
         if duration:
-            return duration.duration(duration.read()[1])
+            return duration.parse_duration(duration.parse()[1])
         return timedelta(0) if isinstance(start, datetime) else timedelta(days=1)
 
     @staticmethod
@@ -167,21 +179,21 @@ class _Reader:
         return span
 
     def _dates(self, line: ContentLine, length: timedelta) -> Iterator[tuple[DateOrTime, timedelta]]:
-        params, text = line.read()
+        params, text = line.parse()
         for word in text.split(","):
             begin, period, end = word.strip().partition("/")
             start = self._moment(line, params, begin)
             if not period:
                 yield start, length
             elif end.startswith(("P", "+P")):
-                yield start, line.duration(end)
+                yield start, line.parse_duration(end)
             else:
                 yield start, self._span(line, start, self._moment(line, params, end))
 
     def _rule(self, line: ContentLine, start: DateOrTime) -> tuple[Rule, DateOrTime | None]:
         first = local_time(start, start.tzinfo or UTC if isinstance(start, datetime) else UTC)
         try:
-            rule = read_rule(line.read()[1]).with_defaults(first)
+            rule = read_rule(line.parse()[1]).with_defaults(first)
             if rule.frequency == "HOURLY" and not isinstance(start, datetime):
                 raise line.error("FREQ=HOURLY does not go with a start that is a date")
             if not rule.until:  # a COUNT, or for ever
@@ -190,19 +202,19 @@ class _Reader:
             raise
         except ValueError as error:
             raise line.error(str(error)) from None
-        until = line.moment(rule.until)
+        until = line.parse_date_or_time(rule.until)
         if isinstance(until, datetime):
             return rule, until.replace(tzinfo=UTC) if until.tzinfo else until
         return rule, datetime.combine(until, time.max)
 
     @staticmethod
     def _sequence(line: ContentLine) -> int:
-        text = line.read()[1]
+        text = line.parse()[1]
         if not text.isascii() or not text.isdecimal() or len(text) > 9:
             raise line.error(f"{text[:40]!r} is no number")
         return int(text)
 
     @staticmethod
     def _is_range(line: ContentLine) -> bool:
-        params, _ = line.read()
+        params, _ = line.parse()
         return line.parameter(params, "RANGE").upper() == "THISANDFUTURE"

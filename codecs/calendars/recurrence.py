@@ -1,7 +1,7 @@
-"""The instances of a recurrence rule in local clock time (RFC 5545 3.3.10).
+"""Expands a recurrence rule to instances in local time (RFC 5545, section 3.3.10).
 
-Only the periods that a question is about are looked at, so that a rule that never matches costs no more
-than one that does. (dateutil, and what is built on it, looks on until the year 9999.)
+Only the requested periods are examined, so that a rule that never matches costs no more than one that does.
+(dateutil, and libraries built on it, search up to the year 9999.)
 """
 
 import calendar
@@ -19,15 +19,15 @@ MAX_COUNT_DAYS, MAX_COUNT_HOURS = 40_000, 100_000
 
 
 class StepLimitExceeded(ValueError):
-    """The rules of a calendar ask for too much work."""
+    """The rules of a calendar need too many steps."""
 
 
 class StepLimit:
-    """The work that reading a calendar may cost: times that are looked at."""
+    """Limits the work of reading a calendar: the number of candidate times that are examined."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._left = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._remaining = limit
 
     def spend(self, steps: int) -> None:
         """Count these steps.
@@ -35,9 +35,11 @@ class StepLimit:
         Raises:
             StepLimitExceeded: more than the limit.
         """
-        self._left -= steps
-        if self._left < 0:
-            raise StepLimitExceeded(f"the recurrence rules need more than {self._most} times to be looked at")
+        self._remaining -= steps
+        if self._remaining < 0:
+            raise StepLimitExceeded(
+                f"the recurrence rules need more than {self._limit} times to be looked at"
+            )
 
 
 def _unlimited(steps: int) -> None:
@@ -52,9 +54,9 @@ def expand(
     *,
     spend: Callable[[int], None] = _unlimited,
 ) -> Iterator[datetime]:
-    """Instances from `first` to `last`, both inclusive, of a rule that begins at `start`; in order.
+    """Yield the instances from `first` to `last`, both inclusive, of a rule that begins at `start`.
 
-    The rule is a completed one, all times are local and naive, COUNT and UNTIL are the caller's affair.
+    The rule has defaults (`Rule.with_defaults`); times are local and naive. COUNT and UNTIL are the caller's.
     """
     first = max(first, start)
     if last < first:
@@ -65,7 +67,7 @@ def expand(
     for begins, ends in _periods(rule, start.date(), first.date(), last.date()):
         days = list(_days(rule, begins, ends))
         if not rule.positions:
-            # Of a long period only what is asked for; positions need all of it to count from.
+            # Of a long period only the requested part, unless BYSETPOS counts in all of it.
             days = [_clip(part, first.toordinal(), last.toordinal()) for part in days]
         spend(sum(map(len, days)) * len(rule.times))
         matching = (day for part in days for day in map(date.fromordinal, part) if rule.matches(day))
@@ -74,7 +76,7 @@ def expand(
 
 
 def _periods(rule: Rule, start: date, first: date, last: date) -> Iterator[tuple[int, int]]:
-    """First and last day of each period that reaches into [first, last], as ordinals."""
+    """Yield first and last day, as ordinals, of each period that overlaps [first, last]."""
     if rule.frequency in {"DAILY", "WEEKLY"}:
         length = 7 if rule.frequency == "WEEKLY" else 1
         begins = start.toordinal() - ((start.weekday() - rule.week_start) % 7 if length == 7 else 0)
@@ -98,7 +100,7 @@ def _periods(rule: Rule, start: date, first: date, last: date) -> Iterator[tuple
 
 
 def _days(rule: Rule, begins: int, ends: int) -> Iterator[range]:
-    """The days of a period, without months of a year that the rule leaves out."""
+    """Yield the days of a period, without the months that BYMONTH leaves out of a year."""
     if rule.frequency != "YEARLY" or not rule.months:
         yield range(begins, ends + 1)
         return
@@ -129,7 +131,7 @@ def _hourly(
                 )
             hour += rule.interval
         else:
-            # On to the next day, without leaving the rhythm.
+            # To the next day, by whole intervals.
             hour += -(-(24 - hour % 24) // rule.interval) * rule.interval
 
 
@@ -141,7 +143,11 @@ def _select_positions(found: list[datetime], positions: tuple[int, ...]) -> list
 
 
 def last_counted(rule: Rule, start: datetime, *, spend: Callable[[int], None]) -> datetime | None:
-    """The last instance that COUNT leaves; None without a COUNT. ValueError for one that is too far away."""
+    """Return the last instance by COUNT; None without a COUNT.
+
+    Raises:
+        ValueError: it is too far ahead.
+    """
     if not rule.count:
         return None
     if rule.is_fixed_interval:
@@ -160,4 +166,4 @@ def last_counted(rule: Rule, start: datetime, *, spend: Callable[[int], None]) -
             return instance
     if hourly:
         raise ValueError(f"COUNT={rule.count} is not reached within {MAX_COUNT_HOURS} hours")
-    return bound  # nobody asks about what comes after
+    return bound  # beyond any question

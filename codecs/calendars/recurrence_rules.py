@@ -1,4 +1,4 @@
-"""Recurrence rules of iCalendar (RFC 5545 3.3.10), HOURLY to YEARLY: read, and asked about a day."""
+"""Recurrence rules of iCalendar (RFC 5545, section 3.3.10), from HOURLY to YEARLY."""
 
 import calendar
 import re
@@ -9,34 +9,37 @@ from functools import cached_property
 __all__ = ["Rule", "read_rule"]
 
 MAX_TIMES = 1440
+"""Times of day of one rule."""
 FREQUENCIES = ("HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One RRULE, in local clock time."""
+    """One RRULE, in local time; a part that is absent is empty."""
 
     frequency: str
     interval: int = 1
     count: int = 0
-    """0 is no limit."""
+    """0: no limit."""
     until: str = ""
-    """As written; a date counts to its end."""
+    """As written; a date includes the whole day."""
     months: tuple[int, ...] = ()
     weeks: tuple[int, ...] = ()
     year_days: tuple[int, ...] = ()
     month_days: tuple[int, ...] = ()
     week_days: tuple[tuple[int, int], ...] = ()
-    """Which of its kind in month or year (0 is each), and the weekday (0 is Monday)."""
+    """BYDAY: the ordinal in month or year (0: every), and the weekday (0: Monday)."""
     hours: tuple[int, ...] = ()
     minutes: tuple[int, ...] = ()
     seconds: tuple[int, ...] = ()
     positions: tuple[int, ...] = ()
+    """BYSETPOS."""
     week_start: int = 0
+    """WKST; 0: Monday."""
 
     def with_defaults(self, start: datetime) -> "Rule":
-        """With the parts that the start says."""
+        """Return the rule with the parts that are derived from DTSTART."""
         rule = self
         if not (rule.year_days or rule.month_days or rule.week_days):
             day = (start.day,)
@@ -55,11 +58,11 @@ class Rule:
 
     @property
     def is_fixed_interval(self) -> bool:
-        """Whether a completed rule is a plain rhythm of hours, days or weeks."""
-        cut = (
+        """Whether a rule with defaults repeats at a fixed interval of hours, days or weeks."""
+        restricted = (
             self.months or self.weeks or self.year_days or self.month_days or self.positions or self.hours[1:]
         )
-        if cut or len(self.times) > 1:
+        if restricted or len(self.times) > 1:
             return False
         if self.frequency == "WEEKLY":
             return len(self.week_days) == 1
@@ -69,7 +72,7 @@ class Rule:
 
     @cached_property
     def times(self) -> tuple[time, ...]:
-        """The times of a matching day; HOURLY those of its first hour."""
+        """The times of a matching day; for HOURLY those of its first hour."""
         return tuple(
             time(hour, minute, second)
             for hour in (self.hours if self.frequency != "HOURLY" else (0,))
@@ -78,7 +81,7 @@ class Rule:
         )
 
     def matches(self, day: date) -> bool:
-        """Whether a day is one of the rule's, its period and the positions left aside."""
+        """Return whether a day matches, regardless of interval and BYSETPOS."""
         if self.months and day.month not in self.months:
             return False
         if self.month_days:
@@ -105,7 +108,7 @@ class Rule:
         return which in {(place - 1) // 7 + 1, -((length - place) // 7) - 1}
 
     def _week_numbers(self, day: date) -> set[int]:
-        """A week is of the year that has its fourth day; counted from either end."""
+        """Return the number of a day's week from either end of the year that has the week's fourth day."""
         fourth = day.toordinal() - (day.weekday() - self.week_start) % 7 + 3
         middle = date.fromordinal(fourth)
         place = middle.timetuple().tm_yday
@@ -122,7 +125,11 @@ _WHOLE = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 
 
 def read_rule(text: str) -> Rule:
-    """Read an RRULE's value; ValueError says what is wrong with it."""
+    """Parse the value of an RRULE.
+
+    Raises:
+        ValueError: it is malformed; the text says how.
+    """
     parts: dict[str, str] = {}
     for written in text.upper().rstrip(";").split(";"):
         found = _PART.fullmatch(written.strip())

@@ -1,4 +1,4 @@
-"""Events that belong together, in one time zone: their instances, and the windows these make."""
+"""Recurrence sets (RFC 5545, section 3.8.5): an event's instances in one time zone, and their windows."""
 
 import bisect
 from collections import defaultdict
@@ -12,13 +12,13 @@ from motorpool.codecs.calendars.time_zones import local_time
 __all__ = ["Window", "ZonedCalendar", "merge"]
 
 Window = tuple[datetime, datetime]
-"""From and to, the latter not included; aware, in UTC."""
+"""Begin and end, excluding the end; UTC."""
 DAY = timedelta(days=1)
 FOREVER = datetime(9998, 12, 31)  # noqa: DTZ001 - local
 
 
 def merge(windows: Iterable[Window]) -> list[Window]:
-    """Put windows in order, those that touch or overlap as one; empty ones are left out."""
+    """Return windows in order, merged where they touch or overlap, without empty ones."""
     found: list[Window] = []
     for begin, end in sorted(windows):
         if begin >= end:
@@ -31,7 +31,7 @@ def merge(windows: Iterable[Window]) -> list[Window]:
 
 
 class ZonedCalendar:
-    """All events of a calendar in one time zone; what does not recur is laid out at once."""
+    """All events of a calendar in one time zone; windows that do not recur are computed once."""
 
     def __init__(self, events: Sequence[Event], zone: tzinfo) -> None:
         series = list(_group_by_uid(events, zone))
@@ -39,7 +39,7 @@ class ZonedCalendar:
         self._fixed = merge(window for each in series for window in each.fixed)
 
     def windows(self, start: datetime, end: datetime) -> list[Window]:
-        """Return the windows that reach into [start, end), merged."""
+        """Return the windows that overlap [start, end), merged."""
         first = bisect.bisect_right(self._fixed, start, key=lambda window: window[1])
         last = bisect.bisect_left(self._fixed, end, key=lambda window: window[0])
         recurring = (window for series in self._series for window in series.windows(start, end))
@@ -54,7 +54,7 @@ def _group_by_uid(events: Sequence[Event], zone: tzinfo) -> Iterator["Recurrence
         mains = [event for event in group if event.recurrence_id is None]
         changes = [event for event in group if event.recurrence_id is not None]
         latest = max((event.sequence for event in mains), default=0)
-        # Of an event that was sent again only the latest counts; with equal numbers all do.
+        # Of several revisions of an event the latest counts; of equal SEQUENCE all do.
         for main in mains:
             if main.sequence == latest:
                 yield RecurrenceSet(main, changes, zone)
@@ -63,7 +63,7 @@ def _group_by_uid(events: Sequence[Event], zone: tzinfo) -> Iterator["Recurrence
 
 
 class RecurrenceSet:
-    """An event with its recurrence, and the events that stand in the place of single instances."""
+    """An event with its recurrence, and the events that replace single instances."""
 
     def __init__(self, main: Event | None, changes: Sequence[Event], zone: tzinfo) -> None:
         self._main = main
@@ -78,7 +78,7 @@ class RecurrenceSet:
         self._later: list[tuple[datetime, timedelta, Event]] = []
         self.recurs = main is not None and bool(main.rules or main.dates or main.exclusion_rules)
         self.fixed = [_own_window(change, zone) for change in standing if not change.cancelled]
-        """Windows that do not depend on the question; some may be empty."""
+        """Windows that do not recur; some may be empty."""
         if main:
             self._locate(main, [change for change in latest.values() if change.this_and_future])
         if main and not self.recurs:
@@ -97,12 +97,12 @@ class RecurrenceSet:
         self._later.sort(key=lambda each: each[0])
         lengths = [main.length, *self._dates.values(), *(change.length for _, _, change in self._later)]
         shifts = [timedelta(0), *(shift for _, shift, _ in self._later)]
-        # From which instances windows may reach into a question; a day more for what clocks are changed.
+        # How far outside a span instances may lie whose windows overlap it; a day more for clock changes.
         self._before = max(lengths) + max(shifts) + DAY
         self._behind = DAY - min(shifts)
 
     def windows(self, start: datetime, end: datetime) -> Iterator[Window]:
-        """Return the windows of the recurrence that reach into [start, end), in no order."""
+        """Yield the windows of the recurrence that overlap [start, end), in no order."""
         assert self._main is not None
         first, last = (local_time(each, self._zone) for each in (start, end))
         instances = self._instances(first - self._before, last + self._behind)
@@ -125,7 +125,7 @@ class RecurrenceSet:
                 yield _window(instance + shift, length, self._zone)
 
     def _instances(self, first: datetime, last: datetime) -> set[datetime]:
-        """Local starts of the instances between two local times, before any is replaced."""
+        """Return the local starts of the instances between two local times, before replacement."""
         found = {each for each in self._dates if first <= each <= last}
         ends = [until for _, until in self._rules]
         if first <= self._start <= last and (not ends or max(ends) >= self._start):
@@ -140,12 +140,12 @@ class RecurrenceSet:
         return FOREVER if until is None else local_time(until, self._zone)
 
     def _key(self, moment: DateOrTime) -> DateOrTime:
-        """An instant; or a day, which stands for every instance that begins on it."""
+        """Return an instant, or a date, which matches every instance that begins on it."""
         return _utc(local_time(moment, self._zone), self._zone) if isinstance(moment, datetime) else moment
 
 
 def _event_zone(event: Event, zone: tzinfo) -> tzinfo:
-    """Return where the event's local times are at home."""
+    """Return the zone of the event's local times."""
     of_start = event.start.tzinfo if isinstance(event.start, datetime) else None
     return of_start or event.zone or zone
 
@@ -160,5 +160,5 @@ def _window(start: datetime, length: timedelta, zone: tzinfo) -> Window:
 
 
 def _utc(local: datetime, zone: tzinfo) -> datetime:
-    """Read a local time: one that is skipped, or comes twice, with the offset before the change."""
+    """Convert a local time; one that is skipped or repeated has the offset before the change."""
     return local.replace(tzinfo=zone).astimezone(UTC)

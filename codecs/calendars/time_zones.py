@@ -1,4 +1,4 @@
-"""The time zones of a calendar: of the tz database, of Windows, or described by the calendar itself."""
+"""The time zones of calendars: from the tz database, by Windows names, or described by a VTIMEZONE."""
 
 import bisect
 import zoneinfo
@@ -16,14 +16,14 @@ from motorpool.codecs.calendars.recurrence_rules import read_rule
 __all__ = ["find_zone", "local_time", "parse_vtimezone", "until_to_local"]
 
 FROM, TO = datetime(1970, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001 - local times
-"""What a described zone knows of; before and after it stays as it was."""
+"""Span of the changes of a described zone; before and after it the offset is constant."""
 
 
 def find_zone(name: str, described: Mapping[str, tzinfo] | None = None) -> tzinfo | None:
-    """The zone of a TZID: the tz database first, because what calendars describe goes stale.
+    """Return the zone of a TZID; None where it is unknown.
 
-    Then the calendar's own description, then the name that Windows gives it, then the end of a globally
-    unique name ("/vendor/Europe/Berlin"). None where all fail.
+    The tz database comes first, because descriptions in calendars become outdated; then the calendar's own
+    description, the Windows name, and the end of a globally unique name ("/vendor/Europe/Berlin").
     """
     ends = ["/".join(name.split("/")[-count:]) for count in (3, 2)] if name.startswith("/") else []
     for found in (
@@ -50,7 +50,7 @@ def _names() -> dict[str, str]:
 
 
 class _DescribedTimeZone(tzinfo):
-    """A zone by its changes. A time that is skipped or comes twice is read with the offset before."""
+    """A zone given by its changes; a skipped or repeated time has the offset before the change."""
 
     def __init__(self, name: str, changes: list[tuple[datetime, timedelta, timedelta]]) -> None:
         self._name = name
@@ -79,31 +79,33 @@ class _DescribedTimeZone(tzinfo):
 
 
 def parse_vtimezone(described: Component, spend: Callable[[int], None]) -> tuple[str, tzinfo] | None:
-    """Read a VTIMEZONE; None for one without a name or without changes."""
-    named = described.one("TZID")
+    """Parse a VTIMEZONE; None for one without a name or without changes."""
+    named = described.single_property("TZID")
     parts = [part for part in described.subcomponents if part.name in {"STANDARD", "DAYLIGHT"}]
     changes = sorted((change for part in parts for change in _changes(part, spend)), key=lambda each: each[0])
     if named is None or not changes:
         return None
-    name = named.read()[1]
+    name = named.parse()[1]
     return name, _DescribedTimeZone(name, changes)
 
 
 def _changes(
     part: Component, spend: Callable[[int], None]
 ) -> Iterator[tuple[datetime, timedelta, timedelta]]:
-    """When the clock is changed, in naive UTC, and the offsets before and after."""
-    start, before, after = (part.one(name) for name in ("DTSTART", "TZOFFSETFROM", "TZOFFSETTO"))
+    """Yield the changes: naive UTC time, offset before and offset after."""
+    start, before, after = (part.single_property(name) for name in ("DTSTART", "TZOFFSETFROM", "TZOFFSETTO"))
     if start is None or before is None or after is None:
         raise CalendarError("needs DTSTART, TZOFFSETFROM and TZOFFSETTO", line=part.line, name=part.name)
-    old, new = before.offset(before.read()[1]), after.offset(after.read()[1])
-    first = local_time(start.moment(start.read()[1]), UTC)
+    old, new = before.parse_offset(before.parse()[1]), after.parse_offset(after.parse()[1])
+    first = local_time(start.parse_date_or_time(start.parse()[1]), UTC)
     times = {first}
-    for line in part.all("RDATE"):
-        times |= {local_time(line.moment(text.strip()), UTC) for text in line.read()[1].split(",")}
-    for line in part.all("RRULE"):
+    for line in part.properties("RDATE"):
+        times |= {
+            local_time(line.parse_date_or_time(text.strip()), UTC) for text in line.parse()[1].split(",")
+        }
+    for line in part.properties("RRULE"):
         try:
-            rule = read_rule(line.read()[1]).with_defaults(first)
+            rule = read_rule(line.parse()[1]).with_defaults(first)
             until = last_counted(rule, first, spend=spend)
             if rule.until:
                 until = until_to_local(line, rule.until, UTC) + (
@@ -117,14 +119,14 @@ def _changes(
 
 
 def local_time(moment: date | datetime, zone: tzinfo) -> datetime:
-    """What the clocks of a zone show at a moment: midnight for a date, a floating time as it is."""
+    """Return the naive local time in a zone: midnight for a date, a floating time unchanged."""
     if not isinstance(moment, datetime):
         return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - local
     return moment.astimezone(zone).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 def until_to_local(line: ContentLine, text: str, zone: tzinfo) -> datetime:
-    """The local time that an UNTIL means; a date counts to its end."""
-    moment = line.moment(text)
+    """Return the naive local time of an UNTIL; a date includes the whole day."""
+    moment = line.parse_date_or_time(text)
     last = local_time(moment, zone)
     return last if isinstance(moment, datetime) else last.replace(hour=23, minute=59, second=59)

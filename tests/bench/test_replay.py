@@ -42,14 +42,14 @@ async def test_each_connection_is_made_again_with_its_own_bytes(
 ) -> None:
     path = tmp_path / "traffic"
     path.write_bytes(
-        traffic_recording.opened(1, "jt808", 100.0, "10.0.0.1")
-        + traffic_recording.chunk(1, "jt808", 100.1, b"~one")
-        + traffic_recording.opened(2, "jt808", 100.2, "10.0.0.2")
-        + traffic_recording.sent(1, "jt808", 100.3, b"~answer~")
-        + traffic_recording.chunk(2, "jt808", 100.4, b"~two~")
-        + traffic_recording.chunk(1, "jt808", 100.5, b"~more~")
-        + traffic_recording.closed(2, 100.6)
-        + traffic_recording.closed(1, 101.0)
+        traffic_recording.encode_opened(1, "jt808", 100.0, "10.0.0.1")
+        + traffic_recording.encode_received(1, "jt808", 100.1, b"~one")
+        + traffic_recording.encode_opened(2, "jt808", 100.2, "10.0.0.2")
+        + traffic_recording.encode_sent(1, "jt808", 100.3, b"~answer~")
+        + traffic_recording.encode_received(2, "jt808", 100.4, b"~two~")
+        + traffic_recording.encode_received(1, "jt808", 100.5, b"~more~")
+        + traffic_recording.encode_closed(2, 100.6)
+        + traffic_recording.encode_closed(1, 101.0)
     )
     heard, result = await played(path, nursery)
     assert sorted(heard) == [b"~one~more~", b"~two~"]
@@ -61,10 +61,10 @@ async def test_a_recording_that_was_gone_on_with_replays_both_runs(
 ) -> None:
     path = tmp_path / "traffic"
     run = [
-        traffic_recording.opened(1, "jt808", 50.0, "10.0.0.1"),
-        traffic_recording.chunk(1, "jt808", 50.1, b"first"),
-        traffic_recording.opened(1, "jt808", 3.0, "10.0.0.1"),
-        traffic_recording.chunk(1, "jt808", 3.1, b"second"),
+        traffic_recording.encode_opened(1, "jt808", 50.0, "10.0.0.1"),
+        traffic_recording.encode_received(1, "jt808", 50.1, b"first"),
+        traffic_recording.encode_opened(1, "jt808", 3.0, "10.0.0.1"),
+        traffic_recording.encode_received(1, "jt808", 3.1, b"second"),
     ]
     path.write_bytes(b"".join(run))
     heard, _ = await played(path, nursery)
@@ -75,7 +75,9 @@ async def test_pauses_between_chunks_are_kept_at_the_speed_asked_for(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     path = tmp_path / "traffic"
-    path.write_bytes(traffic_recording.opened(1, "elsewhere", 7.0, "x") + traffic_recording.closed(1, 3607.0))
+    path.write_bytes(
+        traffic_recording.encode_opened(1, "elsewhere", 7.0, "x") + traffic_recording.encode_closed(1, 3607.0)
+    )
     begun = trio.current_time()
     await replay(path, Target(host="127.0.0.1"), speed=2.0)
     assert trio.current_time() - begun == pytest.approx(1800, abs=1)
@@ -84,9 +86,9 @@ async def test_pauses_between_chunks_are_kept_at_the_speed_asked_for(
 async def test_a_server_that_is_not_there_costs_the_connection_only(tmp_path: Path) -> None:
     path = tmp_path / "traffic"
     path.write_bytes(
-        traffic_recording.opened(1, "jt808", 0.0, "x")
-        + traffic_recording.chunk(1, "jt808", 0.0, b"lost")
-        + traffic_recording.closed(1, 0.001)
+        traffic_recording.encode_opened(1, "jt808", 0.0, "x")
+        + traffic_recording.encode_received(1, "jt808", 0.0, b"lost")
+        + traffic_recording.encode_closed(1, 0.001)
     )
     # Port 1 is nobody's.
     result = await replay(path, Target(host="127.0.0.1", port_offset=1 - Jt808.port))

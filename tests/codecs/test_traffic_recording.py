@@ -32,13 +32,13 @@ entries = st.one_of(
 def encode(entry: Entry) -> bytes:
     match entry:
         case Opened(connection, protocol, seconds, host):
-            return traffic_recording.opened(connection, protocol, seconds, host)
+            return traffic_recording.encode_opened(connection, protocol, seconds, host)
         case Received(connection, protocol, seconds, content):
-            return traffic_recording.chunk(connection, protocol, seconds, content)
+            return traffic_recording.encode_received(connection, protocol, seconds, content)
         case Sent(connection, protocol, seconds, content):
-            return traffic_recording.sent(connection, protocol, seconds, content)
+            return traffic_recording.encode_sent(connection, protocol, seconds, content)
         case Closed(connection, seconds):
-            return traffic_recording.closed(connection, seconds)
+            return traffic_recording.encode_closed(connection, seconds)
 
 
 @settings(max_examples=100)
@@ -58,15 +58,18 @@ def test_what_was_written_is_read_whatever_the_pieces(written: list[Entry], size
     ("packed", "fields"),
     [
         (
-            traffic_recording.opened(1, "jt808", 0.5, "10.0.0.7"),
+            traffic_recording.encode_opened(1, "jt808", 0.5, "10.0.0.7"),
             {"c": 1, "p": "jt808", "t": 0.5, "o": "10.0.0.7"},
         ),
         (
-            traffic_recording.chunk(1, "jt808", 1.0, b"~\x00~"),
+            traffic_recording.encode_received(1, "jt808", 1.0, b"~\x00~"),
             {"c": 1, "p": "jt808", "t": 1.0, "d": b"~\x00~"},
         ),
-        (traffic_recording.sent(2, "osmand", 1.5, b"ok"), {"c": 2, "p": "osmand", "t": 1.5, "s": b"ok"}),
-        (traffic_recording.closed(1, 2.0), {"c": 1, "t": 2.0, "e": True}),
+        (
+            traffic_recording.encode_sent(2, "osmand", 1.5, b"ok"),
+            {"c": 2, "p": "osmand", "t": 1.5, "s": b"ok"},
+        ),
+        (traffic_recording.encode_closed(1, 2.0), {"c": 1, "t": 2.0, "e": True}),
     ],
 )
 def test_each_entry_is_one_map_with_short_keys(packed: bytes, fields: dict[str, object]) -> None:
@@ -74,7 +77,7 @@ def test_each_entry_is_one_map_with_short_keys(packed: bytes, fields: dict[str, 
 
 
 def test_a_recording_cut_off_in_the_middle_gives_its_whole_entries() -> None:
-    packed = traffic_recording.chunk(1, "jt808", 0.0, b"abc")
+    packed = traffic_recording.encode_received(1, "jt808", 0.0, b"abc")
     assert TrafficRecordingReader().receive(packed + packed[:-1]) == [Received(1, "jt808", 0.0, b"abc")]
 
 

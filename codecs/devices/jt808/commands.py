@@ -1,7 +1,7 @@
-"""Orders of the API as JT/T 808 messages: id and body (docs/protocols/jt808.md).
+"""Commands of the API as JT/T 808 messages (docs/protocols/jt808.md#commands).
 
-`custom` takes its attribute `data` as hex digits: message id WORD and body, which get their header here; or a
-whole frame from `7e` to `7e`, which goes out as it stands. Message ids and defaults are told at each command.
+The attribute `data` of `custom` holds hex digits: message id WORD and body, to which the header is added, or
+a whole frame from `7e` to `7e`, which is sent as it is.
 """
 
 from collections.abc import Callable
@@ -18,21 +18,22 @@ QUERY_PARAMETERS = 0x8104
 TERMINAL_CONTROL = 0x8105
 QUERY_ATTRIBUTES = 0x8107
 QUERY_POSITION = 0x8201
-FOLLOW = 0x8202
+TRACK = 0x8202
 TEXT = 0x8300
 SHOOT = 0x8801
 
 MAX_TEXT_BYTES = 1000
-"""Of a message, GBK: one packet holds it with its head."""
+"""Text of one message in GBK: it fits one packet."""
 
 Message = tuple[int, bytes]
+"""Message id and body."""
 
 
 def encode_command(command: DeviceCommand, context: VideoContext, *, is_2019: bool) -> Message:
-    """Message id and body of an order other than `custom`.
+    """Return message id and body of a command other than `custom`.
 
     Raises:
-        UnsupportedCommand: no such command, or wrong attributes.
+        UnsupportedCommand: unknown command, or wrong attributes.
     """
     write = _COMMANDS.get(command.type)
     if write is not None:
@@ -49,7 +50,7 @@ def encode_command(command: DeviceCommand, context: VideoContext, *, is_2019: bo
 
 
 def custom_bytes(command: DeviceCommand) -> bytes:
-    """The bytes of a `custom` order's hex digits.
+    """Return the bytes of a `custom` command's hex digits.
 
     Raises:
         UnsupportedCommand: not hex digits, or fewer than a message id.
@@ -79,16 +80,16 @@ def _query(message_id: int) -> Callable[[DeviceCommand], Message]:
     return write
 
 
-def _follow(command: DeviceCommand) -> Message:
-    """With `duration` (seconds) a passing change, without it the lasting interval."""
+def _periodic_positions(command: DeviceCommand) -> Message:
+    """`frequency` in seconds, default 30; with `duration`, in seconds, for that long, else lasting."""
     seconds = integer(command.attributes, "frequency", 30, 1, 65535)
     if "duration" in command.attributes:
-        return FOLLOW, pack(">HI", seconds, integer(command.attributes, "duration", 0, 1, (1 << 32) - 1))
+        return TRACK, pack(">HI", seconds, integer(command.attributes, "duration", 0, 1, (1 << 32) - 1))
     return SET_PARAMETERS, parameters.write_parameters({parameters.REPORT_SECONDS: seconds})
 
 
-def _stop_following(_: DeviceCommand) -> Message:
-    return FOLLOW, pack(">HI", 0, 0)
+def _stop_tracking(_: DeviceCommand) -> Message:
+    return TRACK, pack(">HI", 0, 0)
 
 
 def _connection(command: DeviceCommand) -> Message:
@@ -100,7 +101,7 @@ def _connection(command: DeviceCommand) -> Message:
 
 
 def _odometer(command: DeviceCommand) -> Message:
-    """`data` in metres, as everywhere in the API."""
+    """`data` in metres."""
     metres = integer(command.attributes, "data", -1, 0, 100 * ((1 << 32) - 1))
     return SET_PARAMETERS, parameters.write_parameters({parameters.ODOMETER: metres // 100})
 
@@ -113,7 +114,7 @@ def _speed_limit(command: DeviceCommand) -> Message:
 
 
 def _configuration(command: DeviceCommand) -> Message:
-    """`data` sets parameters; without it they are asked for."""
+    """`data` sets parameters as `parse_parameters` reads them; without it all are queried."""
     text = str(command.attributes.get("data", ""))
     if not text.strip():
         return QUERY_PARAMETERS, b""
@@ -130,7 +131,7 @@ def _photo(command: DeviceCommand) -> Message:
         0,  # upload now
         integer(attributes, "resolution", 2, 1, 8),  # 640 x 480
         integer(attributes, "quality", 5, 1, 10),
-        128,  # brightness, contrast, saturation and chroma: the middle of each range
+        128,  # brightness, contrast, saturation and chroma: the middle of their ranges
         64,
         64,
         128,
@@ -138,25 +139,25 @@ def _photo(command: DeviceCommand) -> Message:
 
 
 def _text(command: DeviceCommand, *, is_2019: bool) -> bytes:
-    """`flags` defaults to the terminal's display and voice."""
-    words = command.attributes.get("message")
-    if not isinstance(words, str) or not words:
+    """`flags` default to display and voice."""
+    text = command.attributes.get("message")
+    if not isinstance(text, str) or not text:
         raise UnsupportedCommand("message is required")
-    content = words.encode("gbk", "replace")
+    content = text.encode("gbk", "replace")
     if len(content) > MAX_TEXT_BYTES:
         raise UnsupportedCommand(f"message is longer than {MAX_TEXT_BYTES} bytes in GBK")
     flags = integer(command.attributes, "flags", 0x0C, 0, 255)
-    return (bytes((flags, 1)) if is_2019 else bytes((flags,))) + content  # 1: a notice
+    return (bytes((flags, 1)) if is_2019 else bytes((flags,))) + content  # 1: notice
 
 
 _COMMANDS: dict[str, Callable[[DeviceCommand], Message]] = {
     "positionSingle": _query(QUERY_POSITION),
-    "positionPeriodic": _follow,
-    "positionStop": _stop_following,
+    "positionPeriodic": _periodic_positions,
+    "positionStop": _stop_tracking,
     "powerOff": _control(3),
     "rebootDevice": _control(4),
     "factoryReset": _control(5),
-    # Not of the standard: what most makers use for oil and power.
+    # Not in the standard, but what most makers use for oil and power.
     "engineStop": _control(0x64),
     "engineResume": _control(0x65),
     "getDeviceStatus": _query(QUERY_PARAMETERS),
@@ -177,4 +178,4 @@ _VIDEO_COMMANDS: dict[str, tuple[int, Callable[[DeviceCommand, VideoContext], by
 }
 
 COMMANDS = frozenset((*_COMMANDS, *_VIDEO_COMMANDS, "custom", "message"))
-"""All command types of the API that this protocol knows."""
+"""The supported command types of the API."""

@@ -1,4 +1,4 @@
-"""JT/T 808 terminal parameters: their names, widths and lists (docs/protocols/jt808.md)."""
+"""JT/T 808 terminal parameters: names, widths and lists (docs/protocols/jt808.md#parameters)."""
 
 from struct import pack
 
@@ -32,7 +32,7 @@ NAMES = {
     0x83: "plate",
     0x84: "plateColor",
 }
-"""What parameters are called in attributes; all others `parameter<id in hex>`."""
+"""Attribute names of parameters; others are called `parameter<id in hex>`."""
 
 _TEXTS = frozenset(
     (*range(0x10, 0x18), 0x1A, 0x1D, 0x23, 0x24, 0x25, 0x26, *range(0x40, 0x45), 0x48, 0x49, 0x83)
@@ -43,7 +43,7 @@ _IDS = {name: number for number, name in NAMES.items()}
 
 
 def read_parameters(fields: ByteReader) -> Attributes:
-    """The list of 0x0104 and 0x8103, its count already read: id DWORD, length BYTE, value, to the end."""
+    """Read the list of 0x0104 and 0x8103 after its count: id DWORD, length BYTE, value, up to the end."""
     attributes: Attributes = {}
     while fields.remaining >= 5:
         number = fields.uint32()
@@ -59,10 +59,10 @@ def read_parameters(fields: ByteReader) -> Attributes:
 
 
 def write_parameters(values: dict[int, int | str | bytes]) -> bytes:
-    """The body of 0x8103.
+    """Return the body of 0x8103.
 
     Raises:
-        UnsupportedCommand: a number too great for its width, or a text too long.
+        UnsupportedCommand: a number exceeds its width, or a text is longer than 255 bytes.
     """
     body = bytes((len(values),))
     for number, value in values.items():
@@ -74,7 +74,7 @@ def write_parameters(values: dict[int, int | str | bytes]) -> bytes:
 
 
 def parse_parameters(text: str) -> dict[int, int | str | bytes]:
-    """`name=value` or `0x0029=value`, separated by commas; `hex:` before a value gives its bytes.
+    """Parse `name=value` or `0x0029=value`, separated by commas; `hex:` precedes a value in hex digits.
 
     Raises:
         UnsupportedCommand: not such a list.

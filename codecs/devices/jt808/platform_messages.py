@@ -1,4 +1,4 @@
-"""What a platform sends, as a JT/T 808 terminal reads it (docs/protocols/jt808.md)."""
+"""The messages of a platform, as a JT/T 808 terminal reads them (docs/protocols/jt808.md)."""
 
 from datetime import UTC, datetime
 
@@ -13,16 +13,16 @@ from motorpool.codecs.reader import ByteReader
 
 
 class PlatformMessage(msgspec.Struct, frozen=True, gc=False):
-    """Any message from the platform; this very class where the id has no class of its own."""
+    """A message from the platform; of this class itself where its id has no class of its own."""
 
     message_id: int
     serial: int
-    """To be repeated in `Terminal.answer`."""
+    """Repeated in the terminal's response."""
     body: bytes
 
 
 class GeneralResponse(PlatformMessage, frozen=True, gc=False):
-    """0x8001: the general answer."""
+    """0x8001: the general response."""
 
     answered_serial: int
     answered_id: int
@@ -31,72 +31,76 @@ class GeneralResponse(PlatformMessage, frozen=True, gc=False):
 
 
 class RegistrationResponse(PlatformMessage, frozen=True, gc=False):
-    """0x8100: the answer to a registration."""
+    """0x8100: the response to a registration."""
 
     answered_serial: int
     result: int
-    """0 accepted; else no code."""
+    """0 accepted."""
     code: str
+    """The authentication code; empty unless accepted."""
 
 
 class MediaUploadResponse(PlatformMessage, frozen=True, gc=False):
-    """0x8800: the answer to an upload."""
+    """0x8800: the response to an uploaded file."""
 
     media_id: int
     missing: tuple[int, ...]
-    """Packets to be sent again; none: complete."""
+    """Packets to be sent again; empty: complete."""
 
 
 class ResendRequest(PlatformMessage, frozen=True, gc=False):
-    """0x8003: packets are missing."""
+    """0x8003: a request for missing packets."""
 
     first_serial: int
+    """Serial of the message's first packet."""
     indexes: tuple[int, ...]
+    """Missing packets, from 1."""
 
 
 class TimeResponse(PlatformMessage, frozen=True, gc=False):
     """0x8004: the time."""
 
     time: datetime | None
+    """UTC."""
 
 
 class SetParameters(PlatformMessage, frozen=True, gc=False):
-    """0x8103: new settings."""
+    """0x8103: parameters to be set."""
 
     parameters: Attributes
-    """Named as in `jt808_parameters`."""
+    """By the names of `parameters.py`."""
 
 
 class TerminalControl(PlatformMessage, frozen=True, gc=False):
-    """0x8105: power off, reset and the like."""
+    """0x8105: power off, reset and others."""
 
     command: int
     parameters: str
 
 
 class TemporaryTracking(PlatformMessage, frozen=True, gc=False):
-    """0x8202: report more often for a while; 0 ends it."""
+    """0x8202: report at another interval for a while; interval 0 ends it."""
 
     interval_seconds: int
     duration_seconds: int
 
 
 class TextMessage(PlatformMessage, frozen=True, gc=False):
-    """0x8300: words for the driver."""
+    """0x8300: a text for the driver."""
 
     flags: int
     text: str
 
 
 class PhotoRequest(PlatformMessage, frozen=True, gc=False):
-    """0x8801: take pictures."""
+    """0x8801: a request for photos."""
 
     channel: int
     count: int
 
 
 class LiveVideoRequest(PlatformMessage, frozen=True, gc=False):
-    """0x9101: connect and send live media."""
+    """0x9101: a request to connect and send live video."""
 
     host: str
     tcp_port: int
@@ -107,7 +111,7 @@ class LiveVideoRequest(PlatformMessage, frozen=True, gc=False):
 
 
 class LiveVideoControl(PlatformMessage, frozen=True, gc=False):
-    """0x9102: control 0 ends the live media."""
+    """0x9102: control of live video; control 0 ends it."""
 
     channel: int
     control: int
@@ -116,10 +120,10 @@ class LiveVideoControl(PlatformMessage, frozen=True, gc=False):
 
 
 class RecordingListQuery(PlatformMessage, frozen=True, gc=False):
-    """0x9205: list recordings."""
+    """0x9205: a query for recordings."""
 
     channel: int
-    """0: all."""
+    """0: all channels."""
     start_time: datetime | None
     end_time: datetime | None
     alarm_flag: int
@@ -129,7 +133,7 @@ class RecordingListQuery(PlatformMessage, frozen=True, gc=False):
 
 
 class PlaybackRequest(PlatformMessage, frozen=True, gc=False):
-    """0x9201: connect and send a recording."""
+    """0x9201: a request to connect and send a recording."""
 
     host: str
     tcp_port: int
@@ -146,7 +150,7 @@ class PlaybackRequest(PlatformMessage, frozen=True, gc=False):
 
 
 class PlaybackControl(PlatformMessage, frozen=True, gc=False):
-    """0x9202: pause, resume, end, seek."""
+    """0x9202: pause, resume, seek or end a playback."""
 
     channel: int
     control: int
@@ -155,91 +159,91 @@ class PlaybackControl(PlatformMessage, frozen=True, gc=False):
 
 
 class AttachmentRequest(PlatformMessage, frozen=True, gc=False):
-    """0x9208: connect and upload the files of an alarm."""
+    """0x9208: a request to connect and upload the files of an alarm."""
 
     host: str
     tcp_port: int
     udp_port: int
     label: bytes
     number: str
-    """The platform's own of the alarm."""
+    """The platform's number of the alarm."""
 
 
 class FileEndResponse(PlatformMessage, frozen=True, gc=False):
-    """0x9212: a file has come."""
+    """0x9212: the response to the end of a file."""
 
     name: bytes
     kind: int
     missing: tuple[tuple[int, int], ...]
-    """Offset and length of what is to be sent again; none: it is whole."""
+    """Offset and length of each missing range, bytes; empty: complete."""
 
 
 def parse_platform_message(frame: Frame, clock: TerminalClock) -> PlatformMessage:
-    """One message from the platform.
+    """Read one message from the platform.
 
     Raises:
-        Truncated: the body ends before its fields do.
+        Truncated: the body is too short.
     """
     body = frame.body
-    head = frame.message_id, frame.serial, body
+    common = frame.message_id, frame.serial, body
     fields = ByteReader(body)
     byte, word, double = fields.uint8, fields.uint16, fields.uint32
     match frame.message_id:
         case 0x8001:
-            return GeneralResponse(*head, word(), word(), byte())
+            return GeneralResponse(*common, word(), word(), byte())
         case 0x8100:
             serial, result = word(), byte()
-            return RegistrationResponse(*head, serial, result, fields.rest().decode("gbk", "replace"))
+            return RegistrationResponse(*common, serial, result, fields.rest().decode("gbk", "replace"))
         case 0x8800:
             media_id = double()
             count = byte() if fields.remaining else 0
-            return MediaUploadResponse(*head, media_id, tuple(word() for _ in range(count)))
+            return MediaUploadResponse(*common, media_id, tuple(word() for _ in range(count)))
         case 0x8003:
             serial, count = word(), word() if frame.is_2019 else byte()
-            return ResendRequest(*head, serial, tuple(word() for _ in range(count)))
+            return ResendRequest(*common, serial, tuple(word() for _ in range(count)))
         case 0x8004:
-            return TimeResponse(*head, TerminalClock(UTC).read(fields.take(6)))
+            return TimeResponse(*common, TerminalClock(UTC).read(fields.take(6)))
         case 0x8103:
-            byte()  # the count; the list goes on to the end
-            return SetParameters(*head, read_parameters(fields))
+            byte()  # the count; the list fills the rest of the body
+            return SetParameters(*common, read_parameters(fields))
         case 0x8105:
-            return TerminalControl(*head, byte(), fields.rest().decode("gbk", "replace"))
+            return TerminalControl(*common, byte(), fields.rest().decode("gbk", "replace"))
         case 0x8202:
             interval = word()
-            return TemporaryTracking(*head, interval, double() if interval or fields.remaining else 0)
+            return TemporaryTracking(*common, interval, double() if interval or fields.remaining else 0)
         case 0x8300:
             flags = byte()
             if frame.is_2019:
                 byte()  # notice or service
-            return TextMessage(*head, flags, fields.rest().decode("gbk", "replace"))
+            return TextMessage(*common, flags, fields.rest().decode("gbk", "replace"))
         case 0x8801:
-            return PhotoRequest(*head, byte(), word())
+            return PhotoRequest(*common, byte(), word())
         case 0x9101:
             host = fields.take(byte()).decode("gbk", "replace")
-            return LiveVideoRequest(*head, host, word(), word(), byte(), byte(), byte())
+            return LiveVideoRequest(*common, host, word(), word(), byte(), byte(), byte())
         case 0x9102:
-            return LiveVideoControl(*head, byte(), byte(), byte(), byte())
+            return LiveVideoControl(*common, byte(), byte(), byte(), byte())
         case 0x9208:
             host = fields.take(byte()).decode("gbk", "replace")
             tcp_port, udp_port = word(), word()
             label = fields.take(fields.remaining - NUMBER_BYTES - 16)
             return AttachmentRequest(
-                *head, host, tcp_port, udp_port, label, fields.take(NUMBER_BYTES).decode()
+                *common, host, tcp_port, udp_port, label, fields.take(NUMBER_BYTES).decode()
             )
         case 0x9212:
             name, kind = fields.take(byte()), byte()
-            byte()  # whole or not, which the ranges tell as well
-            return FileEndResponse(*head, name, kind, tuple((double(), double()) for _ in range(byte())))
+            byte()  # complete or not, as the ranges show
+            return FileEndResponse(*common, name, kind, tuple((double(), double()) for _ in range(byte())))
         case 0x9205:
             channel, start, end = byte(), clock.read(fields.take(6)), clock.read(fields.take(6))
-            return RecordingListQuery(*head, channel, start, end, fields.uint64(), byte(), byte(), byte())
+            return RecordingListQuery(*common, channel, start, end, fields.uint64(), byte(), byte(), byte())
         case 0x9201:
             host = fields.take(byte()).decode("gbk", "replace")
             ports_to_speed = word(), word(), byte(), byte(), byte(), byte(), byte(), byte()
             return PlaybackRequest(
-                *head, host, *ports_to_speed, clock.read(fields.take(6)), clock.read(fields.take(6))
+                *common, host, *ports_to_speed, clock.read(fields.take(6)), clock.read(fields.take(6))
             )
         case 0x9202:
-            return PlaybackControl(*head, byte(), byte(), byte(), clock.read(fields.take(6)))
+            return PlaybackControl(*common, byte(), byte(), byte(), clock.read(fields.take(6)))
         case _:
-            return PlatformMessage(*head)
+            return PlatformMessage(*common)

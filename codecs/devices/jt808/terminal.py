@@ -1,6 +1,6 @@
-"""The terminal's end of JT/T 808: what simulated vehicles, the bench and the tests speak.
+"""The terminal's end of JT/T 808, for simulated vehicles, the bench and the tests.
 
-Sans-IO: each method gives the bytes to be sent, `receive` reads what the platform sends.
+Without I/O: each method returns the bytes to be sent, and `receive` reads what the platform sends.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,8 +47,8 @@ from motorpool.codecs.reports import FrameRejected, Recording
 
 __all__ = ["Terminal", "encode_items", "encode_location"]
 
-KEPT_MESSAGES = 4
-"""Subpackaged messages that can be sent again."""
+MAX_KEPT_MESSAGES = 4
+"""Subpackaged messages that are kept for 0x8003."""
 
 _FIXED = Struct(">IIIIhHH6s")
 _RECORDING = Struct(RECORDING_FORM)
@@ -69,7 +69,10 @@ def encode_items(
     video_alarm: int | None = None,
     others: Iterable[tuple[int, bytes]] = (),
 ) -> bytes:
-    """Additional items of a location, in the order of their ids; `others` as id and value behind them."""
+    """Return the items of a location in the order of their ids; `others`, as id and value, follow them.
+
+    `signals` and `video_alarm` are bit masks, all other values have the unit of their name.
+    """
     items = [
         pack(">BBI", 0x01, 4, round(odometer_metres / 100)) if odometer_metres is not None else b"",
         pack(">BBH", 0x02, 2, round(fuel_litres * 10)) if fuel_litres is not None else b"",
@@ -98,7 +101,7 @@ def encode_location(
     items: bytes = b"",
     clock: TerminalClock = _STANDARD_CLOCK,
 ) -> bytes:
-    """A location's body: degrees, metres, an aware time (None: zeros); `status` adds further bits."""
+    """Return the body of a location: degrees, metres, an aware time (None: zeros); `status` adds bits."""
     bits = (
         status
         | (IGNITION if ignition else 0)
@@ -122,7 +125,7 @@ def encode_location(
 
 
 class Terminal:
-    """One terminal's stream, both ways; `phone` are its digits, `version` 2013 or 2019."""
+    """One terminal's stream, both ways; `phone` is in digits, `version` is 2013 or 2019."""
 
     def __init__(self, phone: str, version: int = 2013, *, zone: tzinfo = BEIJING) -> None:
         if version not in (2013, 2019):
@@ -131,21 +134,21 @@ class Terminal:
         self.identity = Identity.from_digits(phone, is_2019=self.is_2019)
         self.clock = TerminalClock(zone) if zone is not BEIJING else _STANDARD_CLOCK
         self.serial = 0
-        """Of the next frame."""
+        """Serial of the next frame."""
         self.code = ""
-        """The authentication code, once the platform has given one; any will do here."""
+        """The authentication code of the platform; empty before registration."""
         self._framer = new_framer()
         self._packets: dict[int, list[bytes]] = {}
 
     def message(self, message_id: int, body: bytes = b"", packet_bytes: int = MAX_BODY_BYTES) -> bytes:
-        """Any message, in packets where its body is longer than `packet_bytes`."""
+        """Return a message, in packets where its body is longer than `packet_bytes`."""
         first = self.serial
         if len(body) <= packet_bytes:
             self.serial = first + 1 & 0xFFFF
             return encode_frame(self.identity, message_id, first, body)
         packets = encode_packets(self.identity, message_id, first, body, packet_bytes)
         self.serial = first + len(packets) & 0xFFFF
-        while len(self._packets) >= KEPT_MESSAGES:
+        while len(self._packets) >= MAX_KEPT_MESSAGES:
             del self._packets[next(iter(self._packets))]
         self._packets[first] = packets
         return b"".join(packets)
@@ -170,7 +173,7 @@ class Terminal:
         return self.message(REGISTER, body + bytes((plate_color,)) + plate.encode("gbk"))
 
     def authenticate(self, *, imei: str = "", version: str = "1.0") -> bytes:
-        """0x0102 with the code of the registration."""
+        """0x0102 with the code from the registration."""
         code = self.code.encode("gbk")
         if not self.is_2019:
             return self.message(AUTHENTICATE, code)
@@ -189,7 +192,7 @@ class Terminal:
         """0x0004."""
         return self.message(TIME_REQUEST)
 
-    # Positions; bodies come from `encode_location`
+    # Positions; `encode_location` returns bodies
 
     def location(self, body: bytes) -> bytes:
         """0x0200."""
@@ -259,49 +262,49 @@ class Terminal:
         )
 
     def media_capabilities(self, body: bytes) -> bytes:
-        """0x1003, to 0x9003: the ten bytes as they are."""
+        """0x1003, to 0x9003; `body` has ten bytes."""
         return self.message(MEDIA_CAPABILITIES, body)
 
     def recordings(
-        self, query_serial: int, found: Sequence[Recording], packet_bytes: int = MAX_BODY_BYTES
+        self, query_serial: int, listed: Sequence[Recording], packet_bytes: int = MAX_BODY_BYTES
     ) -> bytes:
-        """0x1205, to 0x9205 (and, with some makers, to 0x9201)."""
+        """0x1205, to 0x9205 and, for some makers, to 0x9201."""
         records = b"".join(
             _RECORDING.pack(
-                one.channel,
-                self.clock.write(one.start_time),
-                self.clock.write(one.end_time),
-                one.alarm_flag,
-                one.type,
-                one.stream_type,
-                one.memory_type,
-                one.size,
+                recording.channel,
+                self.clock.write(recording.start_time),
+                self.clock.write(recording.end_time),
+                recording.alarm_flag,
+                recording.type,
+                recording.stream_type,
+                recording.memory_type,
+                recording.size,
             )
-            for one in found
+            for recording in listed
         )
-        return self.message(RECORDINGS, pack(">HI", query_serial, len(found)) + records, packet_bytes)
+        return self.message(RECORDINGS, pack(">HI", query_serial, len(listed)) + records, packet_bytes)
 
     def resend(self, message: ResendRequest) -> bytes:
-        """The packets that 0x8003 names, as they were; nothing where they are kept no longer."""
+        """Return the packets that 0x8003 lists; nothing where they are no longer kept."""
         packets = self._packets.get(message.first_serial, [])
         return b"".join(packets[index - 1] for index in message.indexes if 0 < index <= len(packets))
 
     def receive(self, data: bytes) -> list[PlatformMessage]:
-        """The platform's messages that these bytes complete.
+        """Return the platform's messages that are complete with these bytes.
 
         Raises:
-            CodecError: the platform's frame is broken, or meant for another terminal.
+            CodecError: a frame is malformed, or addressed to another terminal.
         """
-        found: list[PlatformMessage] = []
+        messages: list[PlatformMessage] = []
         for content in self._framer.receive(data):
             if isinstance(content, FrameRejected):
                 raise CodecError(content.error)
             frame = decode_frame(content)
             if frame.phone != self.identity.phone:
                 raise CodecError(f"a frame for {frame.phone.hex()}")
-            found.append(parse_platform_message(frame, self.clock))
-        return found
+            messages.append(parse_platform_message(frame, self.clock))
+        return messages
 
 
-def _padded(words: str, size: int) -> bytes:
-    return words.encode("gbk")[:size].ljust(size, b"\0")
+def _padded(text: str, size: int) -> bytes:
+    return text.encode("gbk")[:size].ljust(size, b"\0")

@@ -1,7 +1,10 @@
-"""Video orders of JT/T 1078 as bodies of JT/T 808 messages (docs/protocols/jt808.md; docs/decisions/0023)."""
+"""Video commands of JT/T 1078 as bodies of JT/T 808 messages.
+
+The messages are those of docs/protocols/jt808.md#video-requests, the attributes those of docs/decisions/0023.
+"""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from struct import pack
 from typing import Any
 
@@ -18,8 +21,9 @@ PLAYBACK_REQUEST = 0x9201
 PLAYBACK_CONTROL = 0x9202
 LIST_QUERY = 0x9205
 
+EARLIEST_TIME = datetime.min.replace(tzinfo=UTC)
 QUERY_SPAN = timedelta(hours=24)
-"""Asked for where the order names no start: many terminals answer no longer span."""
+"""Span of a list query without a start; many terminals answer no longer one."""
 
 CONTROLS = {
     "start": 0,
@@ -36,17 +40,18 @@ _SPEEDS = {1: 1, 2: 2, 4: 3, 8: 4, 16: 5}
 
 
 class VideoContext(msgspec.Struct, frozen=True):
-    """What video bodies need beside the command."""
+    """What encoding a video command needs besides the command."""
 
     clock: TerminalClock
     utc_now: Callable[[], datetime] | None
+    """The wall clock; None where the connection has set none."""
 
 
 def integer(attributes: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
-    """A whole number among the attributes, perhaps written as text.
+    """Return an attribute that is a whole number from `low` to `high`, perhaps written as text.
 
     Raises:
-        UnsupportedCommand: no whole number, or outside `low` to `high`.
+        UnsupportedCommand: it is not.
     """
     value = attributes.get(name, default)
     if isinstance(value, str) and value.strip().isdecimal():
@@ -59,15 +64,15 @@ def integer(attributes: Mapping[str, Any], name: str, default: int, low: int, hi
 
 
 def channel(command: DeviceCommand, default: int = 1, low: int = 1) -> int:
-    """The logical channel, as the device calls it: `channel`, else `index`; 0, all of them, stays 0."""
+    """Return the device's number of the attribute `channel`, else `index`; 0 stands for all and stays 0."""
     attributes = command.attributes
     name = "channel" if "channel" in attributes or "index" not in attributes else "index"
-    ours = integer(attributes, name, default, low, MAX_CHANNEL)
-    return command.channels.number_of(ours) if ours else 0
+    number = integer(attributes, name, default, low, MAX_CHANNEL)
+    return command.channels.number_of(number) if number else 0
 
 
 def live_request(command: DeviceCommand, _: VideoContext) -> bytes:
-    """0x9101."""
+    """Return the body of 0x9101, a request for live video."""
     attributes = command.attributes
     address = _media(command)
     return _address(address.host, address.live_port) + pack(
@@ -79,7 +84,7 @@ def live_request(command: DeviceCommand, _: VideoContext) -> bytes:
 
 
 def live_stop(command: DeviceCommand, _: VideoContext) -> bytes:
-    """0x9102 with control 0: close."""
+    """Return the body of 0x9102 that ends live video."""
     attributes = command.attributes
     return pack(
         "BBBB",
@@ -91,14 +96,14 @@ def live_stop(command: DeviceCommand, _: VideoContext) -> bytes:
 
 
 def list_query(command: DeviceCommand, context: VideoContext) -> bytes:
-    """0x9205; without times the last 24 hours."""
+    """Return the body of 0x9205, a query for recordings: without times the last 24 hours."""
     attributes = command.attributes
     start, end = _time(attributes, "startTime", "from"), _time(attributes, "endTime", "to")
     if end is None and context.utc_now is not None:
         now = context.utc_now()
         end = now if start is None or start < now else None
     if start is None and end is not None:
-        start = end - QUERY_SPAN
+        start = max(end, EARLIEST_TIME + QUERY_SPAN) - QUERY_SPAN
     alarm = integer(attributes, "alarmFlag", 0, 0, (1 << 64) - 1)
     return (
         bytes((channel(command, 0, 0),))
@@ -114,7 +119,7 @@ def list_query(command: DeviceCommand, context: VideoContext) -> bytes:
 
 
 def playback_request(command: DeviceCommand, context: VideoContext) -> bytes:
-    """0x9201."""
+    """Return the body of 0x9201, a request for a playback."""
     attributes = command.attributes
     start = _time(attributes, "startTime", "from")
     if start is None:
@@ -137,7 +142,7 @@ def playback_request(command: DeviceCommand, context: VideoContext) -> bytes:
 
 
 def playback_control(command: DeviceCommand, context: VideoContext) -> bytes:
-    """0x9202."""
+    """Return the body of 0x9202, which controls a playback."""
     attributes = command.attributes
     name = attributes.get("control", "start")
     control = CONTROLS.get(name) if isinstance(name, str) else None

@@ -1,8 +1,7 @@
-"""OsmAnd and Traccar Client: positions by HTTP, in the query, a form or JSON (docs/protocols/osmand.md; RFC
-9112 by h11).
+"""The codec of OsmAnd and Traccar Client: positions over HTTP (docs/protocols/osmand.md).
 
-Each request is answered once its positions are stored; answers keep the order of the requests, so that a peer
-may send the next before the last is answered.
+HTTP (RFC 9112) is read by h11. A request is answered once its positions are stored; answers keep the order of
+the requests, so that a peer may send the next one earlier.
 """
 
 from collections import deque
@@ -28,26 +27,27 @@ from motorpool.codecs.reports import (
 )
 
 MAX_HEAD_BYTES = 16 * 1024
+"""Request line and headers."""
 MAX_BODY_BYTES = 256 * 1024
 MAX_PIPELINED = 16
-"""Requests of one peer that wait for their answers."""
+"""Requests of one peer that wait for answers."""
 
 _REASONS = {200: b"OK", 400: b"Bad Request", 404: b"Not Found", 413: b"Content Too Large"}
 
 
 class _Exchange:
-    """One request and, in time, its answer."""
+    """One request and, later, its answer."""
 
     __slots__ = ("answer", "http", "unknown_status")
 
     def __init__(self, http: h11.Connection) -> None:
         self.http = http
         self.unknown_status = 400
-        """For a device that is not known: JSON clients expect 404."""
+        """Status for an unknown device: JSON clients expect 404."""
         self.answer: bytes | None = None
 
     def write(self, status: int, text: bytes, *, last: bool = False) -> None:
-        """Make the answer; after the last one the connection ends."""
+        """Encode the answer; after the last one the connection is closed."""
         headers = [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(text)))]
         if last:
             headers.append(("connection", "close"))
@@ -68,85 +68,85 @@ class OsmAnd(DeviceCodec):
     request_response = True
 
     def __init__(self) -> None:
-        self._http = _server()
+        self._http = _new_http()
         self._request: h11.Request | None = None
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._unique_id = ""
         self._exchanges: dict[int, _Exchange] = {}
         """By receipt, in the order of the requests."""
-        self._received = 0
-        self._begun = False
-        """Whether bytes of the next request are here."""
-        self._ends = False
-        """Whether the last request is here whole, or what came is none."""
-        self._texts: deque[bytes] = deque()
+        self._request_count = 0
+        self._started = False
+        """Whether bytes of the next request were received."""
+        self._ended = False
+        """Whether the last request is complete, or the stream is not HTTP."""
+        self._queued_texts: deque[bytes] = deque()
 
     def receive(self, data: bytes) -> list[Report]:
-        """The reports of all requests that these bytes complete.
+        """Return the reports of all requests that are complete with these bytes.
 
         Raises:
-            CodecError: more requests than may wait, or bytes behind the last answer.
+            CodecError: too many requests wait for answers, or bytes follow the last answer.
         """
         reports: list[Report] = []
-        if self._ends:
+        if self._ended:
             if self.closing:
                 raise CodecError("bytes after the last answer")
             return reports
-        if not self._begun:
-            data = data.lstrip(b"\r\n")  # old clients end a body so (RFC 9112 2.2)
+        if not self._started:
+            data = data.lstrip(b"\r\n")  # old clients append it to a body (RFC 9112, section 2.2)
         if not data:
             return reports
-        self._begun = True
+        self._started = True
         self._http.receive_data(data)
         while self._take_event(reports):
             pass
         return reports
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
-        """200 to these requests; the first carries the command texts that were delivered."""
+        """Answer these requests with 200; the first answer carries the queued command texts."""
         for receipt in receipts:
-            text = b"\n".join(self._texts)
-            if self._settle(receipt, 200, text):
-                self._texts.clear()
+            text = b"\n".join(self._queued_texts)
+            if self._answer(receipt, 200, text):
+                self._queued_texts.clear()
         return self._flush()
 
     def refuse(self, receipt: Receipt | None) -> bytes:
-        """400, or 404 in JSON; the next request says again who it is."""
+        """Answer with 400, or 404 for JSON; the next request is identified again."""
         self._unique_id = ""
         if receipt is None:
             return b""
         assert isinstance(receipt, int)
         exchange = self._exchanges.get(receipt)
         if exchange is not None:
-            self._settle(receipt, exchange.unknown_status, b"the device is not known")
+            self._answer(receipt, exchange.unknown_status, b"the device is not known")
         return self._flush()
 
     def deliver(self, command: str) -> None:
-        """Texts that wait go out together, a line each, in the next answer."""
-        self._texts.append(command.encode())
+        """Queue a text; the next answer holds all of them, one line each."""
+        self._queued_texts.append(command.encode(errors="replace"))
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
-        """The text of a `custom` command, for the body of an answer."""
+        """Return the text of a `custom` command, for the body of an answer."""
         text = command.attributes.get("data")
         if command.type != "custom":
             raise UnsupportedCommand(f"osmand has no message for {command.type}")
         if not isinstance(text, str) or not text:
             raise UnsupportedCommand("data is required")
-        return EncodedCommand(text.encode())
+        return EncodedCommand(text.encode(errors="replace"))
 
     @property
     def closing(self) -> bool:
-        """Whether the last answer is out, and the connection has no more to say."""
-        return self._ends and not self._exchanges
+        """Whether the last answer was returned."""
+        return self._ended and not self._exchanges
 
     @property
     def buffered(self) -> int:
-        """At most a head and a body."""
+        """At most the head and the body of one request."""
         return len(self._http.trailing_data[0]) + self._body_bytes
 
     def _take_event(self, reports: list[Report]) -> bool:
-        """Go one step on; False where more bytes are needed."""
+        """Process the next event of h11; False where more bytes are needed."""
         try:
             event = self._http.next_event()
         except h11.RemoteProtocolError as error:
@@ -171,60 +171,60 @@ class OsmAnd(DeviceCodec):
                 self._complete(reports)
             case _:
                 return False
-        return not self._ends
+        return not self._ended
 
     def _complete(self, reports: list[Report]) -> None:
         request, body = self._request, b"".join(self._body)
         assert request is not None
-        exchange = self._open()
+        exchange = self._new_exchange()
         rest = self._http.trailing_data[0]
-        self._ends = self._http.their_state is h11.MUST_CLOSE
+        self._ended = self._http.their_state is h11.MUST_CLOSE
         self._start_next(rest)
         try:
-            unique_id, found = _read(request, body, exchange)
+            unique_id, positions = _read_request(request, body, exchange)
         except CodecError as error:
             text = b"" if request.method == b"HEAD" else str(error).encode()
-            self._settle(self._received, 400, text)
+            self._answer(self._request_count, 400, text)
             reports.append(rejected(str(error), bytes(request.target)))
             self._reply(reports)
             return
         if unique_id != self._unique_id:
             self._unique_id = unique_id
             reports.append(Login((unique_id,)))
-        if found:
-            found[-1] = msgspec.structs.replace(found[-1], receipt=self._received)
-            reports.extend(found)
+        if positions:
+            positions[-1] = msgspec.structs.replace(positions[-1], receipt=self._request_count)
+            reports.extend(positions)
         else:
-            reports.append(Heartbeat(self._received))
+            reports.append(Heartbeat(self._request_count))
 
     def _reject(self, reports: list[Report], error: str, status: int) -> None:
-        """Answer what cannot be read on; nothing after it is."""
+        """Answer a request that cannot be read, and end the stream with it."""
         shown = bytes(self._request.target) if self._request else self._http.trailing_data[0]
         reports.append(rejected(error, shown))
-        self._open().write(status, error.encode(), last=True)
-        self._ends = True
+        self._new_exchange().write(status, error.encode(), last=True)
+        self._ended = True
         self._start_next(b"")
         self._reply(reports)
 
-    def _open(self) -> _Exchange:
+    def _new_exchange(self) -> _Exchange:
         if len(self._exchanges) >= MAX_PIPELINED:
             raise CodecError(f"more than {MAX_PIPELINED} requests wait for their answers")
-        self._received += 1
-        self._exchanges[self._received] = exchange = _Exchange(self._http)
+        self._request_count += 1
+        self._exchanges[self._request_count] = exchange = _Exchange(self._http)
         return exchange
 
     def _start_next(self, rest: bytes) -> None:
-        self._http = _server()
+        self._http = _new_http()
         self._request = None
         self._body.clear()
         self._body_bytes = 0
-        rest = b"" if self._ends else rest.lstrip(b"\r\n")
-        self._begun = rest != b""
+        rest = b"" if self._ended else rest.lstrip(b"\r\n")
+        self._started = rest != b""
         if rest:
             self._http.receive_data(rest)
 
-    def _settle(self, receipt: Receipt, status: int, text: bytes) -> bool:
-        """Answer one request; False where it has its answer already."""
+    def _answer(self, receipt: Receipt, status: int, text: bytes) -> bool:
+        """Answer one request; False where it was answered before."""
         assert isinstance(receipt, int)
         exchange = self._exchanges.get(receipt)
         if exchange is None or exchange.answer is not None:
@@ -233,25 +233,25 @@ class OsmAnd(DeviceCodec):
         return True
 
     def _flush(self) -> bytes:
-        """The answers that are due: none overtakes that of an earlier request."""
-        due: list[bytes] = []
+        """Return the answers up to the first request without one."""
+        answers: list[bytes] = []
         for receipt, exchange in tuple(self._exchanges.items()):
             if exchange.answer is None:
                 break
-            due.append(exchange.answer)
+            answers.append(exchange.answer)
             del self._exchanges[receipt]
-        return b"".join(due)
+        return b"".join(answers)
 
     def _reply(self, reports: list[Report]) -> None:
         if answer := self._flush():
             reports.append(ImmediateReply(answer))
 
 
-def _server() -> h11.Connection:
+def _new_http() -> h11.Connection:
     return h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
 
-def _read(request: h11.Request, body: bytes, exchange: _Exchange) -> tuple[str, list[PositionReport]]:
+def _read_request(request: h11.Request, body: bytes, exchange: _Exchange) -> tuple[str, list[PositionReport]]:
     if request.method not in (b"GET", b"POST"):
         raise CodecError("GET or POST")
     kind = dict(request.headers).get(b"content-type", b"").partition(b";")[0].strip().lower()

@@ -1,20 +1,18 @@
-"""The JSON form of an OsmAnd request, as background-geolocation clients send it
-(docs/protocols/osmand.md).
-"""
+"""The JSON form of an OsmAnd request (docs/protocols/osmand.md#json-form)."""
 
 import math
 from typing import Any
 
 import msgspec
 
-from motorpool.codecs.devices.osmand.query import checked_place, parse_time
+from motorpool.codecs.devices.osmand.query import checked_coordinates, parse_time
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import PositionReport
 
 KNOTS = 1.94384
-"""Of a metre a second."""
+"""Knots in a metre per second."""
 MAX_LOCATIONS = 1000
-"""In one request."""
+"""Locations in one request."""
 
 
 class _Coordinates(msgspec.Struct, frozen=True):
@@ -22,7 +20,7 @@ class _Coordinates(msgspec.Struct, frozen=True):
     longitude: float
     altitude: float | None = None
     speed: float | None = None
-    """Metres a second; negative: unknown."""
+    """Metres per second; negative: unknown."""
     heading: float | None = None
     """Degrees; negative: unknown."""
     accuracy: float | None = None
@@ -61,10 +59,10 @@ _decode = msgspec.json.Decoder(_Request).decode
 
 
 def read_json(body: bytes) -> tuple[str, list[PositionReport]]:
-    """The unique id and one report for each location.
+    """Return the unique id and one report for each location.
 
     Raises:
-        CodecError: no such JSON.
+        CodecError: the body is not of this form.
     """
     try:
         request = _decode(body)
@@ -84,7 +82,7 @@ def _report(location: _Location) -> PositionReport:
     coords = location.coords
     if coords is None:
         return PositionReport(attributes=_attributes(location), device_time=time, located=False)
-    latitude, longitude = checked_place(coords.latitude, coords.longitude)
+    latitude, longitude = checked_coordinates(coords.latitude, coords.longitude)
     return PositionReport(
         attributes=_attributes(location),
         device_time=time,
@@ -92,13 +90,13 @@ def _report(location: _Location) -> PositionReport:
         latitude=latitude,
         longitude=longitude,
         altitude=coords.altitude or 0.0,
-        speed=_known(coords.speed) * KNOTS,
-        course=_known(coords.heading),
-        accuracy=_known(coords.accuracy),
+        speed=_positive(coords.speed) * KNOTS,
+        course=_positive(coords.heading),
+        accuracy=_positive(coords.accuracy),
     )
 
 
-def _known(number: float | None) -> float:
+def _positive(number: float | None) -> float:
     return number if number is not None and number > 0 else 0.0
 
 
@@ -109,7 +107,7 @@ def _attributes(location: _Location) -> dict[str, Any]:
         if isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
     }
     battery = location.battery or _Battery()
-    told = {
+    fields = {
         "event": location.event,
         "motion": location.is_moving,
         "odometer": None if location.odometer is None else int(location.odometer),
@@ -121,5 +119,5 @@ def _attributes(location: _Location) -> dict[str, Any]:
         else None,
         "charge": battery.is_charging or None,
     }
-    attributes.update((name, value) for name, value in told.items() if value is not None)
+    attributes.update((name, value) for name, value in fields.items() if value is not None)
     return attributes

@@ -1,4 +1,4 @@
-"""The query and form parameters of an OsmAnd request as a report (docs/protocols/osmand.md)."""
+"""The query and form parameters of an OsmAnd request as a report (docs/protocols/osmand.md#parameters)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,11 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import PositionReport
 
 MAX_PARAMETERS = 256
+"""Parameters of one request."""
 
 _MILLISECONDS_FROM = (1 << 31) - 1
 """Timestamps from here on are milliseconds."""
-_TAKEN = frozenset(
+_KNOWN_PARAMETERS = frozenset(
     (
         "id",
         "deviceid",
@@ -33,17 +34,17 @@ _TAKEN = frozenset(
         "charge",
         "cell",
         "wifi",
-        "notificationToken",  # the user's, for push messages; nothing the vehicle tells
+        "notificationToken",  # for push messages to the user
     )
 )
-"""Parameters with a meaning of their own; any other becomes an attribute."""
+"""Parameters with a meaning; any other becomes an attribute."""
 
 
 def read_query(query: str) -> tuple[str, PositionReport]:
-    """The unique id and the report of a query string or form body.
+    """Return the unique id and the report of a query string or form body.
 
     Raises:
-        CodecError: no id, or a number or time that is none.
+        CodecError: no id, or a malformed number or time.
     """
     try:
         fields = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
@@ -52,15 +53,15 @@ def read_query(query: str) -> tuple[str, PositionReport]:
     unique_id = _first(fields, "id") or _first(fields, "deviceid")
     if not unique_id:
         raise CodecError("no id")
-    place = _place(fields)
+    coordinates = _coordinates(fields)
     stamp = _first(fields, "timestamp")
     return unique_id, PositionReport(
         attributes=_attributes(fields),
         device_time=parse_time(stamp) if stamp else None,
-        located=place is not None,
-        valid=place is not None and _first(fields, "valid").lower() in ("", "true", "1"),
-        latitude=place[0] if place else 0.0,
-        longitude=place[1] if place else 0.0,
+        located=coordinates is not None,
+        valid=coordinates is not None and _first(fields, "valid").lower() in ("", "true", "1"),
+        latitude=coordinates[0] if coordinates else 0.0,
+        longitude=coordinates[1] if coordinates else 0.0,
         altitude=_number(fields, "altitude"),
         speed=_number(fields, "speed"),
         course=_number(fields, "bearing") or _number(fields, "heading"),
@@ -70,14 +71,14 @@ def read_query(query: str) -> tuple[str, PositionReport]:
 
 
 def parse_time(stamp: str | float) -> datetime:
-    """Seconds, milliseconds, ISO 8601 or `yyyy-MM-dd HH:mm:ss`; without a zone UTC.
+    """Read seconds, milliseconds, ISO 8601 or `yyyy-MM-dd HH:mm:ss`, without a zone as UTC.
 
     Raises:
         CodecError: none of these.
     """
     try:
         if isinstance(stamp, str) and ("-" in stamp[1:] or ":" in stamp):
-            # In a query an unescaped + has become a blank.
+            # In a query an unescaped + is a blank.
             moment = datetime.fromisoformat(stamp.replace(" ", "+") if "T" in stamp else stamp)
             return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         number = float(stamp)
@@ -86,11 +87,11 @@ def parse_time(stamp: str | float) -> datetime:
         raise CodecError(f"{str(stamp)[:40]!r} is no time") from None
 
 
-def checked_place(latitude: float, longitude: float) -> tuple[float, float]:
-    """Degrees.
+def checked_coordinates(latitude: float, longitude: float) -> tuple[float, float]:
+    """Return the coordinates, in degrees.
 
     Raises:
-        CodecError: no place on earth.
+        CodecError: out of range.
     """
     if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
         raise CodecError("no such latitude and longitude")
@@ -116,13 +117,13 @@ def _parse_number(name: str, text: str) -> float:
     return number
 
 
-def _place(fields: Mapping[str, Sequence[str]]) -> tuple[float, float] | None:
+def _coordinates(fields: Mapping[str, Sequence[str]]) -> tuple[float, float] | None:
     latitude, longitude = _first(fields, "lat"), _first(fields, "lon")
     if not latitude or not longitude:
         latitude, _, longitude = _first(fields, "location").partition(",")
     if not latitude or not longitude:
         return None
-    return checked_place(_parse_number("lat", latitude), _parse_number("lon", longitude))
+    return checked_coordinates(_parse_number("lat", latitude), _parse_number("lon", longitude))
 
 
 def _attributes(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def _attributes(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     if _first(fields, "charge"):
         attributes["charge"] = _first(fields, "charge").lower() in ("true", "1")
     for name in fields:
-        if name not in _TAKEN:
+        if name not in _KNOWN_PARAMETERS:
             attributes[name] = _value(fields[name][0])
     return attributes
 
@@ -148,7 +149,7 @@ def _value(text: str) -> float | bool | str:
         number = math.nan if "_" in text else float(text)
     except ValueError:
         return text
-    return number if math.isfinite(number) else text  # JSON knows neither infinity nor nan
+    return number if math.isfinite(number) else text  # JSON has neither infinity nor NaN
 
 
 def _network(cells: Sequence[str], points: Sequence[str]) -> Mapping[str, Any] | None:

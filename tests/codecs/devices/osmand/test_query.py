@@ -35,7 +35,7 @@ def test_times_in_every_form(stamp, moment):
 @pytest.mark.parametrize(
     "stamp", ["yesterday", "nan", "inf", "1e300", "-1e300", "2024-13-01 00:00:00", "2024-03-05T", "12:00"]
 )
-def test_what_is_no_time_is_an_error(stamp):
+def test_malformed_times_are_errors(stamp):
     with pytest.raises(CodecError, match="is no time"):
         parse_time(stamp)
 
