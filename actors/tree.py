@@ -103,7 +103,13 @@ def fleet_tree(
                 requests_alarm_files=settings.video.alarm_attachments,
                 reserve_bytes=settings.files.reserve_bytes,
             ),
-            capture_spec(),  # above what they take from, which hands them its last cuts when it is stopped
+            # Above what they subscribe to, which sends them its last fragments when it stops.
+            capture_spec(
+                database,
+                settings.data / "media",
+                settings.captures,
+                reserve_bytes=settings.files.reserve_bytes,
+            ),
             stream_spec(database, settings.video),
             snapshot_spec(),
             segment_store_spec(

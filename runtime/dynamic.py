@@ -73,7 +73,7 @@ class Dynamic(ActorGroup[K, M]):
         """Whether an actor that left by itself is followed by another."""
         return self.starts_on_message or (self.restart is Restart.PERMANENT and not self._stopped)
 
-    async def start_child(self, key: K, factory: Callable[[], Actor[M]]) -> Ref[M]:
+    async def start_child(self, key: K, factory: Callable[[], Actor[M]] | None = None) -> Ref[M]:
         """Start an actor made by `factory` and wait until it has started.
 
         Raises AlreadyStarted; ActorFailed, caused by what happened, and then there is no such actor.
@@ -83,7 +83,7 @@ class Dynamic(ActorGroup[K, M]):
             raise AlreadyStarted(self.path_of(key))
         if self.down:
             raise ActorStopped(self.path)
-        cell = self._make(key, factory)
+        cell = self._make(key, factory, start_awaited=True)
         try:
             await cell.wait_settled()
         except trio.Cancelled:
@@ -172,10 +172,12 @@ class Dynamic(ActorGroup[K, M]):
             children=tuple(self.state_of(cell) for cell in islice(self.cells.values(), limit)),
         )
 
-    def _make(self, key: object, factory: Callable[[], Actor[M]] | None = None) -> Cell[M]:
+    def _make(
+        self, key: object, factory: Callable[[], Actor[M]] | None = None, *, start_awaited: bool = False
+    ) -> Cell[M]:
         cell = self.cells[key] = Cell(self, key)
         cell.factory = factory
-        cell.start_awaited = factory is not None
+        cell.start_awaited = start_awaited
         if not self.down:
             cell.launch()
         return cell

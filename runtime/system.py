@@ -72,8 +72,8 @@ class System:
         """Return a handle on an actor, whether it exists or not; starts nothing. Raises UnknownKind."""
         return Ref(self._group(kind), key)
 
-    async def start(self, kind: Kind[K, M], key: K, factory: Callable[[], Actor[M]]) -> Ref[M]:
-        """Start an actor on demand that `factory` makes, also for restarts if its spec has any.
+    async def start(self, kind: Kind[K, M], key: K, factory: Callable[[], Actor[M]] | None = None) -> Ref[M]:
+        """Start an actor on demand that `factory`, or its spec, makes, also for restarts if its spec has any.
 
         Returns when its `start` is over. Raises UnknownKind; AlreadyStarted; ActorFailed, caused by the
         crash, and then there is no such actor; ActorStopped while the system stops. Cancelled: there is none

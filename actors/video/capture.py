@@ -1,11 +1,10 @@
-"""One capture: what a channel sends from now on becomes a file, until the stream ends or somebody ends it.
+"""One capture: what a channel sends from now on becomes a file, until the stream or a user ends it.
 
-It takes the cuts of the stream or playback of its channel, from before any command is sent, and writes them
-in a thread as they come: kept for longer, pictures fall out of the processor's cache and cost more than the
-way to a thread. Its crash costs it what was not written yet; the next life says so, and leaves.
+It subscribes to the stream or playback of its channel before any command is sent, and writes fragments in a
+thread as they come: kept for longer, pictures leave the processor's cache and cost more than the switch to a
+thread. After a crash what was not written is lost; the restarted actor closes the record and leaves.
 """
 
-import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture_files import CaptureWriter, device_folder
 from motorpool.actors.video.capture_list import (
     CAPTURE_LIST,
+    BeginCapture,
     CaptureEnded,
     CaptureGrew,
     CaptureRecord,
@@ -47,28 +47,28 @@ __all__ = [
     "start_capture",
 ]
 
-TICK_SECONDS = 1.0
-RETAKE_SECONDS = 10.0
-"""Without a cut: the stream may have crashed and have forgotten us."""
+CHECK_SECONDS = 1.0
+RESUBSCRIBE_SECONDS = 10.0
+"""Without a fragment: the stream may have crashed and have lost its subscribers."""
 WAITING_MESSAGES = 32
-"""Cuts that wait for the disk, a segment each."""
-LEAVE_SECONDS = 5.0
-"""For the stream to hand over what is open, when we end by ourselves."""
-TAKE_SECONDS = 15.0
-"""For a stream to put us on its list; a live one may first tell its camera to start."""
+"""Fragments that wait for the disk, a segment each."""
+UNSUBSCRIBE_SECONDS = 5.0
+"""For the stream to send what is open after an `Unsubscribe`."""
+SUBSCRIBE_SECONDS = 15.0
+"""For a stream to add the subscriber; a live one may first tell its camera to start."""
 
 
 class EndCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True, gc=False):
-    """End here and keep what came; the answer is the final record."""
+    """End the capture and keep what came; return the final record."""
 
     reason: str
 
 
-class _Tick(msgspec.Struct, frozen=True, gc=False):
+class _CheckDeadlines(msgspec.Struct, frozen=True, gc=False):
     pass
 
 
-CaptureMessage = FragmentsReady | StreamEnded | EndCapture | _Tick
+CaptureMessage = FragmentsReady | StreamEnded | EndCapture | _CheckDeadlines
 CAPTURE: Kind[str, CaptureMessage] = Kind("capture")
 
 
@@ -77,64 +77,59 @@ class Capture(Actor[CaptureMessage]):
 
     def __init__(
         self,
-        record: CaptureRecord,
+        capture_id: str,
         settings: CaptureSettings,
         database: Database,
         media: Path,
         *,
-        unique_id: str,
-        seconds: float | None = None,
-        crashed: bool = False,
         reserve_bytes: int = 0,
     ) -> None:
-        """`seconds` is how long a live capture lasts, `crashed` that an earlier life has ended so."""
-        self._record = record
+        self._id = capture_id
         self._settings = settings
         self._reserve_bytes = reserve_bytes
         self._database = database
         self._media = media
-        self._unique_id = unique_id
-        self._seconds = seconds
-        self._crashed = crashed
+        self._record: CaptureRecord
         self._source: Ref[Any]
-        self._writing: CaptureWriter | None = None
-        self._begun_at = 0.0
-        self._heard_at: float | None = None
-        self._taken_at = 0.0
-        self._leaving: tuple[str, float] | None = None
-        """Why we end, and since when the stream is asked for what is open."""
-        self._enders: list[Deferred[CaptureRecord | None]] = []
+        self._writer: CaptureWriter | None = None
+        self._started_at = 0.0
+        self._received_at: float | None = None
+        self._subscribed_at = 0.0
+        self._unsubscribing: tuple[str, float] | None = None
+        """Why it ends, and since when it waits for what is open, in monotonic seconds."""
+        self._end_replies: list[Deferred[CaptureRecord | None]] = []
         self._has_ended = False
 
     async def start(self) -> None:
-        """Take the cuts of the channel; or, after a crash, say so and leave."""
-        record = self._record
-        if self._crashed:
+        """Subscribe to the channel; or, after a crash, close the record and leave."""
+        record = await self.context.system.ref(CAPTURE_LIST).ask(BeginCapture(self._id))
+        if record is None:
             await self._close("FAILED", "the server failed in writing it; what was written before is kept")
             self.context.leave()
             return
-        self._begun_at = self._taken_at = self.context.clock.monotonic()
+        self._record = record
+        self._started_at = self._subscribed_at = self.context.clock.monotonic()
         kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
         self._source = self.context.system.ref(kind, (record.device_id, record.channel))
-        await self._source.ask(Subscribe(self.context.ref), seconds=TAKE_SECONDS)
-        self.context.every(TICK_SECONDS, _Tick())
+        await self._source.ask(Subscribe(self.context.ref), seconds=SUBSCRIBE_SECONDS)
+        self.context.every(CHECK_SECONDS, _CheckDeadlines())
 
     async def stop(self) -> None:
-        """The server stops: finish the file."""
+        """Finish the file, as the server stops."""
         if not self._has_ended:
             await self._finish("the server was stopped")
 
     def may_leave(self) -> bool:
-        """Not before its end."""
+        """Not before the capture has ended."""
         return False
 
     def handle(self, message: CaptureMessage) -> object:
-        """One message; pictures first."""
+        """Handle a message; media first, as most are."""
         match message:
             case FragmentsReady():
                 return self._fragments_ready(message)
-            case _Tick():
-                return self._tick()
+            case _CheckDeadlines():
+                return self._check_deadlines()
             case StreamEnded():
                 return self._stream_ended(message)
             case EndCapture():
@@ -145,24 +140,24 @@ class Capture(Actor[CaptureMessage]):
     def _fragments_ready(self, message: FragmentsReady) -> object:
         if self._has_ended:
             return None
-        self._heard_at = self.context.clock.monotonic()
+        self._received_at = self.context.clock.monotonic()
         return self._write(message.fragments)
 
-    def _tick(self) -> object:
+    def _check_deadlines(self) -> object:
         if self._has_ended:
             return None
         now = self.context.clock.monotonic()
-        if self._leaving is not None:
-            return self._still_leaving(now)
-        if self._seconds is not None and now - self._begun_at >= self._seconds:
-            return self._leave("the time it was to last is over")
-        if self._heard_at is None:
-            if now - self._begun_at >= self._settings.start_seconds:
-                return self._leave("the stream never started")
-        elif now - self._heard_at >= self._settings.idle_seconds:
-            return self._leave("the device sent nothing for too long")
-        if now - max(self._heard_at or 0.0, self._taken_at) >= RETAKE_SECONDS:
-            self._taken_at = now
+        if self._unsubscribing is not None:
+            return self._await_end(now)
+        if self._record.max_seconds is not None and now - self._started_at >= self._record.max_seconds:
+            return self._unsubscribe("the time it was to last is over")
+        if self._received_at is None:
+            if now - self._started_at >= self._settings.start_seconds:
+                return self._unsubscribe("the stream never started")
+        elif now - self._received_at >= self._settings.idle_seconds:
+            return self._unsubscribe("the device sent nothing for too long")
+        if now - max(self._received_at or 0.0, self._subscribed_at) >= RESUBSCRIBE_SECONDS:
+            self._subscribed_at = now
             self._source.offer(Subscribe(self.context.ref))
         return None
 
@@ -172,26 +167,26 @@ class Capture(Actor[CaptureMessage]):
         if self._has_ended:
             return None
         ended: Deferred[CaptureRecord | None] = Deferred()
-        self._enders.append(ended)
-        self._leave(message.reason)
+        self._end_replies.append(ended)
+        self._unsubscribe(message.reason)
         return ended
 
-    def _leave(self, reason: str) -> None:
-        """Ask the stream for what is open; its answer, behind all that is on its way, is the end."""
-        if self._leaving is None:
-            self._leaving = reason, self.context.clock.monotonic()
+    def _unsubscribe(self, reason: str) -> None:
+        """Unsubscribe; `StreamEnded`, which comes after all fragments on their way, ends the capture."""
+        if self._unsubscribing is None:
+            self._unsubscribing = reason, self.context.clock.monotonic()
             self._source.offer(Unsubscribe(self.context.ref, reason))
 
-    def _still_leaving(self, now: float) -> object:
-        assert self._leaving is not None
-        reason, since = self._leaving
-        if now - since >= LEAVE_SECONDS:
+    def _await_end(self, now: float) -> object:
+        assert self._unsubscribing is not None
+        reason, since = self._unsubscribing
+        if now - since >= UNSUBSCRIBE_SECONDS:
             return self._end(reason)
         self._source.offer(Unsubscribe(self.context.ref, reason))  # it may not have had room for the first
         return None
 
     async def _stream_ended(self, message: StreamEnded) -> None:
-        await self._end(self._leaving[0] if self._leaving else message.reason, message.rest)
+        await self._end(self._unsubscribing[0] if self._unsubscribing else message.reason, message.rest)
 
     async def _end(self, reason: str, rest: MediaFragment | None = None) -> None:
         if not self._has_ended:
@@ -200,85 +195,85 @@ class Capture(Actor[CaptureMessage]):
 
     async def _finish(self, reason: str, rest: MediaFragment | None = None) -> None:
         self._has_ended = True
-        writing = self._writing if rest is None else await self._open()
+        writer = self._writer if rest is None else await self._open()
         try:
-            if writing is not None:
-                await self._in_thread(writing, () if rest is None else (rest,), last=True)
+            if writer is not None:
+                await self._in_thread(writer, () if rest is None else (rest,), last=True)
         except OSError as error:
             await self._close("FAILED", _disk_reason(error))
             return
-        if writing is not None and writing.size:
-            self.context.log.info("%d bytes, %.1f s", writing.size, writing.duration)
+        if writer is not None and writer.size:
+            self.context.log.info("%d bytes, %.1f s", writer.size, writer.duration)
             await self._close("COMPLETE", reason)
         else:
             await self._close("FAILED", f"nothing came that can be kept: {reason}")
 
     async def _close(self, status: Status, reason: str) -> None:
-        """Say how it ended."""
+        """Close the record."""
         self._has_ended = True
-        size = self._writing.size if self._writing is not None else None
+        size = self._writer.size if self._writer is not None else None
         log = self.context.log.info if status == "COMPLETE" else self.context.log.warning
         log("%s: %s", status.lower(), reason)
         record = None
         with suppress(ActorError):  # nobody keeps the list any more
-            told = CaptureEnded(self._record.id, status, reason, size)
-            record = await self.context.system.ref(CAPTURE_LIST).ask(told)
-        for ended in self._enders:
+            ended_message = CaptureEnded(self._id, status, reason, size)
+            record = await self.context.system.ref(CAPTURE_LIST).ask(ended_message)
+        for ended in self._end_replies:
             ended.answer(record)
 
     # The file
 
     async def _write(self, fragments: Sequence[MediaFragment]) -> None:
-        """Further ones wait in the mailbox meanwhile."""
-        writing = await self._open()
-        if writing is None:
+        """Write fragments; further ones wait in the mailbox meanwhile."""
+        writer = await self._open()
+        if writer is None:
             self._source.offer(Unsubscribe(self.context.ref, "the device is gone"))
             await self._end("the device is gone")
             return
         try:
-            await self._in_thread(writing, fragments)
+            await self._in_thread(writer, fragments)
         except OSError as error:
             reason = _disk_reason(error)
             self._source.offer(Unsubscribe(self.context.ref, reason))
             await self._close("FAILED", reason)
             self.context.leave()
             return
-        self.context.system.ref(CAPTURE_LIST).offer(CaptureGrew(self._record.id, writing.size))
+        self.context.system.ref(CAPTURE_LIST).offer(CaptureGrew(self._id, writer.size))
 
     async def _open(self) -> CaptureWriter | None:
-        """The file, in the folder of the name that its device has now; None where the device is gone."""
-        if self._writing is None:
-            unique_id = self._unique_id
+        """Return the file, in the folder of its device's present name; None where the device is gone."""
+        if self._writer is None:
+            unique_id = self._record.unique_id
             try:
                 device = await devices.TABLE.fetch(self._database, self._record.device_id)
             except StorageError as error:
-                self.context.log.warning("the device's name is taken as it was: %s", error)
+                self.context.log.warning("the device's former name is used: %s", error)
             else:
                 if device is None:
                     return None
                 unique_id = device.unique_id
-            home = device_folder(self._media, unique_id)
-            self._writing = CaptureWriter(home, self._record.file_name, reserve_bytes=self._reserve_bytes)
-        return self._writing
+            folder = device_folder(self._media, unique_id)
+            self._writer = CaptureWriter(folder, self._record.file_name, reserve_bytes=self._reserve_bytes)
+        return self._writer
 
     async def _in_thread(
-        self, writing: CaptureWriter, fragments: Sequence[MediaFragment], *, last: bool = False
+        self, writer: CaptureWriter, fragments: Sequence[MediaFragment], *, last: bool = False
     ) -> None:
-        encoded = writing.encode(fragments)
+        encoded = writer.encode(fragments)
 
         def work() -> None:
             try:
                 try:
                     if encoded is None:
-                        writing.write(fragments)
+                        writer.write(fragments)
                     else:
-                        writing.write_encoded(encoded)
+                        writer.write_encoded(encoded)
                 except CodecError as error:  # the sound of what was still open
                     self.context.log.warning("the end is left out: %s", error)
                 if last:
-                    writing.finish()
+                    writer.finish()
             except BaseException:
-                writing.close()
+                writer.close()
                 raise
 
         await trio.to_thread.run_sync(work)
@@ -288,42 +283,18 @@ def _disk_reason(error: OSError) -> str:
     return f"the disk did not take it: {error.strerror or error}"
 
 
-async def start_capture(
-    system: System,
-    database: Database,
-    media: Path,
-    settings: CaptureSettings,
-    wanted: OpenCapture,
-    *,
-    unique_id: str,
-    seconds: float | None = None,
-    reserve_bytes: int = 0,
-) -> CaptureRecord | None:
-    """Open a capture that takes all that its channel sends from now on; None where there are too many.
+async def start_capture(system: System, request: OpenCapture) -> CaptureRecord | None:
+    """Open a capture of all that its channel sends from now on; None where the device has too many.
 
-    `media` is the folder of the devices' files, `seconds` how long a live one lasts. Raises ActorError where
-    the actors are not there.
+    Raises:
+        ActorError: the stream or playback cannot be subscribed to, or the actors are not running.
     """
     captures = system.ref(CAPTURE_LIST)
-    record = await captures.ask(wanted)
+    record = await captures.ask(request)
     if record is None:
         return None
-    lives = itertools.count()
-
-    def make() -> Capture:
-        return Capture(
-            record,
-            settings,
-            database,
-            media,
-            unique_id=unique_id,
-            seconds=seconds,
-            crashed=next(lives) > 0,
-            reserve_bytes=reserve_bytes,
-        )
-
     try:
-        await system.start(CAPTURE, record.id, make)
+        await system.start(CAPTURE, record.id)
     except BaseException as error:
         reason = f"the stream could not be asked: {error.__cause__ or error}"
         with trio.CancelScope(shield=True):
@@ -332,12 +303,19 @@ async def start_capture(
     return record
 
 
-def capture_spec() -> DynamicSpec[str, CaptureMessage]:
-    """The captures of the tree, one actor each, made by `start_capture`."""
+def capture_spec(
+    database: Database, media: Path, settings: CaptureSettings, *, reserve_bytes: int = 0
+) -> DynamicSpec[str, CaptureMessage]:
+    """Return the spec of the captures: an actor for each, started by `start_capture`.
+
+    `media` is the folder of the devices' files; `reserve_bytes` of its disk are left free.
+    """
     return DynamicSpec(
         kind=CAPTURE,
         name="captures",
-        factory=None,
+        factory=lambda capture_id: Capture(
+            capture_id, settings, database, media, reserve_bytes=reserve_bytes
+        ),
         restart=Restart.TRANSIENT,
         mailbox_size=WAITING_MESSAGES,
         idle_seconds=None,

@@ -15,6 +15,7 @@ from motorpool.runtime import Actor, ChildSpec, Kind, Request
 
 __all__ = [
     "CAPTURE_LIST",
+    "BeginCapture",
     "CaptureEnded",
     "CaptureFilesRemoved",
     "CaptureGrew",
@@ -52,6 +53,12 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     """Of the live stream; else of a playback."""
     removed: bool = False
     """Its file is no longer there."""
+    unique_id: str = ""
+    """Of the device, when the capture was opened."""
+    max_seconds: float | None = None
+    """A live capture lasts this long; None: until it is ended."""
+    has_begun: bool = False
+    """Its actor has started."""
 
 
 class OpenCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
@@ -60,6 +67,17 @@ class OpenCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
     device_id: int
     channel: int
     live: bool = False
+    """Of the live stream; else of a playback."""
+    unique_id: str = ""
+    """Of the device: names the folder of the file."""
+    max_seconds: float | None = None
+    """A live capture lasts this long; None: until it is ended."""
+
+
+class BeginCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
+    """A capture's actor starts: return its record; None where one had started before, and so has crashed."""
+
+    id: str
 
 
 class CaptureGrew(msgspec.Struct, frozen=True, gc=False):
@@ -104,6 +122,7 @@ class GetOpenCaptures(msgspec.Struct, Request[tuple[CaptureRecord, ...]], frozen
 
 CaptureListMessage = (
     CaptureGrew
+    | BeginCapture
     | GetCapture
     | ListCaptures
     | OpenCapture
@@ -127,6 +146,8 @@ class CaptureList(Actor[CaptureListMessage]):
         match message:
             case CaptureGrew():
                 return self._change(message.id, size=message.size)
+            case BeginCapture():
+                return self._begin(message.id)
             case GetCapture():
                 return self._records.get(message.id)
             case ListCaptures():
@@ -157,10 +178,18 @@ class CaptureList(Actor[CaptureListMessage]):
             file_name=capture_name(now),
             started_at=now,
             live=message.live,
+            unique_id=message.unique_id,
+            max_seconds=message.max_seconds,
         )
         self._records[record.id] = record
         self._by_device.setdefault(record.device_id, []).append(record.id)
         return record
+
+    def _begin(self, name: str) -> CaptureRecord | None:
+        record = self._records.get(name)
+        if record is None or record.has_begun:
+            return None
+        return self._change(name, has_begun=True)
 
     def _forget_oldest(self) -> None:
         for record in self._records.values():

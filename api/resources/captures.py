@@ -98,13 +98,13 @@ async def create_capture(call: Call) -> Response:
     try:
         record = await start_capture(
             context.system,
-            context.database,
-            context.settings.data / "media",
-            chosen,
-            OpenCapture(device.id, wanted.channel, wanted.live),
-            unique_id=device.unique_id,
-            seconds=None if wanted.minutes is None else wanted.minutes * 60,
-            reserve_bytes=context.settings.files.reserve_bytes,
+            OpenCapture(
+                device.id,
+                wanted.channel,
+                wanted.live,
+                unique_id=device.unique_id,
+                max_seconds=None if wanted.minutes is None else wanted.minutes * 60,
+            ),
         )
     except ActorFailed as error:
         raise Unavailable("the stream of the channel cannot be captured now") from error

@@ -337,6 +337,16 @@ async def test_a_ready_made_actor_is_started_under_its_key() -> None:
         assert system.count(DEVICE) == 0
 
 
+async def test_an_actor_is_started_by_its_key_alone_where_its_spec_makes_it() -> None:
+    children = Children(Probe)
+    async with open_tree(devices(children, restart=Restart.TEMPORARY)) as system:
+        ref = await system.start(DEVICE, 7)
+        assert ref == system.ref(DEVICE, 7)
+        assert len(children.built[7]) == 1
+        with pytest.raises(AlreadyStarted):
+            await system.start(DEVICE, 7)
+
+
 @pytest.mark.parametrize("factory", [FailsAtBirth, FailsInStart])
 async def test_a_start_that_fails_is_told_to_the_starter_and_leaves_nothing(factory: Any) -> None:
     for restart in Restart:

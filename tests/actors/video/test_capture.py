@@ -61,12 +61,7 @@ class House:
     async def start(self, *, live=False, seconds=None):
         record = await start_capture(
             self.system,
-            self.database,
-            self.media,
-            self.limits,
-            OpenCapture(self.row.id, 1, live),
-            unique_id=self.row.unique_id,
-            seconds=seconds,
+            OpenCapture(self.row.id, 1, live, unique_id=self.row.unique_id, max_seconds=seconds),
         )
         self.ref = self.system.ref(CAPTURE, record.id)
         self.id = record.id
@@ -117,7 +112,9 @@ def house(database, make_device, tree, time, tmp_path):
                 DynamicSpec(kind=kind, name=name, factory=lambda key, kind=kind: sources[kind])
                 for kind, name in ((PLAYBACK, "playbacks"), (STREAM, "streams"))
             ]
-            self.running = tree(capture_list_spec(self.per_device), *specs, capture_spec())
+            self.running = tree(
+                capture_list_spec(self.per_device), *specs, capture_spec(database, tmp_path, self.limits)
+            )
             system = await self.running.__aenter__()
             return House(system, row, sources, tmp_path, database, time, self.limits)
 
@@ -242,11 +239,8 @@ class TestPlayback:
     async def test_several_of_one_channel_at_once_and_no_more_than_allowed(self, house, film, time):
         async with house(per_device=2) as captures:
             first, second = await captures.start(), await captures.start()
-            wanted = OpenCapture(captures.row.id, 1)
-            media, limits = captures.media, captures.limits
-            third = await start_capture(
-                captures.system, captures.database, media, limits, wanted, unique_id="van 1"
-            )
+            wanted = OpenCapture(captures.row.id, 1, unique_id="van 1")
+            third = await start_capture(captures.system, wanted)
             assert third is None
             for record in (first, second):
                 ref = captures.system.ref(CAPTURE, record.id)

@@ -5,6 +5,7 @@ import pytest
 from motorpool.actors.video import capture_list
 from motorpool.actors.video.capture_list import (
     CAPTURE_LIST,
+    BeginCapture,
     CaptureEnded,
     CaptureFilesRemoved,
     CaptureGrew,
@@ -35,6 +36,14 @@ async def test_a_new_capture_is_recording_and_its_file_has_a_name_nobody_guesses
     assert len(one.file_name) >= len("capture-20260615120000-.mp4") + 16
     assert await captures.ask(GetCapture(one.id)) == one
     assert await captures.ask(GetCapture("nobody's")) is None
+
+
+async def test_a_capture_begins_once_and_a_restarted_actor_is_told_so(captures):
+    record = await captures.ask(OpenCapture(7, 1, live=True, unique_id="van 1", max_seconds=60.0))
+    begun = await captures.ask(BeginCapture(record.id))
+    assert (begun.id, begun.unique_id, begun.max_seconds) == (record.id, "van 1", 60.0)
+    assert await captures.ask(BeginCapture(record.id)) is None
+    assert await captures.ask(BeginCapture("nobody's")) is None
 
 
 async def test_a_device_has_so_many_open_ones_at_once(captures):
