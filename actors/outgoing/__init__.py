@@ -1,9 +1,9 @@
-"""The ways out of the house: mail, text messages, the geocoder, and HTTP that goes only where it may."""
+"""Outgoing connections: mail, text messages, the geocoder, and HTTP requests to checked addresses."""
 
 from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
 from motorpool.actors.outgoing.guard import AddressGuard
-from motorpool.actors.outgoing.http import HttpAnswer, OutgoingHttp
+from motorpool.actors.outgoing.http import HttpResponse, OutgoingHttp
 from motorpool.actors.outgoing.mail import Mail
 from motorpool.actors.outgoing.services import OutgoingServices
 from motorpool.actors.outgoing.sms import Sms, SmsGateway
@@ -14,7 +14,7 @@ __all__ = [
     "DeliveryRefused",
     "Geocoder",
     "GeocoderService",
-    "HttpAnswer",
+    "HttpResponse",
     "Mail",
     "OutgoingError",
     "OutgoingHttp",

@@ -1,4 +1,4 @@
-"""What a place is called, and how the parts of an address become one line
+"""Postal addresses, and their form in one line
 (docs/server.md#health-and-diagnostics).
 """
 
@@ -6,13 +6,13 @@ import re
 
 import msgspec
 
-__all__ = ["DEFAULT_FORMAT", "Address", "write_address"]
+__all__ = ["DEFAULT_FORMAT", "Address", "format_address"]
 
 DEFAULT_FORMAT = "%h %r, %t, %s, %c"
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts that a geocoder found; empty where it found none."""
+    """The parts of an address that a geocoder found; empty strings for the others."""
 
     house: str = ""
     road: str = ""
@@ -20,13 +20,13 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     """City, town or village."""
     suburb: str = ""
     district: str = ""
-    """County."""
+    """County or region."""
     state: str = ""
     country: str = ""
-    """Its code of two letters (three from some geocoders), in capitals."""
+    """Country code of two letters (three from some geocoders), upper case."""
     postcode: str = ""
     full: str = ""
-    """All of it in the geocoder's own way."""
+    """The whole address as the geocoder formats it."""
 
 
 _PARTS = {
@@ -43,10 +43,10 @@ _PARTS = {
 _PLACE = re.compile(f"%([{''.join(_PARTS)}])")
 
 
-def write_address(address: Address, template: str = DEFAULT_FORMAT) -> str:
-    """Fill in the template; a part that is missing takes the separator before it along.
+def format_address(address: Address, template: str = DEFAULT_FORMAT) -> str:
+    """Format an address by the template; a missing part is left out with the separator before it.
 
-    Where none of the parts is there, the geocoder's own line is the answer.
+    Where every part is missing, return `full`.
     """
     pieces = _PLACE.split(template)
     # Literal, letter, literal, letter, …, literal: each separator belongs to the part behind it.

@@ -1,32 +1,32 @@
-"""Why something did not leave the house; the texts are one line each, and never hold a secret."""
+"""Errors of outgoing connections. Their texts are one line each and never contain a secret."""
 
 import os
 import ssl
 
-__all__ = ["DeliveryRefused", "OutgoingError", "Unreachable", "innermost", "one_line"]
+__all__ = ["DeliveryRefused", "OutgoingError", "Unreachable", "one_line", "root_cause"]
 
-LONGEST = 200
+MAX_LENGTH = 200
 
 
 class OutgoingError(Exception):
-    """It did not go out."""
+    """A message or request was not delivered."""
 
 
 class Unreachable(OutgoingError):
-    """Nobody was there to take it, or he takes nothing now: the next message will fare no better."""
+    """The server was not reached, or accepts nothing now: other messages to it would fail as well."""
 
 
 class DeliveryRefused(OutgoingError):
-    """This one was not taken; others may be."""
+    """This message or request was refused; others may be accepted."""
 
     def __init__(self, text: str, *, permanent: bool = False) -> None:
         super().__init__(text)
         self.permanent = permanent
-        """Trying again would change nothing."""
+        """Whether another attempt would fail as well."""
 
 
-def innermost(error: BaseException) -> str:
-    """The reason behind an error in one line: what is in front of it says only that something is broken."""
+def root_cause(error: BaseException) -> str:
+    """Return the text of the first error in a chain of causes, in one line."""
     while True:
         if isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
@@ -36,13 +36,13 @@ def innermost(error: BaseException) -> str:
             break
     text = getattr(error, "verify_message", None) or str(error)
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno:
-        # Trio's own text has the address.
+        # The text of Trio's error contains the address.
         text = os.strerror(error.errno)
     return one_line(text or type(error).__name__)
 
 
 def one_line(text: str) -> str:
-    """What somebody else said, fit for a log or an answer: printable, on one line, and not too long."""
+    """Return foreign text for a log or a response: printable, in one line, at most MAX_LENGTH characters."""
     shown = "".join(character if character.isprintable() else " " for character in text)
     shown = " ".join(shown.split())
-    return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+    return shown if len(shown) <= MAX_LENGTH else shown[: MAX_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""The address of a place, asked from a geocoder and remembered."""
+"""Looks up the addresses of places at a geocoder, with a cache."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -7,98 +7,100 @@ from dataclasses import dataclass, field
 import trio
 
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS
-from motorpool.actors.outgoing.addresses import DEFAULT_FORMAT, Address, write_address
+from motorpool.actors.outgoing.addresses import DEFAULT_FORMAT, Address, format_address
 from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.outgoing.geocoders import PROVIDERS
-from motorpool.actors.outgoing.http import HttpAnswer, OutgoingHttp
+from motorpool.actors.outgoing.http import HttpResponse, OutgoingHttp
 
 __all__ = ["Geocoder", "GeocoderService"]
 
-MOST_BYTES = 256 * 1024
-PLACES = 4
-"""Decimals of a degree that count: some eleven metres."""
+MAX_RESPONSE_BYTES = 256 * 1024
+DECIMALS = 4
+"""Decimals of a degree that are looked up: about 11 m."""
 Place = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeocoderService:
-    """Whom to ask, and how often."""
+    """The geocoder, its form of address and its limits."""
 
     type: str = "nominatim"
     """One of PROVIDERS."""
     url: str = field(default="", repr=False)
-    """Of a service of one's own; else the provider's."""
+    """Of a service of the operator's own; empty for the public service of the provider."""
     key: str = field(default="", repr=False)
+    """API key, where the provider needs one."""
     language: str = ""
-    """Of the answers: "de"."""
+    """Of the addresses: "de"; empty for the provider's default."""
     format: str = DEFAULT_FORMAT
+    """Template of `format_address`."""
     cache_size: int = 10_000
-    """Places remembered."""
+    """Places kept in memory; default 10,000."""
     per_second: float = 1.0
-    """Questions at most, as the public Nominatim demands; 0 is no limit."""
+    """Requests a second at most; 0 for no limit. Default 1, as the public Nominatim demands."""
     seconds: float = 10.0
-    """For an answer, waiting for one's turn included."""
+    """For one look-up, the wait for the rate limit included; default 10."""
 
 
 class Geocoder:
-    """Asks once for a place, however many want to know, and not more often than agreed."""
+    """Looks up each place once, however many callers wait for it, within the rate limit."""
 
     def __init__(self, http: OutgoingHttp, service: GeocoderService, monotonic: Callable[[], float]) -> None:
         self._http = http
         self._service = service
         self._provider = PROVIDERS[service.type]
         self._monotonic = monotonic
-        self._known: OrderedDict[Place, str] = OrderedDict()
-        self._asked: dict[Place, trio.Event] = {}
-        self._next_turn = 0.0
+        self._cache: OrderedDict[Place, str] = OrderedDict()
+        self._pending: dict[Place, trio.Event] = {}
+        self._next_request_at = 0.0
 
     async def address(self, latitude: float, longitude: float) -> str:
         """Return the address of a place in one line; empty where there is none.
 
         Raises:
             Unreachable: the geocoder gives no answer now.
-            DeliveryRefused: its answer cannot be read.
+            DeliveryRefused: its response cannot be read.
         """
-        # + 0.0 makes one zero of the two.
-        place = (round(latitude, PLACES) + 0.0, round(longitude, PLACES) + 0.0)
+        # Adding 0.0 turns -0.0 into 0.0.
+        place = (round(latitude, DECIMALS) + 0.0, round(longitude, DECIMALS) + 0.0)
         try:
             with trio.fail_after(self._service.seconds):
-                while place not in self._known:
-                    if place in self._asked:
-                        # Whoever asks already may fail or leave; then it is our turn.
-                        await self._asked[place].wait()
+                while place not in self._cache:
+                    if place in self._pending:
+                        # The other caller may fail or be cancelled; then this one looks it up.
+                        await self._pending[place].wait()
                     else:
                         await self._look_up(place)
         except trio.TooSlowError:
             raise Unreachable(f"the geocoder gave no answer within {self._service.seconds:g} s") from None
-        self._known.move_to_end(place)
-        return self._known[place]
+        self._cache.move_to_end(place)
+        return self._cache[place]
 
     async def _look_up(self, place: Place) -> None:
-        done = self._asked[place] = trio.Event()
+        done = self._pending[place] = trio.Event()
         try:
-            await self._wait_for_turn()
-            found = await self._ask(place)
+            await self._wait_for_rate_limit()
+            found = await self._request(place)
         finally:
-            del self._asked[place]
+            del self._pending[place]
             done.set()
-        self._known[place] = "" if found is None else write_address(found, self._service.format)
-        while len(self._known) > self._service.cache_size:
-            self._known.popitem(last=False)
+        self._cache[place] = "" if found is None else format_address(found, self._service.format)
+        while len(self._cache) > self._service.cache_size:
+            self._cache.popitem(last=False)
 
-    async def _wait_for_turn(self) -> None:
+    async def _wait_for_rate_limit(self) -> None:
         if self._service.per_second <= 0:
             return
         now = self._monotonic()
-        turn = max(now, self._next_turn)
+        turn = max(now, self._next_request_at)
         if turn - now >= self._service.seconds:
             raise Unreachable("the geocoder is asked more often than it may be")
-        self._next_turn = turn + 1 / self._service.per_second
+        self._next_request_at = turn + 1 / self._service.per_second
         await trio.sleep(turn - now)
 
-    async def _ask(self, place: Place) -> Address | None:
+    async def _request(self, place: Place) -> Address | None:
         service, provider = self._service, self._provider
-        latitude, longitude = (f"{degrees:.{PLACES}f}" for degrees in place)
+        latitude, longitude = (f"{degrees:.{DECIMALS}f}" for degrees in place)
         parameters = dict(provider.parameters)
         if provider.key and service.key:
             parameters[provider.key] = service.key
@@ -108,31 +110,31 @@ class Geocoder:
         try:
             answer = await self._http.request(
                 "GET",
-                _placed(service.url or provider.url, latitude, longitude),
+                _fill_in(service.url or provider.url, latitude, longitude),
                 trusted=True,
-                params={name: _placed(value, latitude, longitude) for name, value in parameters.items()},
+                params={name: _fill_in(value, latitude, longitude) for name, value in parameters.items()},
                 headers={"Accept": "application/json"},
                 seconds=service.seconds,
-                most_bytes=MOST_BYTES,
+                max_bytes=MAX_RESPONSE_BYTES,
             )
         except OutgoingError as error:
             raise Unreachable(f"the geocoder was not reached: {error}") from None
         return self._read(answer)
 
-    def _read(self, answer: HttpAnswer) -> Address | None:
-        if answer.status in self._provider.nothing:
+    def _read(self, answer: HttpResponse) -> Address | None:
+        if answer.status in self._provider.no_address:
             return None
         if not answer.ok:
-            # Not its text, which may repeat the question with the key.
+            # The content is left out: it may repeat the request with its key.
             raise Unreachable(f"the geocoder answers {answer.status}")
         content = answer.json()
         try:
-            if isinstance(content, dict) and content.get("status") in self._provider.refusals:
+            if isinstance(content, dict) and content.get("status") in self._provider.failures:
                 raise Unreachable(f"the geocoder answers {content['status']}")
             return self._provider.read(content)
         except (KeyError, TypeError, IndexError, AttributeError, ValueError):
             raise DeliveryRefused("the geocoder's answer cannot be read") from None
 
 
-def _placed(text: str, latitude: str, longitude: str) -> str:
+def _fill_in(text: str, latitude: str, longitude: str) -> str:
     return text.replace("{latitude}", latitude).replace("{longitude}", longitude)

@@ -1,4 +1,4 @@
-"""The geocoders that can be asked: how each is asked for the address of a place, and how its answer is read.
+"""The supported geocoders: the request for the address of a place, and the reader of the response.
 
 Formats as their providers document them (Nominatim and LocationIQ reverse, Photon, GeocodeJSON, OpenCage v1,
 Google Geocoding, HERE revgeocode v1, TomTom reverseGeocode 2, Geoapify v1, Base Adresse Nationale).
@@ -13,7 +13,7 @@ from motorpool.actors.outgoing.addresses import Address
 __all__ = ["PROVIDERS", "Provider"]
 
 Json = Any
-"""What a provider answered, whatever it is; a reader that stumbles over it has found no address."""
+"""The parsed response of a provider, of any form."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,19 +21,19 @@ class Provider:
     """One kind of geocoder."""
 
     url: str
-    """Where the provider's public service stands; `{latitude}` and `{longitude}` may stand in it."""
+    """URL of the public service, with the placeholders `{latitude}` and `{longitude}` where needed."""
     parameters: Mapping[str, str]
-    """Of the query; the same places may stand in them."""
+    """Query parameters, with the same placeholders."""
     read: Callable[[Json], Address | None]
-    """None: there is no address at that place."""
+    """Returns the address in a response, None where there is none at that place."""
     key: str = ""
-    """The parameter of the key; without one none is needed."""
+    """Query parameter of the API key; empty where none is needed."""
     language: str = ""
-    """The parameter of the language."""
-    refusals: frozenset[str] = field(default=frozenset())
-    """Values of `status` in a 200 that are no answer."""
-    nothing: frozenset[int] = field(default=frozenset())
-    """Other statuses that mean: no address there."""
+    """Query parameter of the language; empty where it cannot be chosen."""
+    failures: frozenset[str] = field(default=frozenset())
+    """Values of `status` in a response with status 200 that mean a failure."""
+    no_address: frozenset[int] = field(default=frozenset())
+    """HTTP statuses that mean that there is no address at that place."""
 
 
 def _text(value: Json) -> str:
@@ -45,7 +45,7 @@ def _first(parts: Mapping[str, Json], *names: str) -> str:
 
 
 def _osm(parts: Mapping[str, Json], full: Json) -> Address:
-    """The parts as OpenStreetMap names them."""
+    """Read the parts as OpenStreetMap names them."""
     return Address(
         house=_first(parts, "house_number"),
         road=_first(parts, "road", "pedestrian", "footway", "path", "cycleway"),
@@ -72,7 +72,7 @@ def _opencage(answer: Json) -> Address | None:
 
 
 def _features(answer: Json) -> Address | None:
-    """GeoJSON with the parts among the properties; GeocodeJSON has them one level down."""
+    """Read GeoJSON, whose properties are the parts; GeocodeJSON nests them one level deeper."""
     if not answer["features"]:
         return None
     parts = answer["features"][0]["properties"]
@@ -94,7 +94,7 @@ def _features(answer: Json) -> Address | None:
 
 
 def _ban(answer: Json) -> Address | None:
-    """As above, for France alone, whose code the answer leaves out."""
+    """Read the response of Base Adresse Nationale, which covers France and leaves out the country."""
     if not answer["features"]:
         return None
     parts = answer["features"][0]["properties"]
@@ -184,7 +184,7 @@ PROVIDERS: Mapping[str, Provider] = {
         read=_nominatim,
         key="key",
         language="accept-language",
-        nothing=frozenset({404}),
+        no_address=frozenset({404}),
     ),
     "photon": Provider(
         url="https://photon.komoot.io/reverse",
@@ -225,7 +225,7 @@ PROVIDERS: Mapping[str, Provider] = {
         read=_google,
         key="key",
         language="language",
-        refusals=frozenset(
+        failures=frozenset(
             {"OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT", "REQUEST_DENIED", "INVALID_REQUEST", "UNKNOWN_ERROR"}
         ),
     ),

@@ -1,7 +1,7 @@
-"""Which addresses outgoing connections may reach: what users name must not lead into private networks.
+"""Checks the addresses of outgoing connections: users must not reach private networks through the server.
 
-A name is resolved here, once, and the connection goes to an address that was checked: nobody can answer a
-second question differently.
+A name is resolved once, and the connection goes to the address that was checked, so a second, different
+answer of the name server (DNS rebinding) has no effect.
 """
 
 import socket
@@ -18,15 +18,15 @@ __all__ = ["AddressGuard", "is_public"]
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
-MOST_ADDRESSES = 8
-"""Of one name; more are not tried."""
+MAX_ADDRESSES = 8
+"""Of one name, the most that are tried."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 _LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address belongs to the internet at large; IPv4 in IPv6 clothes counts as IPv4."""
+    """Return whether an address is globally reachable; IPv4 embedded in IPv6 counts as IPv4."""
     if isinstance(address, IPv6Address):
         inner = _inner(address)
         if inner is not None:
@@ -37,7 +37,7 @@ def is_public(address: Address) -> bool:
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that packets to an IPv6 one end up at."""
+    """Return the IPv4 address embedded in an IPv6 address, if there is one."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     if address.sixtofour is not None:
@@ -50,13 +50,13 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
 
 
 class AddressGuard:
-    """The rule, with the private networks that the operator allows (`webhook.allow`)."""
+    """Permits public addresses, and the private networks that the operator allows (`webhook.allow`)."""
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
         self._allow: tuple[Network, ...] = tuple(ip_network(network, strict=False) for network in allow)
 
     def permits(self, address: Address) -> bool:
-        """Whether a user may make the server connect to it."""
+        """Return whether a user may make the server connect to an address."""
         if is_public(address):
             return True
         inner = _inner(address) if isinstance(address, IPv6Address) else None
@@ -65,11 +65,11 @@ class AddressGuard:
     async def resolve(self, host: str, port: int, *, trusted: bool = False) -> tuple[str, ...]:
         """Return the addresses of a host that may be connected to, in the resolver's order.
 
-        `trusted` is for hosts that the operator's own settings name: wherever they are.
+        With `trusted` every address is permitted: for hosts that the operator's settings name.
 
         Raises:
             Unreachable: the name has no address.
-            DeliveryRefused: it has none that may be reached.
+            DeliveryRefused: none of its addresses is permitted.
         """
         try:
             found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -82,4 +82,4 @@ class AddressGuard:
             raise DeliveryRefused(
                 f"{host} lies in a private network, which webhook.allow does not name", permanent=True
             )
-        return texts[:MOST_ADDRESSES]
+        return texts[:MAX_ADDRESSES]

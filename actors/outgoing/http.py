@@ -1,4 +1,4 @@
-"""HTTP requests to the outside, each with a deadline, a bound, and a check of where it goes."""
+"""Outgoing HTTP requests, each with a deadline, a limit of the response, and a check of the address."""
 
 import ssl
 from collections.abc import Mapping
@@ -9,18 +9,18 @@ import httpx
 import msgspec
 import trio
 
-from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, innermost
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, root_cause
 from motorpool.actors.outgoing.guard import AddressGuard
 
-__all__ = ["HttpAnswer", "OutgoingHttp"]
+__all__ = ["HttpResponse", "OutgoingHttp"]
 
-AGENT = "motorpool"
+USER_AGENT = "motorpool"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
-class HttpAnswer:
-    """What came back, whole."""
+class HttpResponse:
+    """A response with its whole content."""
 
     status: int
     headers: httpx.Headers
@@ -28,38 +28,38 @@ class HttpAnswer:
 
     @property
     def ok(self) -> bool:
-        """2xx."""
+        """Whether the status is 2xx."""
         return 200 <= self.status < 300
 
     def json(self) -> object:
-        """The content as JSON; DeliveryRefused where it is none."""
+        """Return the content parsed as JSON. Raises DeliveryRefused where it is not JSON."""
         try:
             return msgspec.json.decode(self.content)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            raise DeliveryRefused("the answer is no JSON") from None
+            raise DeliveryRefused("the answer is not JSON") from None
 
 
 class OutgoingHttp:
-    """A client that goes only where it may.
+    """An HTTP client that connects to permitted addresses only.
 
     Addresses in private networks, of this machine, link-local, multicast and the like are refused, unless
-    `allow` names their network or the request is `trusted`: its URL stands in the operator's own settings
-    (an SMS modem, a geocoder or an OpenID provider in the house). The address that was checked is the one
-    connected to, and TLS is verified against the name. Redirects are never followed; they are answers.
-    Each request has a connection of its own: nothing is kept open, nothing has to be closed.
+    `allow` names their network or the request is `trusted`: its URL comes from the operator's settings (an
+    SMS modem, a geocoder or an OpenID provider in the local network). The connection goes to the address that
+    was checked, and TLS is verified against the name. Redirects are returned, not followed. Each request has
+    a connection of its own: nothing is kept open, nothing must be closed.
     """
 
     def __init__(
-        self, allow: tuple[str, ...] = (), *, at_once: int = 20, tls: ssl.SSLContext | None = None
+        self, allow: tuple[str, ...] = (), *, max_concurrent: int = 20, tls: ssl.SSLContext | None = None
     ) -> None:
         self.guard = AddressGuard(allow)
-        # Apart: users may name servers that answer nobody.
-        self._slots = {trusted: trio.Semaphore(at_once) for trusted in (False, True)}
+        # Separate, because users may name servers that never respond.
+        self._slots = {trusted: trio.Semaphore(max_concurrent) for trusted in (False, True)}
         self._given_tls = tls
 
     @cached_property
     def tls(self) -> ssl.SSLContext:
-        """What certificates are checked against: certifi's list, or what SSL_CERT_FILE names."""
+        """The trusted certificates: those of certifi, or of SSL_CERT_FILE."""
         return self._given_tls or httpx.create_ssl_context()
 
     async def request(
@@ -73,67 +73,69 @@ class OutgoingHttp:
         form: Mapping[str, str] | None = None,
         content: bytes | None = None,
         seconds: float = 10.0,
-        most_bytes: int = 1024 * 1024,
-    ) -> HttpAnswer:
+        max_bytes: int = 1024 * 1024,
+    ) -> HttpResponse:
         """Send a request and return the answer, whatever its status.
 
-        `params` are added to the URL's own; `form` is sent urlencoded, `content` as it is. `seconds` is for
-        all of it, waiting for a place among the requests at once included.
+        `params` are added to the URL's own; `form` is sent urlencoded, `content` as it is. `seconds`
+        includes the wait for one of the `max_concurrent` slots; `max_bytes` limits the content.
 
         Raises:
-            Unreachable: no address, no connection, no answer in time, or none that is HTTP.
-            DeliveryRefused: the URL is none, leads where it may not, or the answer is too large.
+            Unreachable: no address, no connection, no response in time, or it is not HTTP.
+            DeliveryRefused: the URL is invalid or not permitted, or the response is too large.
         """
-        made = _request(method, url, params, headers, form, content)
-        host = made.url.host
+        request = _request(method, url, params, headers, form, content)
+        host = request.url.host
         try:
             with trio.fail_after(seconds):
                 async with self._slots[trusted]:
-                    return await self._send(made, host, most_bytes, trusted=trusted)
+                    return await self._send(request, host, max_bytes, trusted=trusted)
         except trio.TooSlowError:
             raise Unreachable(f"{host} gave no answer within {seconds:g} s") from None
 
-    async def _send(self, made: httpx.Request, host: str, most_bytes: int, *, trusted: bool) -> HttpAnswer:
-        port = made.url.port or DEFAULT_PORTS[made.url.scheme]
-        named = made.url
+    async def _send(
+        self, request: httpx.Request, host: str, max_bytes: int, *, trusted: bool
+    ) -> HttpResponse:
+        port = request.url.port or DEFAULT_PORTS[request.url.scheme]
+        named = request.url
         failure: OutgoingError | None = None
         for address in await self.guard.resolve(host, port, trusted=trusted):
-            made.url = named.copy_with(host=address)
-            # The certificate must be the name's, whatever address it was found at.
-            made.extensions["sni_hostname"] = named.raw_host.decode("ascii")
+            request.url = named.copy_with(host=address)
+            # The certificate is verified against the name, not against the address.
+            request.extensions["sni_hostname"] = named.raw_host.decode("ascii")
             try:
                 async with httpx.AsyncHTTPTransport(
                     verify=self.tls, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
                 ) as transport:
-                    return await _exchange(transport, made, host, most_bytes)
+                    return await _exchange(transport, request, host, max_bytes)
             except httpx.ConnectError as error:
-                failure = Unreachable(f"{host} cannot be connected to: {innermost(error)}")
+                failure = Unreachable(f"{host} cannot be connected to: {root_cause(error)}")
             except (httpx.TransportError, httpx.InvalidURL):
-                raise Unreachable(f"{host} broke off, or its answer is no HTTP") from None
+                raise Unreachable(f"{host} broke off, or its answer is not HTTP") from None
         assert failure is not None
         raise failure
 
 
 async def _exchange(
-    transport: httpx.AsyncHTTPTransport, made: httpx.Request, host: str, most_bytes: int
-) -> HttpAnswer:
-    response = await transport.handle_async_request(made)
+    transport: httpx.AsyncHTTPTransport, request: httpx.Request, host: str, max_bytes: int
+) -> HttpResponse:
+    response = await transport.handle_async_request(request)
     try:
-        # Not asked for, and small packets can unfold to any size.
+        # Compression was not requested, and a small response could expand to any size.
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise DeliveryRefused(f"{host} answered compressed, which was not asked for")
         content = bytearray()
         with trio.CancelScope() as reading:
             async for piece in response.aiter_raw():
                 content += piece
-                if len(content) > most_bytes:
-                    # To leave the loop would leave its generators behind; this ends them from inside.
+                if len(content) > max_bytes:
+                    # Breaking out of the loop would leave its generators open; cancelling ends them.
                     reading.cancel()
-        if len(content) > most_bytes:
-            raise DeliveryRefused(f"{host} answered more than {most_bytes} bytes")
+        if len(content) > max_bytes:
+            raise DeliveryRefused(f"{host} answered more than {max_bytes} bytes")
     finally:
         await response.aclose()
-    return HttpAnswer(response.status_code, response.headers, bytes(content))
+    return HttpResponse(response.status_code, response.headers, bytes(content))
 
 
 def _request(
@@ -148,13 +150,15 @@ def _request(
         parsed = httpx.URL(url)
         if params:
             parsed = parsed.copy_merge_params(dict(params))
-        sent = {"User-Agent": AGENT, "Accept": "*/*", **(headers or {}), "Accept-Encoding": "identity"}
-        made = httpx.Request(method, parsed, headers=sent, data=dict(form) if form else None, content=content)
+        sent = {"User-Agent": USER_AGENT, "Accept": "*/*", **(headers or {}), "Accept-Encoding": "identity"}
+        request = httpx.Request(
+            method, parsed, headers=sent, data=dict(form) if form else None, content=content
+        )
     except (httpx.InvalidURL, ValueError, UnicodeError):
-        # The URL itself may hold a key.
-        raise DeliveryRefused("this is no URL, or a header cannot be sent", permanent=True) from None
-    if made.url.scheme not in DEFAULT_PORTS or not made.url.host:
+        # The URL may contain a key, so it is not part of the text.
+        raise DeliveryRefused("this is not a URL, or a header cannot be sent", permanent=True) from None
+    if request.url.scheme not in DEFAULT_PORTS or not request.url.host:
         raise DeliveryRefused("the URL is not http:// or https:// with a host", permanent=True)
-    if made.url.userinfo:
+    if request.url.userinfo:
         raise DeliveryRefused("the URL holds a user name or password", permanent=True)
-    return made
+    return request

@@ -1,4 +1,4 @@
-"""Mail, by the server's account or by a user's own."""
+"""Sends mail through the server's account or a user's own one."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,18 +12,18 @@ from motorpool.actors.outgoing.mime import compose, mail_address
 from motorpool.actors.outgoing.smtp import Security, SmtpAccount, submit
 from motorpool.storage.outbox import USER_SMTP_HOST, OutgoingMessage
 
-__all__ = ["Mail", "own_account"]
+__all__ = ["Mail", "user_account"]
 
 PREFIX = "mail.smtp."
 
 
-def own_account(
+def user_account(
     attributes: Mapping[str, object], address: str, *, seconds: float = 30.0
 ) -> SmtpAccount | None:
-    """A user's own mail account, where his attributes name one: all of it, or the server's is used.
+    """Return the mail account that a user's attributes name, None where they name no host.
 
-    The server's password never goes to a host that a user has named. `address` is the sender where the
-    attributes name none.
+    Nothing is taken over from the server's account: its password must not go to a host that a user has named.
+    `address` is the sender where the attributes name none.
     """
     host = attributes.get(USER_SMTP_HOST)
     if not isinstance(host, str) or not host.strip():
@@ -54,32 +54,40 @@ def _switch(value: object) -> bool:
 
 
 def _port(value: object) -> int:
-    """0, the usual one, for what is no port."""
+    """Return a port number, 0 (the default port) where the value is not one."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 5:
         value = int(value)
     return value if isinstance(value, int) and 0 < value <= 65535 else 0
 
 
 class Mail:
-    """Sends one mail at a time to each who asks, a few at once for all."""
+    """Sends mails through the server's account or the accounts of users.
 
-    def __init__(self, http: OutgoingHttp, account: SmtpAccount | None = None, *, at_once: int = 10) -> None:
+    Args:
+        http: whose address guard and certificates apply.
+        account: the server's account, if there is one.
+        max_concurrent: mails sent at the same time, for the account of the server and those of users each.
+    """
+
+    def __init__(
+        self, http: OutgoingHttp, account: SmtpAccount | None = None, *, max_concurrent: int = 10
+    ) -> None:
         self._http = http
         self._account = account
-        self._slots = trio.Semaphore(at_once)
-        # Apart: users may name servers that answer nobody.
-        self._own_slots = trio.Semaphore(at_once)
-        # As many as have slots: one that was given up ends in a moment, and counts until then.
-        self._threads = trio.CapacityLimiter(2 * at_once)
+        self._slots = trio.Semaphore(max_concurrent)
+        # Separate, because users may name servers that never respond.
+        self._user_slots = trio.Semaphore(max_concurrent)
+        # One for each slot: a thread that was cancelled counts until it ends, a moment later.
+        self._threads = trio.CapacityLimiter(2 * max_concurrent)
 
     @property
     def enabled(self) -> bool:
-        """Whether the server has an account."""
+        """Whether the server has a mail account."""
         return self._account is not None
 
     def enabled_for(self, attributes: Mapping[str, object]) -> bool:
         """Whether a user with these attributes can be sent mail."""
-        return self.enabled or own_account(attributes, "") is not None
+        return self.enabled or user_account(attributes, "") is not None
 
     async def send(
         self,
@@ -89,14 +97,14 @@ class Mail:
         date: datetime,
         attributes: Mapping[str, object] | None = None,
     ) -> None:
-        """Hand a mail in; `attributes` are those of its user, whose own account then sends it.
+        """Send a mail; `attributes` are those of its user, whose own account sends it where they name one.
 
         Raises:
-            Unreachable: the mail server takes no mail now, or there is none.
-            DeliveryRefused: it does not take this one.
+            Unreachable: no mail server is configured, or it accepts no mail now.
+            DeliveryRefused: the mail server refuses this mail.
         """
-        own = None if message.system else own_account(attributes or {}, message.to)
-        account = own or self._account
+        user = None if message.system else user_account(attributes or {}, message.to)
+        account = user or self._account
         if account is None:
             raise Unreachable("no mail server is configured")
         envelope = compose(
@@ -105,7 +113,7 @@ class Mail:
         host, port = account.service
         try:
             with trio.fail_after(account.seconds):
-                async with self._own_slots if own else self._slots:
+                async with self._user_slots if user else self._slots:
                     addresses = await self._http.guard.resolve(host, port, trusted=account.trusted)
                     await submit(account, addresses, envelope, self._http.tls, self._threads)
         except trio.TooSlowError:
@@ -114,7 +122,7 @@ class Mail:
 
     @staticmethod
     def can_reach(address: str) -> bool:
-        """Whether mail can be sent to an address at all."""
+        """Return whether an address is a valid mail address."""
         try:
             mail_address(address)
         except DeliveryRefused:

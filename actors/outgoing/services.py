@@ -1,4 +1,4 @@
-"""All ways out together, as one server has them."""
+"""The outgoing services of a server, built from its settings."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,15 @@ __all__ = ["OutgoingServices"]
 
 
 class OutgoingServices:
-    """What actors and requests send by; nothing in it has to be closed."""
+    """Mail, text messages, the geocoder and outgoing HTTP; nothing of it must be closed.
+
+    Args:
+        allow: private networks that users' URLs may lead to, in CIDR notation.
+        mail: the server's own mail account; without one only users with their own account get mail.
+        sms: the SMS gateway; without one no text message is sent.
+        geocoder: the geocoder; without one `geocoder` is None.
+        monotonic: the clock of the geocoder's rate limit.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Text messages, by a gateway that takes an HTTP request for each."""
+"""Sends text messages through a gateway, by one HTTP request each."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ from motorpool.storage.outbox import OutgoingMessage
 
 __all__ = ["Sms", "SmsGateway", "telephone_number"]
 
-LONGEST_TEXT = 1000
-MOST_BYTES = 64 * 1024
+MAX_TEXT_LENGTH = 1000
+MAX_RESPONSE_BYTES = 64 * 1024
 _PLACES = re.compile(r"\{(phone|message|id)\}")
 _NUMBER = re.compile(r"\+?[0-9]{2,20}")
 _FILLING = str.maketrans("", "", " -./()\u00a0")
@@ -23,10 +23,10 @@ _FILLING = str.maketrans("", "", " -./()\u00a0")
 
 @dataclass(frozen=True, kw_only=True)
 class SmsGateway:
-    """The request that sends a text message."""
+    """The HTTP request that sends a text message; `{phone}`, `{message}` and `{id}` are replaced."""
 
     url: str = field(repr=False)
-    """May hold the places of the template too, and keys."""
+    """May contain placeholders, and secrets."""
     method: str = "POST"
     headers: tuple[str, ...] = field(default=(), repr=False)
     """Lines such as `X-Api-Key: 123`."""
@@ -35,13 +35,14 @@ class SmsGateway:
     template: str = '{"to": "{phone}", "text": "{message}"}'
     """The body: JSON where it begins as an object or array, else a form.
 
-    `{id}` in it is the same at each attempt.
+    `{id}` is the same at each attempt.
     """
     seconds: float = 10.0
+    """For one request; default 10."""
 
 
 def telephone_number(text: str) -> str:
-    """Return a number without the signs people put between digits; DeliveryRefused where it is none."""
+    """Return a telephone number without separators. Raises DeliveryRefused where it is not valid."""
     number = text.strip().translate(_FILLING)
     if _NUMBER.fullmatch(number) is None:
         raise DeliveryRefused("there is no such telephone number", permanent=True)
@@ -49,7 +50,7 @@ def telephone_number(text: str) -> str:
 
 
 class Sms:
-    """Sends text messages; 2xx means that the gateway has one."""
+    """Sends text messages; a status of 2xx means that the gateway has accepted one."""
 
     def __init__(self, http: OutgoingHttp, gateway: SmsGateway | None = None) -> None:
         self._http = http
@@ -57,21 +58,21 @@ class Sms:
 
     @property
     def enabled(self) -> bool:
-        """Whether there is a gateway."""
+        """Whether a gateway is configured."""
         return self._gateway is not None
 
     async def send(self, message: OutgoingMessage, *, message_id: str) -> None:
         """Hand a text message to the gateway.
 
         Raises:
-            Unreachable: it takes none now, or there is none.
-            DeliveryRefused: it does not take this one.
+            Unreachable: no gateway is configured, or it accepts nothing now.
+            DeliveryRefused: the gateway refuses this message.
         """
         gateway = self._gateway
         if gateway is None:
             raise Unreachable("no SMS gateway is configured")
-        if len(message.text) > LONGEST_TEXT:
-            raise DeliveryRefused(f"a text message has at most {LONGEST_TEXT} characters", permanent=True)
+        if len(message.text) > MAX_TEXT_LENGTH:
+            raise DeliveryRefused(f"a text message has at most {MAX_TEXT_LENGTH} characters", permanent=True)
         values = {"phone": telephone_number(message.to), "message": message.text, "id": message_id}
         json = gateway.template.lstrip()[:1] in {"{", "["} and not _PLACES.match(gateway.template.lstrip())
         body = ""
@@ -91,13 +92,13 @@ class Sms:
                 headers=headers,
                 content=body.encode() if body else None,
                 seconds=gateway.seconds,
-                most_bytes=MOST_BYTES,
+                max_bytes=MAX_RESPONSE_BYTES,
             )
         except OutgoingError as error:
-            # Whatever is wrong there is wrong for every message.
+            # Every other message would fail in the same way.
             raise Unreachable(f"the SMS gateway was not reached: {error}") from None
         if not answer.ok:
-            # Not its text, which may repeat the request with its keys.
+            # The content is left out: it may repeat the request with its secrets.
             complaint = f"the SMS gateway answers {answer.status}"
             if answer.status in {400, 404, 413, 422}:
                 raise DeliveryRefused(complaint)
@@ -106,7 +107,7 @@ class Sms:
 
     @staticmethod
     def can_reach(phone: str | None) -> bool:
-        """Whether a text message can be sent to a number at all."""
+        """Return whether a number is a valid telephone number."""
         try:
             telephone_number(phone or "")
         except DeliveryRefused:

@@ -1,4 +1,4 @@
-"""One mail over one connection, by the standard library's smtplib in a thread of its own."""
+"""Submits one mail over one connection, by smtplib of the standard library in a thread."""
 
 import io
 import smtplib
@@ -12,37 +12,37 @@ from typing import Literal
 
 import trio
 
-from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, innermost, one_line
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, one_line, root_cause
 
 __all__ = ["SmtpAccount", "SmtpEnvelope", "submit"]
 
 Security = Literal["none", "starttls", "tls"]
 PORTS: dict[Security, int] = {"none": 25, "starttls": 587, "tls": 465}
-MOST_SAID = 256 * 1024
-"""Bytes of a server's replies; smtplib would collect them for ever."""
+MAX_REPLY_BYTES = 256 * 1024
+"""Bytes of a server's replies in all; smtplib itself has no limit."""
 TOO_LARGE = 552
 BUSY = 421
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmtpAccount:
-    """Where mails are handed in."""
+    """An account at a mail server."""
 
     host: str
     port: int = 0
-    """0 is the usual one for the kind of security."""
+    """0 stands for the default port of `security`: 25, 587 or 465."""
     security: Security = "starttls"
     username: str = ""
-    """Without one nobody logs in."""
+    """Empty: no login."""
     password: str = field(default="", repr=False)
     address: str = ""
-    """The mails' sender."""
+    """Mail address of the sender."""
     name: str = ""
-    """Shown beside it."""
+    """Display name of the sender."""
     seconds: float = 30.0
-    """For one mail, from the name's look-up to the server's word that it has it."""
+    """For one mail, from the look-up of the host to the acceptance by the server; default 30."""
     trusted: bool = False
-    """Named by the operator: its host may be in a private network."""
+    """Whether the host may be in a private network: the operator named it, not a user."""
 
     @property
     def service(self) -> tuple[str, int]:
@@ -52,14 +52,14 @@ class SmtpAccount:
 
 @dataclass(frozen=True)
 class SmtpEnvelope:
-    """Who a mail is from and for, and its bytes."""
+    """A mail with its sender and recipient."""
 
     sender: str
     recipient: str
     content: bytes
-    """7-bit lines ended by CR LF, but for addresses in the header where `international`."""
+    """7-bit lines that end by CR LF; with `international` the addresses in the header are UTF-8."""
     international: bool = False
-    """An address is not ASCII; the server must be able to take that."""
+    """Whether an address is not ASCII: the server must support SMTPUTF8 (RFC 6531)."""
 
 
 async def submit(
@@ -69,17 +69,17 @@ async def submit(
     tls: ssl.SSLContext,
     threads: trio.CapacityLimiter,
 ) -> None:
-    """Hand a mail in at the first address that can be connected to.
+    """Submit a mail at the first of the addresses that can be connected to.
 
-    No deadline of its own; cancelled, the connection is shut down, which ends the thread wherever it
-    stands, and the mail may or may not go out.
+    Has no deadline. When cancelled, the connection is shut down, which ends the thread; whether the mail was
+    accepted is then unknown.
 
     Raises:
-        Unreachable: no connection, no TLS, no login, or the server has no time: nobody's mail would go.
-        DeliveryRefused: this mail was not taken.
+        Unreachable: no connection, no TLS, no login, or the server is busy: any mail would fail.
+        DeliveryRefused: the server refuses this mail.
     """
     if any(smtplib.quoteaddr(each) != f"<{each}>" for each in (envelope.sender, envelope.recipient)):
-        # Smtplib would send the mail to whoever it finds in there.
+        # smtplib would send the mail to any address that it finds in there.
         raise DeliveryRefused("there is no such mail address", permanent=True)
     connection = await _connect(account, addresses)
     copying = threading.Lock()
@@ -104,7 +104,7 @@ async def _connect(account: SmtpAccount, addresses: Sequence[str]) -> socket.soc
         except trio.TooSlowError:
             failure = Unreachable(f"{host} port {port} does not answer")
         except OSError as error:
-            failure = Unreachable(f"{host} port {port} cannot be connected to: {innermost(error)}")
+            failure = Unreachable(f"{host} port {port} cannot be connected to: {root_cause(error)}")
         else:
             connection = socket.socket(fileno=stream.socket.detach())
             connection.setblocking(True)
@@ -121,7 +121,7 @@ def _hand_in(
 ) -> None:
     try:
         with copying:
-            # For smtplib to close when it likes; the other stays good for a shutdown.
+            # smtplib closes its copy; the original can be shut down at any time.
             copy = connection.dup()
         with copy, closing(_Smtp(account, copy, tls)) as smtp:
             if account.security == "starttls":
@@ -134,7 +134,7 @@ def _hand_in(
             options = ["SMTPUTF8"] if envelope.international else []
             smtp.sendmail(envelope.sender, [envelope.recipient], envelope.content, options)
             with suppress(OSError):
-                # Its answer is not waited for: the server has the mail, and nothing may go wrong any more.
+                # The reply is not awaited: the server has accepted the mail.
                 smtp.putcmd("quit")
             return
     except (OSError, ValueError) as error:
@@ -144,7 +144,7 @@ def _hand_in(
 
 
 class _Smtp(smtplib.SMTP):
-    """Speaks over a connection that stands already; TLS is the name's, whatever the address."""
+    """An SMTP session on an open connection; TLS is verified against the name of the host."""
 
     def __init__(self, account: SmtpAccount, connection: socket.socket, tls: ssl.SSLContext) -> None:
         self._connection = connection
@@ -172,7 +172,7 @@ class _Smtp(smtplib.SMTP):
 class _Replies(io.BufferedReader):
     """What a server says; smtplib would collect it for ever."""
 
-    left = MOST_SAID
+    left = MAX_REPLY_BYTES
 
     def readline(self, size: int | None = -1, /) -> bytes:
         self.left -= len(line := super().readline(size))
@@ -197,12 +197,12 @@ def _explain(host: str, error: Exception) -> OutgoingError:
         # Not its text: some repeat what was said, and that was the password.
         return Unreachable(f"{host} refuses the login ({code})")
     if isinstance(error, ssl.SSLError):
-        return Unreachable(f"{host} cannot be trusted by TLS: {innermost(error)}")
+        return Unreachable(f"{host} cannot be trusted by TLS: {root_cause(error)}")
     if isinstance(error, ValueError) or type(error) is smtplib.SMTPException:
         # Not its text either.
         return Unreachable(f"{host} has no way to log in that is known here")
     if not code:
-        return Unreachable(f"{host} takes no mail: {innermost(error)}")
+        return Unreachable(f"{host} takes no mail: {root_cause(error)}")
     if code < 200:
         return Unreachable(f"{host} does not speak SMTP")
     text = one_line(f"{code} {said.decode('utf-8', 'replace') if isinstance(said, bytes) else said}")

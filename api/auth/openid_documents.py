@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from motorpool.actors.outgoing.errors import OutgoingError, one_line
-from motorpool.actors.outgoing.http import HttpAnswer, OutgoingHttp
+from motorpool.actors.outgoing.http import HttpResponse, OutgoingHttp
 
 __all__ = ["Metadata", "ProviderDocuments", "ProviderUnavailable", "decode"]
 
@@ -118,7 +118,7 @@ class ProviderDocuments:
 
     async def request(
         self, method: str, address: str, *, headers: Mapping[str, str], form: Mapping[str, str] | None = None
-    ) -> HttpAnswer:
+    ) -> HttpResponse:
         """Send a request to the provider. Raises ProviderUnavailable if there is no answer."""
         try:
             return await self._http.request(
@@ -129,7 +129,7 @@ class ProviderDocuments:
                 headers={"Accept": "application/json", **headers},
                 form=form,
                 seconds=REQUEST_SECONDS,
-                most_bytes=MOST_BYTES,
+                max_bytes=MOST_BYTES,
             )
         except (OutgoingError, ValueError) as error:
             _log.warning("the OpenID provider cannot be asked: %s", one_line(str(error)))
@@ -160,7 +160,7 @@ class ProviderDocuments:
         return decode(answer, shape)
 
 
-def decode(answer: HttpAnswer, shape: type[T]) -> T:
+def decode(answer: HttpResponse, shape: type[T]) -> T:
     """Decode an answer of the provider. Raises ProviderUnavailable if it is malformed."""
     try:
         return msgspec.convert(answer.json(), shape)

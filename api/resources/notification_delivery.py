@@ -15,7 +15,7 @@ from quart import Response
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
 from motorpool.actors.outgoing import Mail, OutgoingError, Sms
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.outgoing.sms import LONGEST_TEXT
+from motorpool.actors.outgoing.sms import MAX_TEXT_LENGTH
 from motorpool.api.auth.authentication import may_log_in
 from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import record_action
@@ -127,8 +127,8 @@ async def send_announcement(call: Call) -> Response:
             call, call.context.database, "announcement", attributes=_summary(name, recipients)
         )
         return no_content()
-    if name == "sms" and len(digest) > LONGEST_TEXT:
-        raise BadRequest(f"digest: a text message has at most {LONGEST_TEXT} characters")
+    if name == "sms" and len(digest) > MAX_TEXT_LENGTH:
+        raise BadRequest(f"digest: a text message has at most {MAX_TEXT_LENGTH} characters")
     await _queue(call, name, announcement, digest, recipients)
     return no_content()
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.outgoing.addresses import Address, write_address
+from motorpool.actors.outgoing.addresses import Address, format_address
 
 FULL = Address(
     house="6",
@@ -29,7 +29,7 @@ FULL = Address(
     ],
 )
 def test_the_parts_stand_where_the_template_has_them(template, line):
-    assert write_address(FULL, template) == line
+    assert format_address(FULL, template) == line
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_the_parts_stand_where_the_template_has_them(template, line):
     ],
 )
 def test_a_missing_part_takes_its_separator_along(address, line):
-    assert write_address(address) == line
+    assert format_address(address) == line
 
 
 def test_where_no_part_fits_the_geocoders_own_line_is_the_answer():
-    assert write_address(Address(full="North Sea")) == "North Sea"
-    assert write_address(Address()) == ""
+    assert format_address(Address(full="North Sea")) == "North Sea"
+    assert format_address(Address()) == ""
 
 
 @given(st.text(max_size=50), st.booleans())
 def test_any_template_gives_a_line(template, empty):
-    assert isinstance(write_address(Address() if empty else FULL, template), str)
+    assert isinstance(format_address(Address() if empty else FULL, template), str)

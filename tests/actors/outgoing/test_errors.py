@@ -3,13 +3,13 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.outgoing.errors import LONGEST, innermost, one_line
+from motorpool.actors.outgoing.errors import MAX_LENGTH, one_line, root_cause
 
 
 @given(st.text(max_size=1000))
 def test_whatever_was_said_becomes_one_short_printable_line(text):
     line = one_line(text)
-    assert len(line) <= LONGEST
+    assert len(line) <= MAX_LENGTH
     assert line == line.strip()
     assert line.isprintable()
 
@@ -22,8 +22,8 @@ def test_what_fits_stays_as_it_is():
 async def test_the_reason_behind_an_error_is_the_innermost_one():
     with pytest.raises(OSError) as caught:
         await trio.open_tcp_stream("127.0.0.1", 1)
-    assert innermost(caught.value) == "Connection refused"
+    assert root_cause(caught.value) == "Connection refused"
     assert (
-        innermost(ExceptionGroup("several", [ValueError("one\nof them"), OSError("other")])) == "one of them"
+        root_cause(ExceptionGroup("several", [ValueError("one\nof them"), OSError("other")])) == "one of them"
     )
-    assert innermost(ValueError()) == "ValueError"
+    assert root_cause(ValueError()) == "ValueError"

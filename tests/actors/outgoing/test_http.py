@@ -102,9 +102,9 @@ async def test_tls_is_verified_against_the_name_whatever_the_address(web_server,
 async def test_an_answer_past_the_bound_is_refused(web_server):
     server = web_server(lambda _: (200, b"x" * 1001))
     http = OutgoingHttp(LOOPBACK)
-    assert len((await http.request("GET", server.url, most_bytes=1001)).content) == 1001
+    assert len((await http.request("GET", server.url, max_bytes=1001)).content) == 1001
     with pytest.raises(DeliveryRefused, match="more than 1000 bytes"):
-        await http.request("GET", server.url, most_bytes=1000)
+        await http.request("GET", server.url, max_bytes=1000)
 
 
 async def test_an_answer_that_unfolds_is_refused(web_server):
@@ -122,7 +122,7 @@ async def test_a_server_that_says_nothing_costs_the_deadline_and_no_more(hanging
 
 
 async def test_waiting_for_a_place_ends_with_the_deadline_too(hanging_port):
-    http = OutgoingHttp(LOOPBACK, at_once=1)
+    http = OutgoingHttp(LOOPBACK, max_concurrent=1)
     url = f"http://127.0.0.1:{hanging_port}"
     outcomes = []
 

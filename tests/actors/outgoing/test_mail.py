@@ -7,7 +7,7 @@ import pytest
 from motorpool.actors.messages.counters import MAIL_SENT
 from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
-from motorpool.actors.outgoing.mail import Mail, own_account
+from motorpool.actors.outgoing.mail import Mail, user_account
 from motorpool.actors.outgoing.smtp import SmtpAccount
 from motorpool.storage.outbox import OutgoingMessage
 
@@ -91,7 +91,7 @@ async def test_a_server_that_hangs_costs_the_accounts_patience(hanging_port):
 
 
 def test_an_own_account_is_read_from_the_attributes_whatever_their_form():
-    found = own_account(
+    found = user_account(
         {
             HOST: " smtp.example.com ",
             "mail.smtp.port": "2465",
@@ -109,19 +109,19 @@ def test_an_own_account_is_read_from_the_attributes_whatever_their_form():
         password="hers",
         address="ann@example.org",
     )
-    assert own_account({HOST: "h", "mail.smtp.starttls.enable": True}, "").security == "starttls"
-    assert own_account({HOST: "h"}, "").security == "none"
+    assert user_account({HOST: "h", "mail.smtp.starttls.enable": True}, "").security == "starttls"
+    assert user_account({HOST: "h"}, "").security == "none"
 
 
 @pytest.mark.parametrize("port", [None, "", "x", "²", -1, 0, 70000, 1.5, [], {}, "99999999"])
 def test_a_port_that_is_none_is_the_usual_one(port):
-    assert own_account({HOST: "h", "mail.smtp.port": port}, "").service == ("h", 25)
+    assert user_account({HOST: "h", "mail.smtp.port": port}, "").service == ("h", 25)
 
 
 @pytest.mark.parametrize("host", [None, "", "  ", 5, True, [], {}])
 def test_without_a_host_there_is_no_account_of_ones_own(host):
-    assert own_account({HOST: host, "mail.smtp.from": "eve@example.org"}, "") is None
-    assert own_account({}, "") is None
+    assert user_account({HOST: host, "mail.smtp.from": "eve@example.org"}, "") is None
+    assert user_account({}, "") is None
 
 
 async def test_the_servers_password_never_goes_to_a_users_host(mail_server):

@@ -1,9 +1,9 @@
 """For the checker of scheduled commands: what people do, done to the rows as the API does it, then told."""
 
-import base64
 from datetime import timedelta
 
 import msgspec
+from tests.actors.schedules.icalendar import encode_calendar
 from tests.actors.schedules.scheduling_harness import NOW
 from tests.actors.schedules.scheduling_model import Command as ModelCommand
 from tests.actors.schedules.scheduling_model import Device as ModelDevice
@@ -29,29 +29,31 @@ from motorpool.storage.records import (
 MINUTE = timedelta(minutes=1)
 
 
-def ics(events):
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//tests//EN"]
-    for number, event in enumerate(events):
-        end = event.start + event.length
-        lines += ["BEGIN:VEVENT", f"UID:{number}"]
-        lines += [f"DTSTART:{event.start:%Y%m%dT%H%M%SZ}", f"DTEND:{end:%Y%m%dT%H%M%SZ}"]
-        lines += ["RRULE:FREQ=DAILY"] * event.daily + ["END:VEVENT"]
-    return base64.b64encode("\r\n".join([*lines, "END:VCALENDAR", ""]).encode()).decode()
+def encode_events(events):
+    """A calendar of the model's events."""
+    return encode_calendar(
+        *(
+            (event.start, event.start + event.length, *(["RRULE:FREQ=DAILY"] * event.daily))
+            for event in events
+        )
+    )
 
 
-class Deeds:
+class ModelActions:
     """What is done to the rows, and to the model where both need the same."""
 
-    def __init__(self, stage):
-        self.stage = stage
+    def __init__(self, harness):
+        self.harness = harness
         self.model = Model(NOW)
 
     async def _begin(self, calendars, device_groups):
-        database, model = self.stage.database, self.model
-        await self.stage.empty()
+        database, model = self.harness.database, self.model
+        await self.harness.empty()
         for windows in calendars:
             events = self._events(windows)
-            row = await plain_tables.CALENDARS.insert(database, Calendar(name="c", data=ics(events)))
+            row = await plain_tables.CALENDARS.insert(
+                database, Calendar(name="c", data=encode_events(events))
+            )
             model.calendars[row.id] = events
         above = 0
         for name in ("top", "middle", "bottom"):
@@ -84,7 +86,7 @@ class Deeds:
             await self._give("commands", links.USER_COMMAND, user_id, number)
         for number in filter(None, model.groups):
             await self._give("groups", links.USER_GROUP, user_id, number)
-        await self.stage.begin(model.now)
+        await self.harness.begin(model.now)
 
     def _events(self, windows):
         noon = self.model.now.replace(second=0, microsecond=0)
@@ -121,11 +123,11 @@ class Deeds:
         return tuple(Step(self._pick(known, number), delay) for number, delay in steps)
 
     async def _give(self, what, pair, user_id, number):
-        await links.add(self.stage.database, pair, user_id, number)
+        await links.add(self.harness.database, pair, user_id, number)
         getattr(self.model.owners[user_id], what).add(number)
 
     async def _take(self, what, pair, user_id, number):
-        await links.remove(self.stage.database, pair, user_id, number)
+        await links.remove(self.harness.database, pair, user_id, number)
         getattr(self.model.owners[user_id], what).discard(number)
 
     def _row(self, number):
@@ -146,7 +148,7 @@ class Deeds:
         )
 
     async def _store(self, number, *, cancel=False, watch=False):
-        async with self.stage.database.transaction() as transaction:
+        async with self.harness.database.transaction() as transaction:
             await scheduled_commands.TABLE.update(transaction, self._row(number))
             if cancel:
                 await runs.cancel(transaction, number, self.model.now)
@@ -155,11 +157,11 @@ class Deeds:
         await self._tell(number)
 
     async def _tell(self, number):
-        system = self.stage.life.system
+        system = self.harness.server_run.system
         await system.ref(TIMETABLE).ask(SchedulesChanged((number,)))
 
     async def _create(self, schedule):
-        database = self.stage.database
+        database = self.harness.database
         self.model.schedules[0] = schedule
         async with database.transaction() as transaction:
             row = await scheduled_commands.TABLE.insert(transaction, self._row(0))
@@ -170,7 +172,7 @@ class Deeds:
                 await links.add(transaction, links.GROUP_SCHEDULED_COMMAND, number, row.id)
         del self.model.schedules[0]
         self.model.schedules[row.id] = schedule
-        await self.stage.life.system.ref(TIMETABLE).ask(SchedulesChanged((row.id,)))
+        await self.harness.server_run.system.ref(TIMETABLE).ask(SchedulesChanged((row.id,)))
 
     async def _link(self, number, schedule, device, group, which):
         if which == "device" and self.model.devices:
@@ -180,39 +182,39 @@ class Deeds:
             linked, pair = schedule.groups, links.GROUP_SCHEDULED_COMMAND
             chosen = self._pick([each for each in self.model.groups if each], group)
         change = links.remove if chosen in linked else links.add
-        await change(self.stage.database, pair, chosen, number)
+        await change(self.harness.database, pair, chosen, number)
         linked ^= {chosen}
 
     async def _move(self, number, group):
-        row = await devices.TABLE.fetch(self.stage.database, number)
-        await devices.TABLE.update(self.stage.database, msgspec.structs.replace(row, group_id=group))
+        row = await devices.TABLE.fetch(self.harness.database, number)
+        await devices.TABLE.update(self.harness.database, msgspec.structs.replace(row, group_id=group))
         self.model.devices[number].group = group
-        await self.stage.life.system.ref(DEVICE, number).tell(DeviceEdited())
+        await self.harness.server_run.system.ref(DEVICE, number).tell(DeviceEdited())
 
     async def _change_calendar(self, number, events):
-        async with self.stage.database.transaction() as transaction:
-            row = Calendar(id=number, name="c", data=ics(events))
+        async with self.harness.database.transaction() as transaction:
+            row = Calendar(id=number, name="c", data=encode_events(events))
             await plain_tables.CALENDARS.update(transaction, row)
             await scheduled_commands.restart_calendar(transaction, number, self.model.now)
-        await self.stage.life.system.ref(TIMETABLE).ask(CalendarsChanged((number,)))
+        await self.harness.server_run.system.ref(TIMETABLE).ask(CalendarsChanged((number,)))
 
     async def _delete_schedule(self, number):
-        async with self.stage.database.transaction() as transaction:
+        async with self.harness.database.transaction() as transaction:
             await scheduled_commands.TABLE.delete(transaction, number)
             await runs.cancel(transaction, number, self.model.now)
         await self._tell(number)
 
     async def _delete_device(self, number):
-        async with self.stage.database.transaction() as transaction:
+        async with self.harness.database.transaction() as transaction:
             await runs.cancel_for_device(transaction, number, self.model.now)
             await devices.TABLE.delete(transaction, number)
-        await self.stage.life.system.ref(DEVICE, number).tell(DeviceEdited())
+        await self.harness.server_run.system.ref(DEVICE, number).tell(DeviceEdited())
 
     async def _bar(self, number, how):
         owner = self.model.owners[number]
-        row = await users.TABLE.fetch(self.stage.database, number)
+        row = await users.TABLE.fetch(self.harness.database, number)
         barred = {"disabled": False, "expiration_time": None}
         if owner.valid:
             barred[how] = True if how == "disabled" else self.model.now
-        await users.TABLE.update(self.stage.database, msgspec.structs.replace(row, **barred))
+        await users.TABLE.update(self.harness.database, msgspec.structs.replace(row, **barred))
         owner.valid = not owner.valid

@@ -42,15 +42,15 @@ EMPTY = "".join(
 )
 
 
-class Cord:
-    """What a server hangs by: once it is cut nothing that the server does reaches anybody."""
+class KillSwitch:
+    """Ends a run of the server: once it is cut, nothing that the run does has an effect."""
 
     def __init__(self):
         self.is_cut = False
         self.left = None
-        """Statements and commits until it is cut; None: it is not."""
+        """Statements and commits until it is cut; None for never."""
 
-    def pull(self):
+    def check(self):
         if self.left is not None:
             self.is_cut = self.is_cut or self.left <= 0
             self.left -= 1
@@ -58,73 +58,73 @@ class Cord:
             raise StorageUnavailable("this server is no more")
 
 
-class Corded(Statements):
-    """The database as one life of the server has it."""
+class InterruptibleDatabase(Statements):
+    """The database as one run of the server sees it."""
 
-    def __init__(self, inner, cord):
+    def __init__(self, inner, kill_switch):
         self._inner = inner
-        self._cord = cord
+        self._kill_switch = kill_switch
 
     async def _call(self, method, *args, **more):
-        self._cord.pull()
+        self._kill_switch.check()
         return await self._inner._call(method, *args, **more)
 
     @asynccontextmanager
     async def transaction(self, *, seconds=None):
         async with self._inner.transaction(seconds=seconds) as inner:
-            yield Corded(inner, self._cord)
-            self._cord.pull()
-        self._cord.pull()
+            yield InterruptibleDatabase(inner, self._kill_switch)
+            self._kill_switch.check()
+        self._kill_switch.check()
 
 
 class SimulatedTerminal(Actor):
     """A device's connection."""
 
-    def __init__(self, device, life):
+    def __init__(self, device, server_run):
         self._device = device
-        self._life = life
+        self._server_run = server_run
 
     def handle(self, message):
         if not isinstance(message, Transmit):
             return None
-        if self._life.cord.is_cut or self._device in self._life.declining:
+        if self._server_run.kill_switch.is_cut or self._device in self._server_run.declining:
             return EncodingRefused("not now")
-        self._life.received.append((self._device, message.command.attributes["data"]))
-        return Deferred() if self._life.is_stalled else Transmitted(None)
+        self._server_run.received.append((self._device, message.command.attributes["data"]))
+        return Deferred() if self._server_run.is_stalled else Transmitted(None)
 
 
-class Deaf(Actor):
-    """Stands where others are told things that matter to nobody here."""
+class IgnoringActor(Actor):
+    """Stands in for actors whose messages do not matter here."""
 
     def handle(self, message):
         pass
 
 
-class Callers(Actor):
-    """Connects devices before whatever stands lower in the tree."""
+class Connector(Actor):
+    """Connects devices before the actors below it in the tree start."""
 
-    def __init__(self, life, device_ids):
-        self._life = life
+    def __init__(self, server_run, device_ids):
+        self._server_run = server_run
         self._device_ids = device_ids
 
     async def start(self):
         for device_id in self._device_ids:
-            await self._life.connect(device_id, self.context.system)
+            await self._server_run.connect(device_id, self.context.system)
 
     def handle(self, message):
         pass
 
 
-CALLERS = Kind("callers")
+CONNECTOR = Kind("connector")
 
 
-class Life:
-    """The server from a start to its end."""
+class ServerRun:
+    """One run of the server, from its start to its end."""
 
-    def __init__(self, stage, now, online, declining):
-        self.stage = stage
+    def __init__(self, harness, now, online, declining):
+        self.harness = harness
         self.clock = TestClock(now)
-        self.cord = Cord()
+        self.kill_switch = KillSwitch()
         self.declining = declining
         self.received = []
         self.is_stalled = False
@@ -132,18 +132,18 @@ class Life:
         self.ended = trio.Event()
         self._end = trio.Event()
         self._online = online
-        self._lines = {}
+        self._connections = {}
         self._numbers = iter(range(1, 1_000_000))
 
     async def run(self, task_status):
-        database = Corded(self.stage.database, self.cord)
-        deaf = (POSITION_WRITER, DIRECTORY, MEDIA_REQUESTS)
+        database = InterruptibleDatabase(self.harness.database, self.kill_switch)
+        ignoring = (POSITION_WRITER, DIRECTORY, MEDIA_REQUESTS)
         tree = open_tree(
-            *(ChildSpec(kind=kind, factory=Deaf, resident=False) for kind in deaf),
+            *(ChildSpec(kind=kind, factory=IgnoringActor, resident=False) for kind in ignoring),
             device_spec(
                 database,
                 media=MediaAddress("192.0.2.1", 1, 2, 3),
-                media_folder=self.stage.folder,
+                media_folder=self.harness.folder,
                 status_timeout_seconds=600.0,
             ),
             DynamicSpec(
@@ -153,7 +153,7 @@ class Life:
                 restart=Restart.TEMPORARY,
                 idle_seconds=None,
             ),
-            ChildSpec(kind=CALLERS, factory=lambda: Callers(self, self._online)),
+            ChildSpec(kind=CONNECTOR, factory=lambda: Connector(self, self._online)),
             schedule_spec(database),
             clock=self.clock,
         )
@@ -165,26 +165,26 @@ class Life:
     async def connect(self, device_id, system):
         number = next(self._numbers)
         ref = await system.start(CONNECTION, number, lambda: SimulatedTerminal(device_id, self))
-        self._lines[device_id] = ref
+        self._connections[device_id] = ref
         await system.ref(DEVICE, device_id).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1"))
 
     async def disconnect(self, device_id):
-        ref = self._lines.pop(device_id)
+        ref = self._connections.pop(device_id)
         await self.system.ref(DEVICE, device_id).tell(Disconnected(ref))
 
     async def stop(self):
         self._end.set()
-        await self.stage.time.settle()
+        await self.harness.time.settle()
         while not self.ended.is_set():
-            await self.stage.time.passes(1)
+            await self.harness.time.passes(1)
 
 
-class Stage:
+class Harness:
     """Trio in a thread, and on it a database and a server."""
 
     def __init__(self, url, time, folder):
         self.time, self.folder = time, folder
-        self.database = self.life = None
+        self.database = self.server_run = None
         self._url = url
         self._failure = None
         self._ready = threading.Event()
@@ -222,8 +222,8 @@ class Stage:
         return trio.from_thread.run(asyncfn, *args, trio_token=self._token)
 
     async def begin(self, now, online=(), declining=()):
-        self.life = Life(self, now, online, set(declining))
-        await self._nursery.start(self.life.run)
+        self.server_run = ServerRun(self, now, online, set(declining))
+        await self._nursery.start(self.server_run.run)
         await self.time.settle()
 
     async def empty(self):

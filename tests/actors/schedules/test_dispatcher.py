@@ -71,7 +71,7 @@ class _Device(Actor):
         return await answer(message) if callable(answer) else answer
 
 
-class House:
+class Harness:
     """Rows and a dispatcher."""
 
     def __init__(self, database, tree, make_device):
@@ -109,14 +109,14 @@ class House:
             await links.add(self.database, links.DEVICE_SCHEDULED_COMMAND, vehicle.id, made.id)
         return made
 
-    def turn(self, schedule, at=NOW, phase="start"):
+    def edge(self, schedule, at=NOW, phase="start"):
         return EdgeReached(self.calendar.id, at, phase, (schedule.id,))
 
     async def fire(self, schedule, at=NOW):
         """Make the records of an edge without a dispatcher."""
-        turn = EdgeOccurrence(schedule.id, self.calendar.id, at, "start", "start")
+        occurrence = EdgeOccurrence(schedule.id, self.calendar.id, at, "start", "start")
         async with self.database.transaction() as transaction:
-            await edge_occurrences.create_runs(transaction, [turn], NOW)
+            await edge_occurrences.create_runs(transaction, [occurrence], NOW)
 
     async def runs(self):
         """(run, device, status, reason) of all records."""
@@ -154,51 +154,51 @@ async def passing(time, ask, *args):
 
 
 @pytest.fixture
-def house(database, tree, make_device):
+def harness(database, tree, make_device):
     """Rows, devices that record, and the dispatcher between them."""
-    return House(database, tree, make_device)
+    return Harness(database, tree, make_device)
 
 
 class TestTurns:
-    async def test_a_turn_is_a_row_before_it_is_sent_and_settled_after(self, house, time):
-        await house.rows(2)
-        slow, quick = house.vehicles
-        free = house.devices.answers[slow.id] = trio.Event()
-        house.devices.answers[quick.id] = DECLINED
-        schedule = await house.schedule()
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+    async def test_a_turn_is_a_row_before_it_is_sent_and_settled_after(self, harness, time):
+        await harness.rows(2)
+        slow, quick = harness.vehicles
+        free = harness.devices.answers[slow.id] = trio.Event()
+        harness.devices.answers[quick.id] = DECLINED
+        schedule = await harness.schedule()
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-            first, second = await house.runs()
+            first, second = await harness.runs()
             assert first[1:] == (slow.id, "sending", None)
             assert second[1:] == (quick.id, "skipped", "not_sent")
-            assert sorted(house.devices.handed) == [(slow.id, first[0]), (quick.id, second[0])]
+            assert sorted(harness.devices.handed) == [(slow.id, first[0]), (quick.id, second[0])]
             free.set()
             await time.settle()
-            assert await house.states() == ["sent", "skipped"]
+            assert await harness.states() == ["sent", "skipped"]
 
-    async def test_what_has_no_right_to_be_sent_reaches_no_device(self, house, time):
-        await house.rows()
-        schedule = await house.schedule(0, 60)
-        await house.database.execute("update users set disabled = true")
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+    async def test_what_has_no_right_to_be_sent_reaches_no_device(self, harness, time):
+        await harness.rows()
+        schedule = await harness.schedule(0, 60)
+        await harness.database.execute("update users set disabled = true")
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-            first, second = await house.runs()
+            first, second = await harness.runs()
             assert (first[2:], second[2:]) == (("skipped", "no_permission"), ("pending", None))
-            assert house.devices.handed == []
+            assert harness.devices.handed == []
             # What follows has its turn all the same.
-            assert await house.planned(schedule) == [(second[0], 60)]
+            assert await harness.planned(schedule) == [(second[0], 60)]
 
-    async def test_turns_of_one_schedule_keep_their_order(self, house, time):
-        await house.rows()
-        schedule = await house.schedule(60, 60)
-        async with house.open() as system:
+    async def test_turns_of_one_schedule_keep_their_order(self, harness, time):
+        await harness.rows()
+        schedule = await harness.schedule(60, 60)
+        async with harness.open() as system:
             await time.settle()
             for number, phase in enumerate(("start", "end", "start")):
-                system.ref(DISPATCHER).tell_nowait(house.turn(schedule, NOW + number * SECOND, phase))
+                system.ref(DISPATCHER).tell_nowait(harness.edge(schedule, NOW + number * SECOND, phase))
             await time.settle()
-            rows = await house.database.fetch(
+            rows = await harness.database.fetch(
                 "select phase, status, reason from scheduled_command_runs where step = 1 order by id"
             )
             assert [tuple(row.values()) for row in rows] == [
@@ -206,37 +206,37 @@ class TestTurns:
                 ("start", "pending", None),
             ]
 
-    async def test_one_that_cannot_be_stored_costs_only_itself(self, house, time, caplog):
-        await house.rows()
-        schedules = [await house.schedule() for _ in range(5)]
+    async def test_one_that_cannot_be_stored_costs_only_itself(self, harness, time, caplog):
+        await harness.rows()
+        schedules = [await harness.schedule() for _ in range(5)]
         poisoned = schedules[2]
-        await house.database.execute(
+        await harness.database.execute(
             "update scheduled_commands set on_start = $2 where id = $1", poisoned.id, [{"commandId": "x"}]
         )
-        async with house.open() as system:
+        async with harness.open() as system:
             await time.settle()
             for schedule in schedules:
-                system.ref(DISPATCHER).tell_nowait(house.turn(schedule))
+                system.ref(DISPATCHER).tell_nowait(harness.edge(schedule))
             await time.settle()
-            assert await house.states() == ["sent"] * 4
+            assert await harness.states() == ["sent"] * 4
         (logged,) = [record for record in caplog.records if record.levelname == "ERROR"]
         assert "dropped what cannot be stored" in logged.getMessage()
         assert f"schedule_id={poisoned.id}" in logged.getMessage()
 
-    async def test_what_came_of_steps_is_counted(self, house, time):
+    async def test_what_came_of_steps_is_counted(self, harness, time):
         def counted():
             samples = STEPS_SETTLED.collect()[0].samples
             return {each.labels["status"]: each.value for each in samples if each.name.endswith("_total")}
 
-        await house.rows(3)
-        house.devices.answers[house.vehicles[0].id] = DECLINED
-        schedule = await house.schedule()
+        await harness.rows(3)
+        harness.devices.answers[harness.vehicles[0].id] = DECLINED
+        schedule = await harness.schedule()
         before = counted()
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-            await house.database.execute("update users set disabled = true")
-            await system.ref(DISPATCHER).tell(house.turn(schedule, NOW + SECOND))
+            await harness.database.execute("update users set disabled = true")
+            await system.ref(DISPATCHER).tell(harness.edge(schedule, NOW + SECOND))
             await time.settle()
         after = counted()
         assert after["sent"] - before.get("sent", 0) == 2
@@ -244,65 +244,68 @@ class TestTurns:
 
 
 class TestSteps:
-    async def test_the_wait_for_the_next_begins_when_one_is_settled(self, house, time):
-        await house.rows(2)
-        slow, quick = house.vehicles
-        free = house.devices.answers[slow.id] = trio.Event()
-        house.devices.answers[quick.id] = DECLINED
-        schedule = await house.schedule(0, 60, 5)
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+    async def test_the_wait_for_the_next_begins_when_one_is_settled(self, harness, time):
+        await harness.rows(2)
+        slow, quick = harness.vehicles
+        free = harness.devices.answers[slow.id] = trio.Event()
+        harness.devices.answers[quick.id] = DECLINED
+        schedule = await harness.schedule(0, 60, 5)
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.passes(7)
-            ids = {(row[1], number % 3): row[0] for number, row in enumerate(await house.runs())}
-            assert await house.planned(schedule) == [(ids[quick.id, 1], 60)]
+            ids = {(row[1], number % 3): row[0] for number, row in enumerate(await harness.runs())}
+            assert await harness.planned(schedule) == [(ids[quick.id, 1], 60)]
             free.set()
             await time.settle()
-            assert await house.planned(schedule) == sorted([(ids[quick.id, 1], 60), (ids[slow.id, 1], 67)])
+            assert await harness.planned(schedule) == sorted([(ids[quick.id, 1], 60), (ids[slow.id, 1], 67)])
             await time.passes(53)
-            assert await house.planned(schedule) == sorted([(ids[quick.id, 2], 65), (ids[slow.id, 1], 67)])
+            assert await harness.planned(schedule) == sorted([(ids[quick.id, 2], 65), (ids[slow.id, 1], 67)])
             await time.passes(5)
             await time.passes(2)
-            assert await house.planned(schedule) == [(ids[slow.id, 2], 72)]
+            assert await harness.planned(schedule) == [(ids[slow.id, 2], 72)]
             await time.passes(5)
-            assert await house.planned(schedule) == []
-            assert set(house.devices.handed[:2]) == {(slow.id, ids[slow.id, 0]), (quick.id, ids[quick.id, 0])}
-            assert house.devices.handed[2:] == [
+            assert await harness.planned(schedule) == []
+            assert set(harness.devices.handed[:2]) == {
+                (slow.id, ids[slow.id, 0]),
+                (quick.id, ids[quick.id, 0]),
+            }
+            assert harness.devices.handed[2:] == [
                 (quick.id, ids[quick.id, 1]),
                 (quick.id, ids[quick.id, 2]),
                 (slow.id, ids[slow.id, 1]),
                 (slow.id, ids[slow.id, 2]),
             ]
 
-    async def test_a_step_begins_once_however_often_it_is_due(self, house, time):
-        await house.rows()
-        schedule = await house.schedule(0, 5)
-        dispatcher = module.Dispatcher(house.database)
+    async def test_a_step_begins_once_however_often_it_is_due(self, harness, time):
+        await harness.rows()
+        schedule = await harness.schedule(0, 5)
+        dispatcher = module.Dispatcher(harness.database)
         spec = ChildSpec(kind=DISPATCHER, factory=lambda: dispatcher, resident=False)
-        async with house.open(spec) as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        async with harness.open(spec) as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-            first, second = [row[0] for row in await house.runs()]
+            first, second = [row[0] for row in await harness.runs()]
             for run_id in (first, second, second, 999):
                 for seconds in (5, 6):
                     dispatcher._delayed.add(trio.current_time() + seconds, run_id)
             await time.passes(8, step=1)
-            assert house.devices.times() == {first: 1, second: 1}
-            assert await house.states() == ["sent", "sent"]
+            assert harness.devices.times() == {first: 1, second: 1}
+            assert await harness.states() == ["sent", "sent"]
 
-    async def test_delayed_steps_begin_when_they_are_due_in_the_order_of_their_times(self, house, time):
-        await house.rows()
+    async def test_delayed_steps_begin_when_they_are_due_in_the_order_of_their_times(self, harness, time):
+        await harness.rows()
         delays = (30, 10, 20, 10, 86_400)
-        schedules = [await house.schedule(0, seconds) for seconds in delays]
-        async with house.open() as system:
+        schedules = [await harness.schedule(0, seconds) for seconds in delays]
+        async with harness.open() as system:
             for schedule in schedules:
-                await system.ref(DISPATCHER).tell(house.turn(schedule))
+                await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
             second = {
-                (await house.planned(schedule))[0][0]: number for number, schedule in enumerate(schedules)
+                (await harness.planned(schedule))[0][0]: number for number, schedule in enumerate(schedules)
             }
 
             def begun():
-                return [second[run_id] for _, run_id in house.devices.handed if run_id in second]
+                return [second[run_id] for _, run_id in harness.devices.handed if run_id in second]
 
             seen = []
             for seconds in (9, 1, 9, 1, 9, 1):
@@ -314,20 +317,22 @@ class TestSteps:
             await time.passes(1)
             assert begun() == [1, 3, 2, 0, 4]
 
-    async def test_a_wall_clock_that_is_put_back_neither_hastens_nor_delays_a_step(self, house, time, clock):
-        await house.rows()
-        schedule = await house.schedule(0, 30)
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+    async def test_a_wall_clock_that_is_put_back_neither_hastens_nor_delays_a_step(
+        self, harness, time, clock
+    ):
+        await harness.rows()
+        schedule = await harness.schedule(0, 30)
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
             clock.move_wall(-3600)
             await time.passes(29)
-            assert await house.states() == ["sent", "pending"]
+            assert await harness.states() == ["sent", "pending"]
             await time.passes(1)
-            assert await house.states() == ["sent", "sent"]
+            assert await harness.states() == ["sent", "sent"]
 
     async def test_many_steps_that_are_due_at_once_begin_in_several_transactions(
-        self, house, time, monkeypatch
+        self, harness, time, monkeypatch
     ):
         monkeypatch.setattr(module, "BATCH_ROWS", 5)
         begin, sizes = edge_occurrences.start_steps, []
@@ -336,200 +341,202 @@ class TestSteps:
             sizes.append(len(run_ids))
             return await begin(q, run_ids, now)
 
-        await house.rows(13)
-        schedule = await house.schedule(0, 5)
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        await harness.rows(13)
+        schedule = await harness.schedule(0, 5)
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
             monkeypatch.setattr(edge_occurrences, "start_steps", counting)
             await time.passes(5)
             assert sizes == [5, 5, 3]
-            assert await house.states() == ["sent"] * 26
-            assert set(house.devices.times().values()) == {1}
+            assert await harness.states() == ["sent"] * 26
+            assert set(harness.devices.times().values()) == {1}
 
-    async def test_a_step_that_was_cancelled_does_not_begin_and_the_others_do(self, house, time):
-        await house.rows()
-        cancelled, kept = await house.schedule(0, 10), await house.schedule(0, 20)
-        async with house.open() as system:
+    async def test_a_step_that_was_cancelled_does_not_begin_and_the_others_do(self, harness, time):
+        await harness.rows()
+        cancelled, kept = await harness.schedule(0, 10), await harness.schedule(0, 20)
+        async with harness.open() as system:
             for schedule in (cancelled, kept):
-                await system.ref(DISPATCHER).tell(house.turn(schedule))
+                await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-            async with house.database.transaction() as transaction:
+            async with harness.database.transaction() as transaction:
                 await scheduled_commands.TABLE.delete(transaction, cancelled.id)
                 await runs.cancel(transaction, cancelled.id, NOW)
-            ((last, _),) = await house.planned(kept)
+            ((last, _),) = await harness.planned(kept)
             await time.passes(30, step=5)
-            assert sorted(await house.states()) == ["sent", "sent", "sent", "skipped"]
-            assert [run_id for _, run_id in house.devices.handed[2:]] == [last]
+            assert sorted(await harness.states()) == ["sent", "sent", "sent", "skipped"]
+            assert [run_id for _, run_id in harness.devices.handed[2:]] == [last]
 
-    async def test_of_a_list_that_is_long_past_all_that_is_missed_goes_in_one(self, house, time):
-        await house.rows()
-        schedule = await house.schedule(0, 60, 60, 240, 60)
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule, NOW - 400 * SECOND))
+    async def test_of_a_list_that_is_long_past_all_that_is_missed_goes_in_one(self, harness, time):
+        await harness.rows()
+        schedule = await harness.schedule(0, 60, 60, 240, 60)
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule, NOW - 400 * SECOND))
             await time.settle()
-            assert await house.runs() == []
-            await house.database.execute(
+            assert await harness.runs() == []
+            await harness.database.execute(
                 "update scheduled_commands set watched_from = $1", NOW - 500 * SECOND
             )
-            await system.ref(DISPATCHER).tell(house.turn(schedule, NOW - 400 * SECOND))
+            await system.ref(DISPATCHER).tell(harness.edge(schedule, NOW - 400 * SECOND))
             await time.settle()
             # Due 400, 340 and 280 seconds ago; five minutes are allowed.
-            assert [row[2:] for row in await house.runs()] == [
+            assert [row[2:] for row in await harness.runs()] == [
                 ("skipped", "missed"),
                 ("skipped", "missed"),
                 ("sent", None),
                 ("pending", None),
                 ("pending", None),
             ]
-            assert [seconds for _, seconds in await house.planned(schedule)] == [240]
+            assert [seconds for _, seconds in await harness.planned(schedule)] == [240]
 
-    async def test_what_waits_for_its_device_expires_at_its_minute(self, house, time):
-        await house.rows()
-        device = house.vehicles[0]
-        schedule = await house.schedule(0, 60, attributes={"queueMaxMinutes": 2})
+    async def test_what_waits_for_its_device_expires_at_its_minute(self, harness, time):
+        await harness.rows()
+        device = harness.vehicles[0]
+        schedule = await harness.schedule(0, 60, attributes={"queueMaxMinutes": 2})
 
         async def queue(message):
             assert (message.no_queue, message.queue_minutes) == (False, 2)
             waiting = QueuedCommand(device_id=device.id, type=message.type)
             queued = await runs.queue_step(
-                house.database, message.run_id, waiting, now=NOW + 7 * SECOND, minutes=2
+                harness.database, message.run_id, waiting, now=NOW + 7 * SECOND, minutes=2
             )
             return CommandQueued(queued)
 
-        house.devices.answers[device.id] = queue
-        async with house.open() as system:
+        harness.devices.answers[device.id] = queue
+        async with harness.open() as system:
             # Not when it looks around anyway.
             await time.passes(7)
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-            assert await house.states() == ["queued", "pending"]
+            assert await harness.states() == ["queued", "pending"]
             # Queued counts as sent for what follows.
-            assert [seconds for _, seconds in await house.planned(schedule)] == [67]
+            assert [seconds for _, seconds in await harness.planned(schedule)] == [67]
             await time.passes(119)
-            assert (await house.states())[0] == "queued"
+            assert (await harness.states())[0] == "queued"
             await time.passes(1)
-            assert (await house.runs())[0][2:] == ("skipped", "queue_expired")
-            assert await commands.queued_for(house.database, device.id) == []
+            assert (await harness.runs())[0][2:] == ("skipped", "queue_expired")
+            assert await commands.queued_for(harness.database, device.id) == []
 
     async def test_devices_that_never_answer_hold_others_up_for_ten_seconds_at_most(
-        self, house, time, monkeypatch
+        self, harness, time, monkeypatch
     ):
         monkeypatch.setattr(step_sender, "MAX_AWAITED", 2)
-        await house.rows(3)
-        *silent, well = house.vehicles
+        await harness.rows(3)
+        *silent, well = harness.vehicles
         for device in silent:
-            house.devices.answers[device.id] = trio.Event()
-        schedule = await house.schedule()
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            harness.devices.answers[device.id] = trio.Event()
+        schedule = await harness.schedule()
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.passes(9.9)
-            assert await house.states() == ["sending"] * 3
-            assert well.id not in {device for device, _ in house.devices.handed}
+            assert await harness.states() == ["sending"] * 3
+            assert well.id not in {device for device, _ in harness.devices.handed}
             await time.passes(0.2)
-            assert await house.states() == ["failed", "failed", "sent"]
+            assert await harness.states() == ["failed", "failed", "sent"]
 
     async def test_no_further_turn_is_taken_while_too_many_steps_wait_for_a_sender(
-        self, house, time, monkeypatch
+        self, harness, time, monkeypatch
     ):
         monkeypatch.setattr(step_sender, "MAX_AWAITED", 1)
         monkeypatch.setattr(module, "MAX_UNSENT_STEPS", 2)
-        await house.rows(3)
+        await harness.rows(3)
         free = trio.Event()
-        for device in house.vehicles:
-            house.devices.answers[device.id] = free
-        schedule, later = await house.schedule(), await house.schedule()
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        for device in harness.vehicles:
+            harness.devices.answers[device.id] = free
+        schedule, later = await harness.schedule(), await harness.schedule()
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-            await system.ref(DISPATCHER).tell(house.turn(later))
+            await system.ref(DISPATCHER).tell(harness.edge(later))
             await time.settle()
-            assert len(await house.runs()) == 3
+            assert len(await harness.runs()) == 3
             free.set()
             await time.settle()
-            assert await house.states() == ["sent"] * 6
+            assert await harness.states() == ["sent"] * 6
 
 
 class TestFullQueues:
     @pytest.fixture
-    def small(self, house, monkeypatch):
+    def small(self, harness, monkeypatch):
         """A dispatcher of which three turns or steps may wait, and four messages in its mailbox."""
         monkeypatch.setattr(module, "MAX_QUEUED_EDGES", 3)
         return ChildSpec(
             kind=DISPATCHER,
-            factory=lambda: module.Dispatcher(house.database),
+            factory=lambda: module.Dispatcher(harness.database),
             resident=False,
             mailbox_size=4,
         )
 
-    async def test_tellers_wait_and_nothing_is_lost(self, house, small, time, outage, until_full):
-        await house.rows()
-        schedules = [await house.schedule() for _ in range(20)]
-        async with house.open(small) as system:
+    async def test_tellers_wait_and_nothing_is_lost(self, harness, small, time, outage, until_full):
+        await harness.rows()
+        schedules = [await harness.schedule() for _ in range(20)]
+        async with harness.open(small) as system:
             ref = system.ref(DISPATCHER)
             await time.settle()
             with outage():
-                ref.tell_nowait(house.turn(schedules[0]))
+                ref.tell_nowait(harness.edge(schedules[0]))
                 await time.settle()
                 told = 1
-                while ref.offer(house.turn(schedules[told])):
+                while ref.offer(harness.edge(schedules[told])):
                     told += 1
                     await time.settle()
                 # In hand, waiting, at the door, in the mailbox.
                 assert told == 1 + 3 + 1 + 4
             await time.passes(12, 0.5)
-            assert await house.states() == ["sent"] * told
+            assert await harness.states() == ["sent"] * told
 
-    async def test_turns_that_send_nothing_make_room_as_well(self, house, small, time):
-        await house.rows()
-        mute, schedule = await house.schedule(to=()), await house.schedule()
-        async with house.open(small) as system:
+    async def test_turns_that_send_nothing_make_room_as_well(self, harness, small, time):
+        await harness.rows()
+        mute, schedule = await harness.schedule(to=()), await harness.schedule()
+        async with harness.open(small) as system:
             ref = system.ref(DISPATCHER)
             await time.settle()
             for number in range(20):
-                if not ref.offer(house.turn(mute, NOW + number * SECOND)):
+                if not ref.offer(harness.edge(mute, NOW + number * SECOND)):
                     await time.settle()
             with trio.fail_after(2):
                 await time.settle()
-            assert ref.offer(house.turn(schedule))
+            assert ref.offer(harness.edge(schedule))
             await time.settle()
-            assert await house.states() == ["sent"]
+            assert await harness.states() == ["sent"]
 
 
 class TestRunNow:
-    async def test_he_sees_what_came_of_it(self, house, time):
-        await house.rows(2)
-        house.devices.answers[house.vehicles[1].id] = DECLINED
-        schedule = await house.schedule(0, 60, active=False)
-        async with house.open() as system:
+    async def test_he_sees_what_came_of_it(self, harness, time):
+        await harness.rows(2)
+        harness.devices.answers[harness.vehicles[1].id] = DECLINED
+        schedule = await harness.schedule(0, 60, active=False)
+        async with harness.open() as system:
             made = await system.ref(DISPATCHER).ask(RunNow(schedule.id))
             assert [(run.phase, run.device_id, run.status, run.reason) for run in made] == [
-                ("manual", house.vehicles[0].id, "sent", None),
-                ("manual", house.vehicles[0].id, "pending", None),
-                ("manual", house.vehicles[1].id, "skipped", "not_sent"),
-                ("manual", house.vehicles[1].id, "pending", None),
+                ("manual", harness.vehicles[0].id, "sent", None),
+                ("manual", harness.vehicles[0].id, "pending", None),
+                ("manual", harness.vehicles[1].id, "skipped", "not_sent"),
+                ("manual", harness.vehicles[1].id, "pending", None),
             ]
             assert len(await system.ref(DISPATCHER).ask(RunNow(schedule.id, "end"))) == 2
-            for nothing in (await house.schedule(to=()), ScheduledCommand(id=999)):
+            for nothing in (await harness.schedule(to=()), ScheduledCommand(id=999)):
                 assert await system.ref(DISPATCHER).ask(RunNow(nothing.id)) == []
 
-    async def test_a_slow_device_is_waited_for_three_seconds(self, house, time):
-        await house.rows(2)
-        free = house.devices.answers[house.vehicles[0].id] = trio.Event()
-        schedule = await house.schedule()
-        async with house.open() as system:
+    async def test_a_slow_device_is_waited_for_three_seconds(self, harness, time):
+        await harness.rows(2)
+        free = harness.devices.answers[harness.vehicles[0].id] = trio.Event()
+        schedule = await harness.schedule()
+        async with harness.open() as system:
             before = trio.current_time()
             made = await passing(time, system.ref(DISPATCHER).ask, RunNow(schedule.id))
             assert trio.current_time() - before == pytest.approx(3, abs=0.5)
             assert [run.status for run in made] == ["pending", "sent"]
             free.set()
             await time.settle()
-            assert await house.states() == ["sent", "sent"]
+            assert await harness.states() == ["sent", "sent"]
 
-    async def test_during_an_outage_everybody_hears_of_it_and_nothing_is_run_later(self, house, time, outage):
-        await house.rows()
-        schedule = await house.schedule()
-        async with house.open() as system:
+    async def test_during_an_outage_everybody_hears_of_it_and_nothing_is_run_later(
+        self, harness, time, outage
+    ):
+        await harness.rows()
+        schedule = await harness.schedule()
+        async with harness.open() as system:
             ref = system.ref(DISPATCHER)
             await time.settle()
             with outage():
@@ -537,47 +544,47 @@ class TestRunNow:
                     with pytest.raises(StorageUnavailable):
                         await passing(time, ref.ask, RunNow(schedule.id))
             await time.passes(60, 1)
-            assert await house.runs() == []
+            assert await harness.runs() == []
             assert len(await ref.ask(RunNow(schedule.id))) == 1
-        assert house.devices.times() == {1: 1}
+        assert harness.devices.times() == {1: 1}
 
-    async def test_he_hears_of_an_outage_that_a_turn_is_waiting_out(self, house, time, outage):
-        await house.rows()
-        schedule = await house.schedule()
-        async with house.open() as system:
+    async def test_he_hears_of_an_outage_that_a_turn_is_waiting_out(self, harness, time, outage):
+        await harness.rows()
+        schedule = await harness.schedule()
+        async with harness.open() as system:
             ref = system.ref(DISPATCHER)
             await time.settle()
             with outage():
-                await ref.tell(house.turn(schedule))
+                await ref.tell(harness.edge(schedule))
                 await time.settle()
                 with pytest.raises(StorageUnavailable):
                     await passing(time, ref.ask, RunNow(schedule.id))
             await time.passes(60, 1)
             # The turn alone.
-            assert await house.states() == ["sent"]
+            assert await harness.states() == ["sent"]
 
-    async def test_one_whose_asker_has_left_meanwhile_is_not_run(self, house, time, monkeypatch):
+    async def test_one_whose_asker_has_left_meanwhile_is_not_run(self, harness, time, monkeypatch):
         monkeypatch.setattr(module, "MANUAL_RUN_SECONDS", -1)
-        await house.rows()
-        schedule = await house.schedule()
-        async with house.open() as system:
+        await harness.rows()
+        schedule = await harness.schedule()
+        async with harness.open() as system:
             with pytest.raises(StorageUnavailable, match="too late"):
                 await system.ref(DISPATCHER).ask(RunNow(schedule.id))
             await time.passes(60, 10)
-            assert await house.runs() == []
+            assert await harness.runs() == []
 
-    async def test_only_so_many_wait(self, house, time, monkeypatch):
+    async def test_only_so_many_wait(self, harness, time, monkeypatch):
         monkeypatch.setattr(module, "MAX_QUEUED_RUNS", 2)
-        await house.rows()
-        schedule = await house.schedule()
+        await harness.rows()
+        schedule = await harness.schedule()
         answers = []
 
         async def ask(system):
             answers.append(await system.ref(DISPATCHER).ask(RunNow(schedule.id)))
 
-        async with house.open() as system:
+        async with harness.open() as system:
             await time.settle()
-            async with trio.open_nursery() as nursery, house.database.transaction() as transaction:
+            async with trio.open_nursery() as nursery, harness.database.transaction() as transaction:
                 await transaction.execute("lock table scheduled_commands")
                 for _ in range(3):
                     nursery.start_soon(ask, system)
@@ -588,263 +595,265 @@ class TestRunNow:
 
 
 class TestOutages:
-    async def test_a_turn_waits_for_the_database_and_is_fired_once(self, house, time, outage):
-        await house.rows()
-        schedule = await house.schedule()
-        async with house.open() as system:
+    async def test_a_turn_waits_for_the_database_and_is_fired_once(self, harness, time, outage):
+        await harness.rows()
+        schedule = await harness.schedule()
+        async with harness.open() as system:
             await time.settle()
             with outage():
-                await system.ref(DISPATCHER).tell(house.turn(schedule))
+                await system.ref(DISPATCHER).tell(harness.edge(schedule))
                 await time.passes(30, 1)
-                assert house.devices.handed == []
+                assert harness.devices.handed == []
             await time.passes(60, 1)
-            assert await house.states() == ["sent"]
-            assert list(house.devices.times().values()) == [1]
+            assert await harness.states() == ["sent"]
+            assert list(harness.devices.times().values()) == [1]
 
-    async def test_after_five_minutes_of_it_a_turn_is_missed(self, house, time, outage):
-        await house.rows()
-        schedule = await house.schedule()
-        async with house.open() as system:
+    async def test_after_five_minutes_of_it_a_turn_is_missed(self, harness, time, outage):
+        await harness.rows()
+        schedule = await harness.schedule()
+        async with harness.open() as system:
             await time.settle()
             with outage():
-                await system.ref(DISPATCHER).tell(house.turn(schedule))
+                await system.ref(DISPATCHER).tell(harness.edge(schedule))
                 await time.passes(301, 10)
             await time.passes(10, 1)
-            assert [row[2:] for row in await house.runs()] == [("skipped", "missed")]
-            assert house.devices.handed == []
+            assert [row[2:] for row in await harness.runs()] == [("skipped", "missed")]
+            assert harness.devices.handed == []
 
-    async def test_a_step_whose_time_comes_waits_as_well(self, house, time, outage):
-        await house.rows()
-        schedule = await house.schedule(0, 10)
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+    async def test_a_step_whose_time_comes_waits_as_well(self, harness, time, outage):
+        await harness.rows()
+        schedule = await harness.schedule(0, 10)
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.passes(5)
             with outage():
                 await time.passes(25, 1)
-                assert len(house.devices.handed) == 1
+                assert len(harness.devices.handed) == 1
             await time.passes(60, 1)
-            assert await house.states() == ["sent", "sent"]
-            assert set(house.devices.times().values()) == {1}
+            assert await harness.states() == ["sent", "sent"]
+            assert set(harness.devices.times().values()) == {1}
 
-    async def test_an_outage_that_ends_in_time_delays_no_step(self, house, time, outage):
-        await house.rows()
-        schedule = await house.schedule(0, 10)
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+    async def test_an_outage_that_ends_in_time_delays_no_step(self, harness, time, outage):
+        await harness.rows()
+        schedule = await harness.schedule(0, 10)
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
             with outage():
                 await time.passes(5, 1)
             await time.passes(4, 1)
-            assert await house.states() == ["sent", "pending"]
+            assert await harness.states() == ["sent", "pending"]
             await time.passes(1)
-            assert await house.states() == ["sent", "sent"]
+            assert await harness.states() == ["sent", "sent"]
 
-    async def test_what_was_sent_as_the_database_left_is_settled_when_it_is_back(self, house, time, outage):
-        await house.rows()
-        schedule = await house.schedule(0, 60)
+    async def test_what_was_sent_as_the_database_left_is_settled_when_it_is_back(self, harness, time, outage):
+        await harness.rows()
+        schedule = await harness.schedule(0, 60)
         leaving = outage()
 
         async def last(_):
             leaving.__enter__()
             return CommandSent()
 
-        house.devices.answers[house.vehicles[0].id] = last
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        harness.devices.answers[harness.vehicles[0].id] = last
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.passes(20, 1)
             leaving.__exit__(None, None, None)
-            assert await house.planned(schedule) == []
+            assert await harness.planned(schedule) == []
             await time.passes(10, 1)
-            assert await house.states() == ["sent", "pending"]
-            assert len(await house.planned(schedule)) == 1
-            assert len(house.devices.handed) == 1
+            assert await harness.states() == ["sent", "pending"]
+            assert len(await harness.planned(schedule)) == 1
+            assert len(harness.devices.handed) == 1
 
     async def test_steps_that_were_begun_by_a_commit_of_which_nobody_heard_are_sent_once(
-        self, house, time, outage
+        self, harness, time, outage
     ):
-        await house.rows(2)
-        slow, quick = house.vehicles
-        free = house.devices.answers[slow.id] = trio.Event()
-        in_hand, lost = await house.schedule(to=[slow]), await house.schedule(to=[quick])
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(in_hand))
+        await harness.rows(2)
+        slow, quick = harness.vehicles
+        free = harness.devices.answers[slow.id] = trio.Event()
+        in_hand, lost = await harness.schedule(to=[slow]), await harness.schedule(to=[quick])
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(in_hand))
             await time.settle()
             # As the rows stand when the connection breaks after the commit and before its answer.
-            await house.fire(lost)
-            await house.put("sending", where="status = 'pending'")
+            await harness.fire(lost)
+            await harness.put("sending", where="status = 'pending'")
             with outage(), pytest.raises(StorageUnavailable):
                 await passing(time, system.ref(DISPATCHER).ask, RunNow(lost.id))
             await time.passes(90, 1)
-            assert await house.states() == ["failed", "sent"]
-            assert house.devices.times() == {1: 1, 2: 1}
+            assert await harness.states() == ["failed", "sent"]
+            assert harness.devices.times() == {1: 1, 2: 1}
             free.set()
 
-    async def test_at_the_start_it_waits_for_the_database(self, house, time, outage):
-        await house.rows()
-        schedule = await house.schedule()
+    async def test_at_the_start_it_waits_for_the_database(self, harness, time, outage):
+        await harness.rows()
+        schedule = await harness.schedule()
         with outage():
-            opened = house.open()
+            opened = harness.open()
             system = await opened.__aenter__()
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.passes(20, 1)
         await time.passes(10, 1)
-        assert await house.states() == ["sent"]
+        assert await harness.states() == ["sent"]
         await opened.__aexit__(None, None, None)
 
 
 class TestStops:
     async def test_what_was_handed_out_is_settled_and_the_rest_is_pending_again(
-        self, house, time, monkeypatch
+        self, harness, time, monkeypatch
     ):
         monkeypatch.setattr(step_sender, "MAX_AWAITED", 8)
-        await house.rows(100)
+        await harness.rows(100)
         free = trio.Event()
-        for device in house.vehicles:
-            house.devices.answers[device.id] = free
-        schedule = await house.schedule()
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        for device in harness.vehicles:
+            harness.devices.answers[device.id] = free
+        schedule = await harness.schedule()
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-            assert await house.states() == ["sending"] * 100
-            assert len(house.devices.handed) == 8
+            assert await harness.states() == ["sending"] * 100
+            assert len(harness.devices.handed) == 8
             nursery_free = trio.lowlevel.current_trio_token()
             # The devices answer once the stop has begun.
             threading.Timer(0.2, nursery_free.run_sync_soon, [free.set]).start()
-        assert sorted(await house.states()) == ["pending"] * 92 + ["sent"] * 8
-        assert len(house.devices.handed) == 8
+        assert sorted(await harness.states()) == ["pending"] * 92 + ["sent"] * 8
+        assert len(harness.devices.handed) == 8
 
     @pytest.mark.parametrize("unsent", [2000, 2])
     async def test_a_device_that_does_not_answer_takes_nothing_from_the_others(
-        self, house, time, monkeypatch, unsent
+        self, harness, time, monkeypatch, unsent
     ):
         monkeypatch.setattr(module, "MAX_UNSENT_STEPS", unsent)
         monkeypatch.setattr(step_sender, "MAX_AWAITED", 2)
         monkeypatch.setattr(module, "STOP_SECONDS", 0.3)
-        await house.rows(5)
+        await harness.rows(5)
         silent = trio.Event()
-        for device in house.vehicles:
-            house.devices.answers[device.id] = silent
-        schedule = await house.schedule()
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        for device in harness.vehicles:
+            harness.devices.answers[device.id] = silent
+        schedule = await harness.schedule()
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
-        assert sorted(await house.states()) == ["pending"] * 3 + ["sending"] * 2
-        house.devices.answers.clear()
-        async with house.open():
+        assert sorted(await harness.states()) == ["pending"] * 3 + ["sending"] * 2
+        harness.devices.answers.clear()
+        async with harness.open():
             await time.settle()
-            assert sorted(await house.states()) == ["failed"] * 2 + ["sent"] * 3
-        assert len(house.devices.handed) == 5
-        assert set(house.devices.times().values()) == {1}
+            assert sorted(await harness.states()) == ["failed"] * 2 + ["sent"] * 3
+        assert len(harness.devices.handed) == 5
+        assert set(harness.devices.times().values()) == {1}
 
 
 class TestRestarts:
-    async def test_what_nobody_knows_of_has_failed_and_what_follows_waits_from_now(self, house, time, caplog):
-        await house.rows()
-        schedule = await house.schedule(0, 60)
-        await house.fire(schedule, NOW - 20 * SECOND)
-        await house.put("sending", where="step = 0")
-        async with house.open():
+    async def test_what_nobody_knows_of_has_failed_and_what_follows_waits_from_now(
+        self, harness, time, caplog
+    ):
+        await harness.rows()
+        schedule = await harness.schedule(0, 60)
+        await harness.fire(schedule, NOW - 20 * SECOND)
+        await harness.put("sending", where="step = 0")
+        async with harness.open():
             await time.settle()
-            first, second = await house.runs()
+            first, second = await harness.runs()
             assert first[2:] == ("failed", OUTCOME_UNKNOWN)
             assert second[2:] == ("pending", None)
-            assert await house.planned(schedule) == [(second[0], 60)]
+            assert await harness.planned(schedule) == [(second[0], 60)]
         assert f"step {first[0]} failed: {OUTCOME_UNKNOWN}" in caplog.text
-        assert house.devices.handed == []
+        assert harness.devices.handed == []
 
-    async def test_a_delivery_of_which_nobody_knows_puts_off_nothing(self, house, time):
+    async def test_a_delivery_of_which_nobody_knows_puts_off_nothing(self, harness, time):
         """What follows it was planned when it began to wait for its device."""
-        await house.rows()
-        schedule = await house.schedule(0, 60)
-        await house.fire(schedule, NOW - 20 * SECOND)
-        await house.put("delivering", where="step = 0")
-        async with house.open():
+        await harness.rows()
+        schedule = await harness.schedule(0, 60)
+        await harness.fire(schedule, NOW - 20 * SECOND)
+        await harness.put("delivering", where="step = 0")
+        async with harness.open():
             await time.settle()
-            first, second = await house.runs()
+            first, second = await harness.runs()
             assert first[2:] == ("failed", OUTCOME_UNKNOWN)
-            assert await house.planned(schedule) == [(second[0], 40)]
+            assert await harness.planned(schedule) == [(second[0], 40)]
 
-    async def test_a_delivery_of_this_life_is_its_devices_business_for_a_minute(self, house, time):
+    async def test_a_delivery_of_this_life_is_its_devices_business_for_a_minute(self, harness, time):
         """A device may come back before the dispatcher has looked."""
-        await house.rows()
-        schedule = await house.schedule(0)
-        await house.fire(schedule, NOW)
-        await house.put("delivering", where="step = 0")
-        async with house.open():
+        await harness.rows()
+        schedule = await harness.schedule(0)
+        await harness.fire(schedule, NOW)
+        await harness.put("delivering", where="step = 0")
+        async with harness.open():
             await time.passes(59, step=1)
-            assert [run[2] for run in await house.runs()] == ["delivering"]
+            assert [run[2] for run in await harness.runs()] == ["delivering"]
             await time.passes(62, step=1)
-            assert [run[2:] for run in await house.runs()] == [("failed", OUTCOME_UNKNOWN)]
+            assert [run[2:] for run in await harness.runs()] == [("failed", OUTCOME_UNKNOWN)]
 
-    async def test_after_a_crash_of_its_own_nothing_is_sent_twice_and_it_goes_on(self, house, time):
-        await house.rows(2)
+    async def test_after_a_crash_of_its_own_nothing_is_sent_twice_and_it_goes_on(self, harness, time):
+        await harness.rows(2)
         free = trio.Event()
-        for device in house.vehicles:
-            house.devices.answers[device.id] = free
-        schedule = await house.schedule()
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        for device in harness.vehicles:
+            harness.devices.answers[device.id] = free
+        schedule = await harness.schedule()
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
             system.ref(DISPATCHER).tell_nowait("nonsense")
             await time.passes(20, 1)
-            assert await house.states() == ["failed", "failed"]
+            assert await harness.states() == ["failed", "failed"]
             free.set()
-            await system.ref(DISPATCHER).tell(house.turn(schedule, NOW + 20 * SECOND))
+            await system.ref(DISPATCHER).tell(harness.edge(schedule, NOW + 20 * SECOND))
             await time.settle()
-            assert await house.states() == ["failed", "failed", "sent", "sent"]
-            assert set(house.devices.times().values()) == {1}
+            assert await harness.states() == ["failed", "failed", "sent", "sent"]
+            assert set(harness.devices.times().values()) == {1}
 
-    async def test_what_waits_begins_and_what_waited_too_long_has_expired(self, house, time):
-        await house.rows(2)
-        schedule = await house.schedule(60)
-        await house.fire(schedule, NOW - 20 * SECOND)
-        queued, waiting = [row[0] for row in await house.runs()]
-        await house.put("queued", where=f"id = {queued}")
-        order = QueuedCommand(device_id=house.vehicles[0].id, type="custom")
-        await commands.enqueue(house.database, order, expires=NOW, run_id=queued)
-        async with house.open():
+    async def test_what_waits_begins_and_what_waited_too_long_has_expired(self, harness, time):
+        await harness.rows(2)
+        schedule = await harness.schedule(60)
+        await harness.fire(schedule, NOW - 20 * SECOND)
+        queued, waiting = [row[0] for row in await harness.runs()]
+        await harness.put("queued", where=f"id = {queued}")
+        order = QueuedCommand(device_id=harness.vehicles[0].id, type="custom")
+        await commands.enqueue(harness.database, order, expires=NOW, run_id=queued)
+        async with harness.open():
             await time.settle()
-            assert (await house.runs())[0][2:] == ("skipped", "queue_expired")
-            assert (await house.runs())[1][2:] == ("sent", None)
-            assert house.devices.times() == {waiting: 1}
+            assert (await harness.runs())[0][2:] == ("skipped", "queue_expired")
+            assert (await harness.runs())[1][2:] == ("sent", None)
+            assert harness.devices.times() == {waiting: 1}
 
 
 class TestLooks:
-    async def test_a_step_that_is_overdue_begins(self, house, time, clock):
+    async def test_a_step_that_is_overdue_begins(self, harness, time, clock):
         """The machine was suspended: the wall clock went on and the monotonic clock did not."""
-        await house.rows()
-        schedule = await house.schedule(0, 65)
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+        await harness.rows()
+        schedule = await harness.schedule(0, 65)
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.passes(1)
             clock.move_wall(40)
             # At the first look it is not late enough to be told from one that is about to begin.
             await time.passes(33)
-            assert await house.states() == ["sent", "pending"]
+            assert await harness.states() == ["sent", "pending"]
             await time.passes(27)
-            assert await house.states() == ["sent", "sent"]
+            assert await harness.states() == ["sent", "sent"]
             # Its delay is over as well some time later.
             await time.passes(30)
-            assert set(house.devices.times().values()) == {1}
+            assert set(harness.devices.times().values()) == {1}
 
-    async def test_a_step_that_waits_for_its_time_or_another_is_let_be(self, house, time):
-        await house.rows()
-        schedule = await house.schedule(0, 3000, 0)
-        async with house.open() as system:
-            await system.ref(DISPATCHER).tell(house.turn(schedule))
+    async def test_a_step_that_waits_for_its_time_or_another_is_let_be(self, harness, time):
+        await harness.rows()
+        schedule = await harness.schedule(0, 3000, 0)
+        async with harness.open() as system:
+            await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.passes(2900, 30)
-            assert await house.states() == ["sent", "pending", "pending"]
+            assert await harness.states() == ["sent", "pending", "pending"]
 
-    async def test_commands_that_waited_too_long_leave_the_queue(self, house, time):
-        await house.rows()
-        order = QueuedCommand(device_id=house.vehicles[0].id, type="custom")
-        async with house.open():
+    async def test_commands_that_waited_too_long_leave_the_queue(self, harness, time):
+        await harness.rows()
+        order = QueuedCommand(device_id=harness.vehicles[0].id, type="custom")
+        async with harness.open():
             await time.settle()
             for seconds in (20, 70):
-                await commands.enqueue(house.database, order, expires=NOW + seconds * SECOND)
-            await commands.enqueue(house.database, order)
+                await commands.enqueue(harness.database, order, expires=NOW + seconds * SECOND)
+            await commands.enqueue(harness.database, order)
             left = []
             for _ in range(3):
                 await time.passes(31)
-                left.append(len(await commands.queued_for(house.database, house.vehicles[0].id)))
+                left.append(len(await commands.queued_for(harness.database, harness.vehicles[0].id)))
             assert left == [2, 2, 1]

@@ -4,13 +4,13 @@ Timetable and dispatcher are the real ones, and so is the database; devices are 
 that answer as they are told. What real devices do with steps is shown in test_device.py and in the journeys.
 """
 
-import base64
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 import pytest
 import trio
+from tests.actors.schedules.icalendar import NOW, encode_calendar
 
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
@@ -33,17 +33,6 @@ from motorpool.storage.records import (
     ScheduledStep,
     User,
 )
-
-NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
-
-
-def ics(*events):
-    """Windows as (start, end) in minutes from NOW, daily with a third element."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN"]
-    for number, (start, end, *more) in enumerate(events):
-        begin, finish = (f"{NOW + timedelta(minutes=each):%Y%m%dT%H%M%SZ}" for each in (start, end))
-        lines += ["BEGIN:VEVENT", f"UID:{number}", f"DTSTART:{begin}", f"DTEND:{finish}", *more, "END:VEVENT"]
-    return base64.b64encode("\r\n".join([*lines, "END:VCALENDAR", ""]).encode()).decode()
 
 
 class Terminal(Actor):
@@ -111,7 +100,11 @@ class World:
         return row.id
 
     async def calendar(self, *windows):
-        return (await plain_tables.CALENDARS.insert(self.database, Calendar(name="c", data=ics(*windows)))).id
+        return (
+            await plain_tables.CALENDARS.insert(
+                self.database, Calendar(name="c", data=encode_calendar(*windows))
+            )
+        ).id
 
     async def schedule(self, *windows, start=(), end=(), calendar_id=0, to=None, active=True, **attributes):
         """Steps are commands, or (command, delay)."""
@@ -149,7 +142,7 @@ class World:
 
     async def rewrite(self, calendar_id, *windows):
         async with self.database.transaction() as transaction:
-            row = Calendar(id=calendar_id, name="c", data=ics(*windows))
+            row = Calendar(id=calendar_id, name="c", data=encode_calendar(*windows))
             await plain_tables.CALENDARS.update(transaction, row)
             await scheduled_commands.restart_calendar(transaction, calendar_id, self.clock.now())
         await self.system.ref(TIMETABLE).ask(CalendarsChanged((calendar_id,)))

@@ -22,8 +22,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.actors.schedules.scheduling_actions import Deeds
-from tests.actors.schedules.scheduling_harness import Stage
+from tests.actors.schedules.scheduling_actions import ModelActions
+from tests.actors.schedules.scheduling_harness import Harness
 from tests.actors.schedules.scheduling_model import Schedule, Seen, edges
 
 from motorpool.actors.messages.scheduling import DISPATCHER, EdgeReached, RunNow
@@ -79,7 +79,7 @@ THEN = st.sampled_from([1, 2, 0, 3, 5])
 """Moments that pass after something has been done."""
 
 
-def deed(**strategies):
+def action(**strategies):
     """A rule, after which some time passes: most of what goes wrong does so later."""
 
     def made(method):
@@ -96,18 +96,18 @@ def deed(**strategies):
     return made
 
 
-class ScheduledCommands(Deeds, RuleBasedStateMachine):
+class ScheduledCommands(ModelActions, RuleBasedStateMachine):
     """What people, devices and time may do, done to server and model alike."""
 
-    def __init__(self, stage):
+    def __init__(self, harness):
         RuleBasedStateMachine.__init__(self)
-        Deeds.__init__(self, stage)
+        ModelActions.__init__(self, harness)
         self._is_compared = False
         """The rule looked last of all."""
         self._was_right = False
 
     def call(self, *args):
-        return self.stage.call(*args)
+        return self.harness.call(*args)
 
     # Beginning and end
 
@@ -127,12 +127,12 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
             self._come_online(number)
 
     def teardown(self):
-        if self.stage.life is not None:
+        if self.harness.server_run is not None:
             try:
                 self._hear_of_all_edges_again()
             finally:
-                self.call(self.stage.life.stop)
-                self.stage.life = None
+                self.call(self.harness.server_run.stop)
+                self.harness.server_run = None
 
     def _hear_of_all_edges_again(self):
         """Nothing comes of it, unless something was wrong already."""
@@ -159,7 +159,7 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
     # What people do
 
     @precondition(lambda self: sum(each.exists for each in self.model.schedules.values()) < 3)
-    @deed(
+    @action(
         calendar=PICK,
         owner=PICK,
         on_start=MAYBE_STEPS,
@@ -187,17 +187,17 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         note(f"# {next(reversed(model.schedules))}: {schedule}")
 
     @precondition(lambda self: self._has_schedule)
-    @deed(schedule=PICK, device=PICK, group=PICK, which=st.sampled_from(["device", "group"]))
+    @action(schedule=PICK, device=PICK, group=PICK, which=st.sampled_from(["device", "group"]))
     def link_or_unlink(self, schedule, device, group, which):
         self.call(self._link, *self._schedule(schedule), device, group, which)
 
     @precondition(lambda self: self.model.devices)
-    @deed(device=PICK, group=PICK)
+    @action(device=PICK, group=PICK)
     def move_device(self, device, group):
         self.call(self._move, self._pick(self.model.devices, device), self._pick(self.model.groups, group))
 
     @precondition(lambda self: self._has_schedule)
-    @deed(schedule=PICK)
+    @action(schedule=PICK)
     def activate_or_deactivate(self, schedule):
         number, found = self._schedule(schedule)
         found.active = not found.active
@@ -208,7 +208,7 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         self.call(lambda: self._store(number, cancel=not found.active, watch=found.active))
 
     @precondition(lambda self: self._has_schedule)
-    @deed(schedule=PICK, calendar=PICK)
+    @action(schedule=PICK, calendar=PICK)
     def take_another_calendar(self, schedule, calendar):
         number, found = self._schedule(schedule)
         chosen = self._pick(self.model.calendars, calendar)
@@ -217,21 +217,21 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
             self.model.watch(number)
         self.call(lambda: self._store(number, watch=changed))
 
-    @deed(calendar=PICK, windows=WINDOWS)
+    @action(calendar=PICK, windows=WINDOWS)
     def change_calendar(self, calendar, windows):
         number, events = self._pick(self.model.calendars, calendar), self._events(windows)
         self.call(self._change_calendar, number, events)
         self.model.change_calendar(number, events)
 
     @precondition(lambda self: self._has_schedule)
-    @deed(schedule=PICK, steps=MAYBE_STEPS, phase=st.sampled_from(["start", "end"]))
+    @action(schedule=PICK, steps=MAYBE_STEPS, phase=st.sampled_from(["start", "end"]))
     def edit_steps(self, schedule, steps, phase):
         number, found = self._schedule(schedule)
         found.lists = {**found.lists, phase: self._steps(steps)}
         self.call(self._store, number)
 
     @precondition(lambda self: self._has_schedule)
-    @deed(schedule=PICK)
+    @action(schedule=PICK)
     def delete_schedule(self, schedule):
         number, found = self._schedule(schedule)
         self.call(self._delete_schedule, number)
@@ -239,7 +239,7 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         self.model.cancel(number)
 
     @precondition(lambda self: len(self.model.devices) > 2)
-    @deed(device=PICK)
+    @action(device=PICK)
     def delete_device(self, device):
         waited_for = list(self.model.waiting())
         number = self._pick(waited_for if waited_for and device < 8 else self.model.devices, device)
@@ -247,13 +247,13 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         self.model.delete_device(number)
 
     @precondition(lambda self: len(self.model.commands) > 3)
-    @deed(command=PICK)
+    @action(command=PICK)
     def delete_command(self, command):
         number = self._pick(self.model.commands, command)
-        self.call(commands.TABLE.delete, self.stage.database, number)
+        self.call(commands.TABLE.delete, self.harness.database, number)
         self.model.delete_command(number)
 
-    @deed(number=PICK, what=st.sampled_from(["commands", "devices", "groups"]))
+    @action(number=PICK, what=st.sampled_from(["commands", "devices", "groups"]))
     def give_or_take_a_right(self, number, what):
         pair = {"commands": links.USER_COMMAND, "devices": links.USER_DEVICE, "groups": links.USER_GROUP}[
             what
@@ -263,13 +263,13 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
             has = chosen in getattr(self.model.owners[self._user_id], what)
             self.call(self._take if has else self._give, what, pair, self._user_id, chosen)
 
-    @deed(owner=PICK, how=st.sampled_from(["disabled", "expiration_time"]))
+    @action(owner=PICK, how=st.sampled_from(["disabled", "expiration_time"]))
     def bar_or_admit_an_owner(self, owner, how):
         number = self._pick(self.model.owners, owner)
         self.call(self._bar, number, how)
 
     @precondition(lambda self: self._has_schedule)
-    @deed(schedule=PICK, which=st.sampled_from(["start", "end"]))
+    @action(schedule=PICK, which=st.sampled_from(["start", "end"]))
     def run_now(self, schedule, which):
         number, _ = self._schedule(schedule)
         answer = self.call(self._run_now, number, which)
@@ -293,21 +293,21 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         answers = []
 
         async def ask():
-            dispatcher = self.stage.life.system.ref(DISPATCHER)
-            cord = self.stage.life.cord
-            with nullcontext() if cord.left is None else suppress(StorageUnavailable):
+            dispatcher = self.harness.server_run.system.ref(DISPATCHER)
+            kill_switch = self.harness.server_run.kill_switch
+            with nullcontext() if kill_switch.left is None else suppress(StorageUnavailable):
                 answers.append(await dispatcher.ask(RunNow(number, which)))
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
-            await self.stage.time.settle()
+            await self.harness.time.settle()
             nursery.cancel_scope.cancel()
         return answers[0] if answers else None
 
     # What devices do
 
     @precondition(lambda self: self.model.devices)
-    @deed(device=PICK)
+    @action(device=PICK)
     def connect(self, device):
         self._come_online(device)
 
@@ -321,23 +321,23 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
             self.model.connect(number)
 
     async def _connect(self, number):
-        await self.stage.life.connect(number, self.stage.life.system)
+        await self.harness.server_run.connect(number, self.harness.server_run.system)
 
     @precondition(lambda self: self.model.devices)
-    @deed(device=PICK)
+    @action(device=PICK)
     def disconnect(self, device):
         online = [number for number, each in self.model.devices.items() if each.online]
         if online:
             number = self._pick(online, device)
-            self.call(self.stage.life.disconnect, number)
+            self.call(self.harness.server_run.disconnect, number)
             self.model.devices[number].online = False
 
     @precondition(lambda self: self.model.devices)
-    @deed(device=PICK)
+    @action(device=PICK)
     def change_of_heart(self, device):
         number = self._pick(self.model.devices, device)
         self.model.devices[number].declines ^= True
-        self.stage.life.declining ^= {number}
+        self.harness.server_run.declining ^= {number}
 
     @precondition(lambda self: self._has_schedule)
     @rule(schedule=PICK, back=st.integers(1, 3))
@@ -351,7 +351,7 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
             self.call(self._tell_edge, EdgeReached(found.calendar, at, phase, (number,)))
 
     async def _tell_edge(self, edge):
-        await self.stage.life.system.ref(DISPATCHER).tell(edge)
+        await self.harness.server_run.system.ref(DISPATCHER).tell(edge)
 
     # What time does
 
@@ -378,13 +378,13 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         self._pass(1)
 
     async def _move_wall(self, seconds):
-        self.stage.life.clock.move_wall(seconds)
+        self.harness.server_run.clock.move_wall(seconds)
 
     def _pass(self, seconds, moments=LANDINGS):
         until = self.model.now + seconds * SECOND
         while self.model.now < until and moments:
             moment = self.model.next_moment(until)
-            self.call(self.stage.time.passes, (moment - self.model.now).total_seconds())
+            self.call(self.harness.time.passes, (moment - self.model.now).total_seconds())
             self.model.now = moment
             self.compare()
             moments -= 1
@@ -399,7 +399,7 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
     def _restart(self, seconds, *, online):
         model = self.model
         connected = [number for number, each in model.devices.items() if each.online and online]
-        declining = self.stage.life.declining
+        declining = self.harness.server_run.declining
         self.call(self._start_again, model.now + seconds * SECOND, connected, declining)
         self._look()
         model.start(model.now + seconds * SECOND, connected)
@@ -408,9 +408,9 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
 
     async def _start_again(self, now, connected, declining):
         before = trio.current_time()
-        await self.stage.life.stop()
+        await self.harness.server_run.stop()
         assert trio.current_time() == before or self.model.cut_off, "the server did not stop at once"
-        await self.stage.begin(now, connected, declining)
+        await self.harness.begin(now, connected, declining)
 
     @precondition(lambda self: self._has_schedule)
     @rule(
@@ -422,22 +422,22 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
     )
     def crash(self, left, what, pick, seconds, online):
         """Either devices give no answer any more, or the server ends after some statements."""
-        life, model = self.stage.life, self.model
+        server_run, model = self.harness.server_run, self.model
         number, _ = self._schedule(pick)
         offline = [each for each, device in model.devices.items() if not device.online]
         if left is None:
-            life.is_stalled = True
+            server_run.is_stalled = True
         else:
-            life.cord.left = left
+            server_run.kill_switch.left = left
         if what == "run":
             self.call(self._run_now, number, "start")
         elif what == "connect" and offline:
             self.call(self._connect, self._pick(offline, pick))
         else:
             moment = model.next_moment(model.now + 86400 * SECOND)
-            self.call(self.stage.time.passes, (moment - model.now).total_seconds())
+            self.call(self.harness.time.passes, (moment - model.now).total_seconds())
             model.now = moment
-        life.cord.is_cut = True
+        server_run.kill_switch.is_cut = True
         model.cut_off = True
         self._look()
         if what == "run":
@@ -456,8 +456,8 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
         return self._found
 
     async def _read(self):
-        await self.stage.time.settle()
-        database = self.stage.database
+        await self.harness.time.settle()
+        database = self.harness.database
         records = {
             tuple(row[place] for place in range(4)): Seen(
                 row[4], row[5], row[6], row[7] if row[6] != "failed" else row[7] and "unknown", row[8]
@@ -509,8 +509,8 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
             assert mine == sorted(mine, key=self.model.queued_at), device_id
 
     def _compare_received(self):
-        life, model = self.stage.life, self.model
-        received, life.received = life.received, []
+        server_run, model = self.harness.server_run, self.model
+        received, server_run.received = server_run.received, []
         for number, device in model.devices.items():
             got = [label for device_id, label in received if device_id == number]
             due, device.received = device.received, []
@@ -536,9 +536,9 @@ class ScheduledCommands(Deeds, RuleBasedStateMachine):
 def test_run_records_are_those_of_a_plain_model_whatever_people_devices_and_time_do(
     database_url, time, tmp_path
 ):
-    with Stage(database_url, time, tmp_path) as stage:
+    with Harness(database_url, time, tmp_path) as harness:
         run_state_machine_as_test(
-            lambda: ScheduledCommands(stage),
+            lambda: ScheduledCommands(harness),
             settings=settings(
                 max_examples=8,
                 stateful_step_count=25,

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import trio
+from tests.actors.schedules.icalendar import NOW, encode_calendar, minutes
 
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
@@ -16,25 +17,6 @@ from motorpool.actors.schedules.timetable import MAX_PASSED_EDGES, timetable_spe
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.storage import plain_tables, scheduled_commands, server
 from motorpool.storage.records import Calendar, ScheduledCommand
-
-NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
-
-
-def minutes(number):
-    return NOW + timedelta(minutes=number)
-
-
-def ics(*events, head=()):
-    """iCalendar text in base64; an event is its lines, or (start, end) in minutes from NOW."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN", *head]
-    for number, event in enumerate(events):
-        written = event
-        if isinstance(event[0], int | float):
-            start, end = (f"{minutes(each):%Y%m%dT%H%M%SZ}" for each in event[:2])
-            written = (f"DTSTART:{start}", f"DTEND:{end}", *event[2:])
-        lines += ["BEGIN:VEVENT", f"UID:{number}", *written, "END:VEVENT"]
-    text = "\r\n".join([*lines, "END:VCALENDAR", ""])
-    return base64.b64encode(text.encode()).decode()
 
 
 class RecordingDispatcher(Actor):
@@ -85,7 +67,7 @@ def followers(database):
 @pytest.fixture
 def make_calendar(database):
     async def make(*events, head=(), **attributes):
-        row = Calendar(name="c", data=ics(*events, head=head), attributes=attributes)
+        row = Calendar(name="c", data=encode_calendar(*events, head=head), attributes=attributes)
         return (await plain_tables.CALENDARS.insert(database, row)).id
 
     return make
@@ -249,7 +231,7 @@ async def test_what_changes_is_followed_from_then_on(
     async with tree(followers.spec, timetable_spec(database)) as system:
         await time.passes(60)
         # A calendar's text, in the middle of what becomes its window: only the end is still to come.
-        await change(database, system, calendar_id, ics((0, 5)), clock.now())
+        await change(database, system, calendar_id, encode_calendar((0, 5)), clock.now())
         await time.passes(5 * 60, step=30)
         assert followers.told(first) == [(5, False)]
         # A new one, and one that follows another calendar now.
