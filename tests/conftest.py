@@ -7,10 +7,14 @@ tests before it changed more than rows: such a one is thrown away and the templa
 
 import asyncio  # noqa: TID251 - for the loop of a server that is not ours
 import itertools
+import os
 import queue
 import random
+import secrets
+import shutil
 import socket
 import ssl
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, closing, suppress
@@ -23,6 +27,7 @@ from typing import Any, NamedTuple
 
 import asyncpg
 import hypothesis
+import psutil
 import pytest
 import trio
 from aiosmtpd.controller import Controller
@@ -64,8 +69,58 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: (shuffled[item.path], chance.random()))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the run a folder for temporary files of its own, which must be empty at the end."""
+    if not hasattr(config, "workerinput"):
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.gettempdir()
+        folder = Path(tempfile.mkdtemp(prefix="motorpool-tests-"))
+        # PostgreSQL may run as another user, who must be able to enter.
+        folder.chmod(0o755)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+        config.stash[TEMPORARY] = folder
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that leaves a process or a folder behind."""
+    folder = session.config.stash.get(TEMPORARY, None)
+    if folder is None:
+        return
+    processes = _processes_of(folder, session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    left = [f"process {each.pid}: {' '.join(each.cmdline())[:200]}" for each in alive if each.is_running()]
+    left += [f"in the folder for temporary files: {path.name}" for path in folder.iterdir()]
+    shutil.rmtree(folder, ignore_errors=True)
+    if left:
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line("")
+        reporter.write_line("LEFT BEHIND by the tests:", red=True)
+        for line in left:
+            reporter.write_line(f"  {line}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _processes_of(folder: Path, base: Path) -> list[psutil.Process]:
+    """Return what was started with the run's folder for temporary files, or works on a folder of the run."""
+    own = psutil.Process()
+    kin = {own.pid, *(parent.pid for parent in own.parents())}
+    # PostgreSQL gets an environment of its own, but names its data folder.
+    places = (str(folder), str(base))
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            words = " ".join(process.cmdline())
+            if process.pid not in kin and (
+                process.environ().get("TMPDIR") == str(folder) or any(place in words for place in places)
+            ):
+                found.append(process)
+    return found
+
+
+TEMPORARY = pytest.StashKey[Path]()
 SLOW_FIRST = ("journeys", "bench/scenarios", "api/program", "bench", "api", "storage/postgres")
 """Folders whose tests start programs, the slowest first."""
+
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 """The wall clock of a test's database; partitions are made around it."""
 
@@ -373,10 +428,24 @@ def web_server() -> Iterator[Callable[..., Web]]:
         yield start
 
 
-def free_port() -> int:
-    """A port where nobody listens now."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+def free_port(*offsets: int) -> int:
+    """Return a port at which, and at these offsets from it, nobody listens.
+
+    Below the range of outgoing connections: none of the machine's takes it before it is listened at.
+    """
+    while True:
+        # Not by `random`, which hypothesis sets to the same state in all processes.
+        port = 10_000 + secrets.randbelow(16_000)
+        with ExitStack() as stack, suppress(OSError):
+            for offset in (0, *offsets):
+                stack.enter_context(socket.create_server(("127.0.0.1", port + offset)))
+            return port
+
+
+@pytest.fixture(scope="session", name="free_port")
+def free_port_fixture() -> Callable[..., int]:
+    """`free_port()`: a port to listen at; `free_port(5, 7)`: one with others free so far above it."""
+    return free_port
 
 
 @pytest.fixture

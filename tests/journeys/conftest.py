@@ -60,8 +60,8 @@ def data_folder(tmp_path):
 
 
 @pytest.fixture
-def processors_were_free():
-    """`processors_were_free()`: whether the machine had time to spare since the test began.
+def machine_was_idle():
+    """`machine_was_idle()`: whether the machine had time to spare since the test began.
 
     Only then does it say something about the program that pictures came late: a busy machine holds up the
     camera, the server and the browser alike. Times are judged by `motorpool bench`, which runs alone.

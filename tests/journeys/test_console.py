@@ -67,14 +67,12 @@ needs_chromium = pytest.mark.skipif(
 
 @needs_chromium
 @pytest.mark.timeout(300)
-def test_a_newcomer_logs_in_sees_vehicles_and_a_live_picture_that_plays(
-    fleet, tmp_path, processors_were_free
-):
+def test_a_newcomer_logs_in_sees_vehicles_and_a_live_picture_that_plays(fleet, tmp_path, machine_was_idle):
     found = watch(fleet, tmp_path)
     assert found["refused"] == "E-mail or password is wrong."
     assert found["online"] == 2
     assert found["size"] == [640, 360]
-    assert_played(found, in_time=processors_were_free())
+    assert_played(found, in_time=machine_was_idle())
     assert found["parts"] == 0
     assert (tmp_path / "page.png").stat().st_size > 10_000
 
@@ -82,8 +80,8 @@ def test_a_newcomer_logs_in_sees_vehicles_and_a_live_picture_that_plays(
 @needs_chromium
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("fleet", [{"MOTORPOOL_VIDEO_PART_SECONDS": "0.4"}], indirect=True)
-def test_where_there_are_parts_the_page_plays_them(fleet, tmp_path, processors_were_free):
+def test_where_there_are_parts_the_page_plays_them(fleet, tmp_path, machine_was_idle):
     found = watch(fleet, tmp_path)
-    in_time = processors_were_free()
+    in_time = machine_was_idle()
     assert_played(found, in_time=in_time)
     assert found["parts"] >= (12 if in_time else 1)

@@ -51,16 +51,9 @@ COMES_LATE = {
 """What hls.js reports, as not fatal, where the machine is too busy to play in time."""
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @contextlib.contextmanager
-def serving(start_server, **settings):
+def serving(start_server, page_port, **settings):
     """A server whose answers a page of one other origin may read; that page's port is `page_port`."""
-    page_port = free_port()
     named = {f"MOTORPOOL_{name.upper()}": value for name, value in settings.items()}
     with start_server({"MOTORPOOL_HTTP_CORS_ORIGIN": f"http://127.0.0.1:{page_port}", **named}) as server:
         server.page_port = page_port
@@ -181,9 +174,11 @@ def assert_played(told, seconds, *, in_time):
 
 @needs_chromium
 @pytest.mark.timeout(300)
-def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(start_server, connected, processors_were_free):
+def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(
+    start_server, connected, free_port, machine_was_idle
+):
     with (
-        serving(start_server, video_playback_return_seconds="1") as server,
+        serving(start_server, free_port(), video_playback_return_seconds="1") as server,
         server.client() as client,
         connected(server, "13955550001") as first,
         connected(server, "13955550002") as second,
@@ -208,7 +203,7 @@ def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(start_server, con
             decoding = [pool.submit(run_ffmpeg, server, token, path, SECONDS) for path in paths]
             told = watch(server, token, paths[:2], SECONDS)
             decoded = [each.result(120) for each in decoding]
-            in_time = processors_were_free()
+            in_time = machine_was_idle()
         finally:
             for terminal in terminals:
                 terminal.ended.set()
@@ -223,9 +218,11 @@ def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(start_server, con
 
 @needs_chromium
 @pytest.mark.timeout(300)
-def test_with_parts_a_viewer_is_less_than_three_seconds_behind(start_server, connected, processors_were_free):
+def test_with_parts_a_viewer_is_less_than_three_seconds_behind(
+    start_server, connected, free_port, machine_was_idle
+):
     with (
-        serving(start_server, video_part_seconds="0.4") as server,
+        serving(start_server, free_port(), video_part_seconds="0.4") as server,
         server.client() as client,
         connected(server, "13955550003") as peer,
         ThreadPoolExecutor() as pool,
@@ -240,7 +237,7 @@ def test_with_parts_a_viewer_is_less_than_three_seconds_behind(start_server, con
             decoding = pool.submit(run_ffmpeg, server, token, path, LOW_LATENCY_SECONDS)
             told = watch(server, token, [path], LOW_LATENCY_SECONDS, nearest=True)[path]
             frames, complaints = decoding.result(120)
-            in_time = processors_were_free()
+            in_time = machine_was_idle()
         finally:
             terminal.ended.set()
         sending.result(20)

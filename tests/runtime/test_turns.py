@@ -1,3 +1,4 @@
+import itertools
 from typing import Any
 
 import pytest
@@ -5,9 +6,19 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec, Kind, Ref, Request
+from motorpool.runtime import (
+    Actor,
+    ActorFailed,
+    ActorStopped,
+    ChildSpec,
+    DynamicSpec,
+    Kind,
+    Ref,
+    Request,
+    turns,
+)
 from motorpool.runtime.testing import Broken, Probe, open_tree, run_actor
-from motorpool.runtime.turns import INLINE_DEPTH, INLINE_TURNS
+from motorpool.runtime.turns import INLINE_DEPTH, INLINE_TURNS, SLICE_CHECK_MESSAGES, SLICE_SECONDS
 
 HOP: Kind[int, Any] = Kind("hop")
 NEXT: Kind[None, Any] = Kind("next")
@@ -90,26 +101,28 @@ async def test_a_sender_does_not_work_off_a_long_queue_for_others() -> None:
         assert handled == [-100, *range(100), 1000]
 
 
-async def test_a_long_batch_lets_other_tasks_run_in_between() -> None:
-    turns = 0
+async def test_a_long_batch_lets_other_tasks_run_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each look at the clock finds the time of a slice spent.
+    monkeypatch.setattr(turns, "perf_counter", itertools.count(step=2 * SLICE_SECONDS).__next__)
+    passes = 0
     async with run_actor(Busy, mailbox_size=2000) as running, trio.open_nursery() as nursery:
 
         async def count() -> None:
-            nonlocal turns
+            nonlocal passes
             while True:
-                turns += 1
+                passes += 1
                 await trio.lowlevel.checkpoint()
 
-        for number in range(500):  # half a second's worth of work
+        for number in range(500):
             await running.ref.tell(number)
         nursery.start_soon(count)
         assert await running.ref.ask(Ask()) == 500
         nursery.cancel_scope.cancel()
-    assert turns > 20
+    assert passes >= 500 // SLICE_CHECK_MESSAGES
 
 
 class Busy(Actor[Any]):
-    """Burns a tenth of a millisecond or more of CPU for each message."""
+    """Counts its messages."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -117,7 +130,6 @@ class Busy(Actor[Any]):
     def handle(self, message: Any) -> int:
         if not isinstance(message, Ask):
             self.count += 1
-            sum(range(10_000))
         return self.count
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 
@@ -37,11 +36,8 @@ def environ(data, **more):
 class Server:
     """A real `motorpool serve` on its embedded PostgreSQL."""
 
-    def __init__(self, data):
+    def __init__(self, data, port):
         self.data = data
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "motorpool", "serve"],
             env=environ(data, MOTORPOOL_BIND=f"127.0.0.1:{port}", MOTORPOOL_PORT_OFFSET="23600"),
@@ -87,10 +83,10 @@ def last(done):
     return done.stderr.splitlines()[-1]
 
 
-def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path):
+def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, free_port):
     data, file = tmp_path / "data", tmp_path / "fleet.backup"
     media = data / "media" / "1" / "device.jpg"
-    with Server(data) as server:
+    with Server(data, free_port()) as server:
         server.add("Van")
         media.parent.mkdir(parents=True)
         media.write_bytes(b"picture")
@@ -122,7 +118,7 @@ def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path):
     other = tmp_path / "other"
     restored = run(other, "restore", file)
     assert restored.returncode == 0, restored.stderr
-    with Server(other) as server:
+    with Server(other, free_port()) as server:
         assert server.names() == ["Van"]
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,13 +16,11 @@ PATIENCE_SECONDS = 60
 
 
 @pytest.fixture
-def start(tmp_path):
+def start(tmp_path, free_port):
     running, clients = [], []
 
     def started(*prefix, **environ):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "motorpool", "serve"],
             env={

@@ -15,8 +15,8 @@ def test_schedules_sleep_open_all_at_once_and_end_offline(monkeypatch: pytest.Mo
     assert len(steps) == scenario("schedules").STEPS
     # Other tests may take the server's core meanwhile: that is told, and no fault.
     assert [note for note in report.notes if "waited for a core" not in note] == []
-    assert 0 < figures["first steps received, p50"].value <= figures["first steps received, last"].value < 5
-    assert figures["first steps handed over, last"].value < 5
+    assert 0 < figures["first steps received, p50"].value <= figures["first steps received, last"].value
+    assert figures["first steps handed over, last"].value < 60
     assert (figures["steps sent"].value, figures["skipped offline"].value) == (40, 40)
     for metric in (
         "first steps never received",
