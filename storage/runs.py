@@ -20,6 +20,7 @@ __all__ = [
     "fail_interrupted",
     "fetch",
     "history",
+    "lock_with_following",
     "overdue",
     "queue_step",
     "revert_unsent",
@@ -71,6 +72,18 @@ _SETTLE = """
         and r.status in ('sending', 'delivering') and came.status <> 'queued'
 """
 # All that follow are moved by the same span: what a step is put off, those behind it are.
+_LOCK = """
+    select from scheduled_command_runs
+    where id in (
+        select unnest($1::bigint[])
+        union all
+        select n.id from scheduled_command_runs r
+        join scheduled_command_runs n on n.firing = r.firing and n.device_id = r.device_id
+            and n.step > r.step and n.status = 'pending'
+        where r.id = any($1::bigint[])
+    )
+    order by id for update
+"""
 _PLAN = """
     with moved as (
         select r.firing, r.device_id, r.step, n.id as next_id,
@@ -124,6 +137,15 @@ _FAIL_UNKNOWN = """
     from held where r.id = held.id
     returning r.id, held.status
 """
+
+
+async def lock_with_following(q: Queries, run_ids: Sequence[int]) -> None:
+    """Lock steps together with the pending ones that follow them, before a transaction changes both.
+
+    Locked by `store_outcomes` and then by `schedule_following`, they could deadlock with `cancel`: the ids of
+    the steps that follow lie between those of the others.
+    """
+    await q.execute(_LOCK, list(run_ids))
 
 
 async def store_outcomes(q: Queries, outcomes: Sequence[Outcome], now: datetime) -> None:

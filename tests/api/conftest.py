@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from werkzeug.routing import Rule
+from quart.routing import QuartRule
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.messages.topics import POSITIONS
@@ -33,7 +33,7 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 CHEAP_LOGIN = LoginSettings(hash_memory_kib=64, hash_rounds=1)
 
 
-def _no_builder(_rule: Rule, append_unknown: bool = True) -> Callable[..., Any]:
+def _no_builder(_rule: QuartRule, append_unknown: bool = True) -> Callable[..., Any]:
     def build(*_: object) -> None:
         raise NotImplementedError("tests build no URL from the name of a route")
 
@@ -41,7 +41,7 @@ def _no_builder(_rule: Rule, append_unknown: bool = True) -> Callable[..., Any]:
 
 
 # An application has 120 routes. To compile the URL builder of each takes longer than the rest of its start.
-Rule._compile_builder = _no_builder  # type: ignore[method-assign, assignment]
+QuartRule._compile_builder = _no_builder  # type: ignore[method-assign, assignment]
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """A whole server as a process of its own, and terminals that speak to it over real sockets."""
 
 import contextlib
+import functools
 import os
 import socket
 import time
@@ -23,6 +24,7 @@ def start_server(postgres):
     @contextlib.contextmanager
     def start(settings=None):
         cheap = {"MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192", "MOTORPOOL_LOGIN_HASH_ROUNDS": "1"}
+        name = ""
         with contextlib.ExitStack() as stack:
             if "MOTORPOOL_DATABASE" not in (settings or {}):
                 name = postgres.take()
@@ -31,6 +33,8 @@ def start_server(postgres):
             running = stack.enter_context(run_server({**cheap, **(settings or {})}))
             # The folder is there from the start where the database is embedded.
             (running.folder / "data").mkdir(exist_ok=True)
+            if name:
+                running.run_sql = functools.partial(postgres.run, database=name)
             yield running
 
     return start

@@ -166,6 +166,12 @@ def world(database):
 
 
 @pytest.fixture
+def lock_waits(database):
+    """`await lock_waits()`: whether a statement waits for the lock of another transaction."""
+    return lambda: database.fetch_value(WAITS)
+
+
+@pytest.fixture
 def meanwhile(database):
     """`async with meanwhile(other) as transaction:` what is done in the block is committed while `other` has
     begun and waits for it, or has ended.

@@ -93,6 +93,29 @@ async def test_an_edge_and_a_deactivation_end_in_one_of_two_ways(world, meanwhil
         )
 
 
+async def test_steps_that_follow_are_locked_with_those_that_ended(world, lock_waits):
+    """A cancellation that comes between the two statements of the dispatcher waits for both."""
+    command = await world.command()
+    vehicles = [await world.device(), await world.device()]
+    schedule = await world.schedule(*vehicles, start=[(command, 0), (command, 60)])
+    await world.fire(schedule, NOW + MINUTE)
+    begun = [run.id for run in await world.runs(schedule) if run.step == 0]
+    # The one was taken from its queue already, where a cancellation does not touch it.
+    await world.put(begun[:1], "delivering")
+    await world.put(begun[1:], "sending")
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery, world.database.transaction() as transaction:
+            await runs.lock_with_following(transaction, begun)
+            await runs.store_outcomes(
+                transaction, [Outcome(begun[0], "queued"), Outcome(begun[1], "sent")], NOW
+            )
+            nursery.start_soon(partial(runs.cancel, world.database, schedule.id, NOW))
+            while not await lock_waits():
+                await trio.lowlevel.checkpoint()
+            await runs.schedule_following(transaction, begun)
+    assert [run.status for run in await world.runs(schedule)] == ["delivering", "skipped", "sent", "skipped"]
+
+
 class Struggle:
     """One round: two schedules over some devices, steps in every state, and all who may change them."""
 
@@ -139,6 +162,7 @@ class Struggle:
         self.sent.update(outcome.run_id for outcome in came)
         came += [Outcome(run_id, "queued") for run_id in self.sending[::2]]
         async with self.dispatcher, self.database.transaction() as transaction:
+            await runs.lock_with_following(transaction, self.sending)
             await runs.store_outcomes(transaction, came, NOW)
             await runs.schedule_following(transaction, self.sending)
 
