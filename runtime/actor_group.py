@@ -82,7 +82,7 @@ class ActorGroup(ABC, Generic[K, M]):
         return Ref(self, key)
 
     def refuse(self, cell: Cell[M]) -> None:
-        """Accept no more for the actor that is about to end; who waits for room waits only if it reopens."""
+        """Accept no more messages for an ending actor; senders keep waiting only if a message starts it again."""
         cell.mailbox.seal()
         if not self.starts_on_message:
             cell.reject_waiters()
@@ -95,7 +95,7 @@ class ActorGroup(ABC, Generic[K, M]):
             self._restarts += cell.restarts
 
     def totals(self) -> KindTotals:
-        """Sums over all actors, those that are gone included where something is counted."""
+        """Sums over all actors, those that have ended included where something is counted."""
         cells = self.cells.values()
         return KindTotals(
             kind=self.kind.name,

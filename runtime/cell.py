@@ -83,14 +83,14 @@ class Cell(Generic[M]):
         self.idle = False  # running, no worker, no handler up the stack: messages are handled at once
         self.worker: trio.CancelScope | None = None
         self.parked: trio.lowlevel.Task | None = None  # the resident worker while it waits for a message
-        self.requested: EndReason | None = None  # STOP or SUSPEND: what somebody outside wants
+        self.requested: EndReason | None = None  # STOP or SUSPEND: requested from outside
         self.ending: EndReason | None = None
         self.error: Exception | None = None  # the crash that ended the latest life
         self.last_error = ""
         self.handled = 0
         self.restarts = 0
         self.history: RestartHistory | None = None
-        self.start_awaited = False  # until it has started: somebody awaits that, and is told of a failure
+        self.start_awaited = False  # a caller waits for the start and receives its failure
         self.life_scope: LifeScope | None = None
         self.handled_at_start = 0  # `handled` when this life began
         self.handled_at_check = 0  # `handled` at the group's last look for idle actors
@@ -158,7 +158,7 @@ class Cell(Generic[M]):
         self.parked = None
 
     def create_timer(self, context: Context[M], message: M, interval: float | None = None) -> Timer:
-        """A timer, not yet armed, that tells `message` and ends with the life that `context` belongs to."""
+        """Return an unarmed timer that sends `message` and ends with the life that `context` belongs to."""
         if self.actor is None or self.actor.context is not context:
             raise ActorStopped(self.path)
         timer = MessageTimer(self, message, interval)

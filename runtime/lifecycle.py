@@ -25,5 +25,5 @@ class EndReason(enum.Enum):
     STOP = "was stopped"
     """It was asked to stop; what was accepted before is handled first."""
     SUSPEND = "was suspended"
-    """Its supervisor restarts those who lean on a failed one; the mailbox stays."""
+    """Its supervisor restarts those that depend on a failed one; the mailbox stays."""
     CRASH = "crashed"

@@ -1,4 +1,4 @@
-"""Time arrives as a message: timers that tell an actor, and end with its present life."""
+"""Timers that send a message to an actor, and end with its current life."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ class MessageTimer(Timer):
     def _tell(self) -> None:
         cell = self._cell
         once = self.interval is None
-        cell.handled_at_check += 1  # what the actor sets itself does not count as somebody needing it
+        cell.handled_at_check += 1  # messages of its own timers do not keep it from being idle
         if once:
             self._remove()
         if cell.idle:

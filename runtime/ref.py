@@ -1,6 +1,6 @@
 """The handle that one actor has of another, and all that can be done with it: tell, ask, stop.
 
-Back-pressure. A mailbox is bounded, and `tell` waits for room, so that whoever produces too fast is slowed
+Back-pressure. A mailbox is bounded, and `tell` waits for room, so that a fast producer is slowed
 down to the pace of the slowest reader, through as many actors as lie between, down to the socket that is not
 read meanwhile. For this a handler that has to wait says so:
 
@@ -12,19 +12,19 @@ read meanwhile. For this a handler that has to wait says so:
 
 Where waiting is wrong (live pictures, datagrams), use `tell_nowait` and count what is refused.
 
-Deadlocks. Two actors that wait for each other wait for ever: A asks B while B asks A, or each tells the other
-with both mailboxes full. So:
+Deadlocks. Two actors that wait for each other wait for ever: A asks B while B asks A, or each sends to the
+other with both mailboxes full. So:
 
 - ask and wait only in one direction, towards those who never ask you back: the order of the supervision tree
-  is a good one, later children lean on earlier ones;
+  is a good one, later children depend on earlier ones;
 - inside an actor prefer `tell` and a later message to `ask`. An actor that asks itself, or awaits its own
   `stop`, waits in vain; it has `Context.leave`;
 - in the other direction use `tell_nowait`, or a topic, which never waits.
 
-An ask always ends: by its deadline at the latest, which shows as AskTimedOut and, in the picture of the tree,
+An ask always ends: by its deadline at the latest, which shows as AskTimedOut and, in a snapshot,
 as two actors with a growing mailbox. A tell has no deadline; wrap it in `trio.fail_after` where it needs one.
 
-Fairness. A tell that finds room, or an idle actor, is no checkpoint. Whoever produces in an endless loop
+Fairness. A tell that finds room, or an idle actor, is no checkpoint. A producer in an endless loop
 without another wait must put in a `trio.lowlevel.checkpoint()`.
 """
 
@@ -81,7 +81,7 @@ class Ref(Generic[M_contra]):
 
     @property
     def alive(self) -> bool:
-        """Whether an actor is there and takes messages now. Asking starts nobody."""
+        """Whether an actor exists and accepts messages now. Starts no actor."""
         cell = self._group.cells.get(self.key)
         return cell is not None and cell.state in (State.STARTING, State.RUNNING) and not cell.mailbox.sealed
 
@@ -139,7 +139,7 @@ class Ref(Generic[M_contra]):
         return cast("T", await answer if type(answer) is CoroutineType else answer)
 
     def ask_now(self, request: Request[T], seconds: float = 5.0) -> T | Coroutine[Any, Any, T]:
-        """As `ask`, for who cannot wait or would take a task for it: the answer itself where it is there now.
+        """As `ask`, for callers that cannot wait: the answer itself if it is available at once.
 
         Else a coroutine that waits for it, and that must be awaited: `seconds` count from then. An idle actor
         with a plain handler always answers at once. Raises what `ask` does.

@@ -40,7 +40,7 @@ class Singleton(ActorGroup[None, M]):
         return self.path
 
     def find(self, key: object) -> Cell[M]:
-        """The one cell; raises ActorStopped once it is gone."""
+        """Return the cell. Raises ActorStopped once it has ended."""
         if key is not None:
             raise KeyError(f"there is only one {self.path}, and no {key!r} of it")
         if self._cell.state is State.STOPPED:

@@ -1,4 +1,4 @@
-"""The live picture of the tree, as plain values for JSON, metrics, tests and humans."""
+"""The state of the tree at one moment, as plain values for JSON, metrics and tests."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class ActorState:
     size: int = 0
     """Messages that each mailbox holds at most; 0 for a supervisor."""
     handled: int = 0
-    """Messages handled; for the actors of one kind also by those that are gone."""
+    """Messages handled; for the actors of one kind by ended ones as well."""
     restarts: int = 0
     """Restarts so far; a supervisor's own, not its children's."""
     last_error: str = ""

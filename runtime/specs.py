@@ -15,7 +15,7 @@ from motorpool.runtime.kind import K, Kind, M
 
 
 class Restart(enum.Enum):
-    """When an actor that has ended by itself is built anew. Nobody restarts what was asked to stop.
+    """When an actor that has ended by itself is built anew. An actor that was asked to stop is not restarted.
 
     What is not built anew stays away, also when its supervisor restarts the others.
     """
@@ -34,7 +34,7 @@ class Strategy(enum.Enum):
     ONE_FOR_ONE = "one_for_one"
     """That child alone."""
     REST_FOR_ONE = "rest_for_one"
-    """That child and those started after it, who lean on it: stopped last first, started in order."""
+    """That child and those started after it, which depend on it: stopped last first, started in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ class DynamicSpec(ActorSpec, Generic[K, M]):
     """None: children are started by `System.start` only, with factories of their own."""
     restart: Restart = Restart.TRANSIENT
     idle_seconds: float | None = None
-    """A child without a message for so long (up to a quarter longer) leaves. None: it stays."""
+    """A child without a message for so long (up to a quarter longer) ends. None: never."""
     start_on_message: bool = True
     """Whether a message to a key that has no actor starts one (given a factory) or raises ActorStopped."""
     intensity: int = 5
@@ -137,7 +137,7 @@ class SupervisorSpec:
         check_name(self.name)
 
 
-# Messages and keys differ from child to child, and no type speaks of "some kind with its own messages".
+# Messages and keys differ from child to child, and no type expresses "some kind with its own messages".
 Child: TypeAlias = ChildSpec[Any] | DynamicSpec[Any, Any] | SupervisorSpec
 
 

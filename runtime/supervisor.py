@@ -31,7 +31,7 @@ class Node(Protocol):
         ...
 
     async def suspend(self) -> None:
-        """EndReason, but keep what is to be told, until `start`."""
+        """End the actors; keep their mailboxes until `start`."""
         ...
 
     async def stop(self) -> None:

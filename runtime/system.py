@@ -200,6 +200,6 @@ async def _hold_nursery(
                 task_status.started(nursery)
                 await trio.sleep_forever()
     finally:
-        # After an orderly end this does nothing. When an actor's task died of a KeyboardInterrupt, all are
-        # gone at once, and nobody is left to wait for.
+        # After an orderly end this does nothing. When an actor's task ended by a KeyboardInterrupt, all
+        # have ended at once.
         stopping.cancel()

@@ -15,10 +15,10 @@ from motorpool.runtime.specs import BackOff, Child, ChildSpec, Restart, Strategy
 from motorpool.runtime.system import System, open_system
 
 EPOCH: Final = datetime(2024, 3, 1, 12, tzinfo=UTC)
-"""Where the wall of a TestClock starts, unless told otherwise."""
+"""Default start of the wall clock of a TestClock."""
 
 STEADY: Final = BackOff(jitter=0.0)
-"""A back-off without chance."""
+"""A back-off without jitter."""
 
 
 class TestClock:
@@ -54,7 +54,7 @@ class TestClock:
 
 
 class Probe(Actor[M]):
-    """Records what it is told, and breaks on a message that is an exception by raising it.
+    """Records messages; a message that is an exception is raised.
 
     `answers` maps a request's class to the value it is answered with; a request without one breaks it too.
     """
@@ -112,18 +112,18 @@ class FailsInHandle(Actor[object]):
 
 
 class FailsInRun(Actor[object]):
-    """Breaks in `run` as soon as it is told anything."""
+    """Breaks in `run` on the first message."""
 
     def __init__(self) -> None:
-        self._told = trio.Event()
+        self._requested = trio.Event()
 
     def handle(self, message: object) -> None:
         """Let `run` break."""
-        self._told.set()
+        self._requested.set()
 
     async def run(self) -> None:
-        """Break when told to."""
-        await self._told.wait()
+        """Break on the first message."""
+        await self._requested.wait()
         raise Broken("in run")
 
 
@@ -172,7 +172,7 @@ async def open_tree(
     shutdown_seconds: float | None = None,
     clock: Clock | None = None,
 ) -> AsyncIterator[System]:
-    """Run these children under one supervisor without chance in its back-off: 0.1 s, 0.2 s, 0.4 s …"""
+    """Run these children under one supervisor without jitter in its back-off: 0.1 s, 0.2 s, 0.4 s …"""
     tree = SupervisorSpec(
         name="test",
         children=children,

@@ -21,7 +21,7 @@ class Timer:
         self.due = inf
         """When it fires, on its heap's clock; infinite while it is not set."""
         self._heap: TimerHeap | None = None
-        self._entry_number = 0  # which entry of the heap speaks for this timer
+        self._entry_number = 0  # the entry of the heap that is valid for this timer
 
     def __repr__(self) -> str:
         return f"<Timer due {self.due:g}>"

@@ -67,7 +67,7 @@ class Timers:
             self._sleep.deadline = due
 
     async def run(self) -> None:
-        """Fire what is due, for ever."""
+        """Fire due timers until cancelled."""
         while True:
             fired = 0
             while (timer := self._monotonic_timers.pop_due(self._clock.monotonic())) is not None:

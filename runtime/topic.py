@@ -1,4 +1,4 @@
-"""Publish to many: the publisher never waits, and a slow reader is told how much it missed."""
+"""Publish and subscribe: the publisher never waits, and a slow reader learns how much it missed."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ class TopicName(Generic[T]):
 
 
 class Topic(Generic[T]):
-    """Values in the order they were published, for whoever subscribes.
+    """Values in the order they were published, for all subscribers.
 
     One buffer serves all subscriptions; each has its own place in it. It holds what the longest of them may
     lag behind, and nothing while there are none.
@@ -40,7 +40,7 @@ class Topic(Generic[T]):
     def __init__(self, name: str) -> None:
         self.name: Final = name
         self._values: list[T] = []
-        self._end = 0  # values published while somebody read; the place after the newest
+        self._end = 0  # values published while there were subscriptions; the place after the newest
         self._keep = 0
         self._published = 0
         self._lost = 0
@@ -139,7 +139,7 @@ class Subscription(Generic[T]):
 
     @property
     def lost(self) -> int:
-        """Values it was told it lost, since it began."""
+        """Values that were reported as lost since it began."""
         return self._lost
 
     async def receive_batch(self) -> list[T]:
@@ -166,7 +166,7 @@ class Subscription(Generic[T]):
         raise trio.ClosedResourceError(f"the subscription to {self._topic.name} is closed")
 
     def close(self) -> None:
-        """Read no more. A task that waits in `receive_batch` is told."""
+        """Read no more. A task that waits in `receive_batch` is woken."""
         if not self.closed:
             self.closed = True
             self._ready = iter(())
@@ -214,7 +214,7 @@ class Subscription(Generic[T]):
 
 
 class Forwarding(Generic[T]):
-    """Values of a topic told to an actor. Ends by `cancel`, or when the actor has stopped for good."""
+    """Sends the values of a topic to an actor. Ends by `cancel`, or when the actor has stopped for good."""
 
     __slots__ = ("_ref", "_topic", "_wrap", "dropped")
 
@@ -226,7 +226,7 @@ class Forwarding(Generic[T]):
         """Values that found the mailbox full."""
 
     def cancel(self) -> None:
-        """Tell nothing more."""
+        """Send nothing more."""
         self._topic._forwardings = tuple(each for each in self._topic._forwardings if each is not self)
 
     def _tell(self, value: T) -> None:
@@ -237,5 +237,5 @@ class Forwarding(Generic[T]):
             self._topic._dropped += 1
         except ActorStopped:
             self.cancel()
-        except Exception:  # the publisher must not pay for a reader's mistake
+        except Exception:  # a reader's error must not affect the publisher
             log.exception("a value of %s could not be forwarded to %s", self._topic.name, self._ref.path)

@@ -119,7 +119,7 @@ async def _finish(cell: "Cell[Any]", coroutine: Coroutine[Any, Any, object], ite
 
 
 async def _drain(cell: "Cell[Any]") -> None:
-    """Handle messages until there are none, or for ever if the actor is resident; or until it ends."""
+    """Handle messages until there are none, or until cancelled if the actor is resident; or until it ends."""
     actor, mailbox, resident = cell.actor, cell.mailbox, cell.group.resident
     assert actor is not None
     handle = actor.handle
