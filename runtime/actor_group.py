@@ -82,7 +82,7 @@ class ActorGroup(ABC, Generic[K, M]):
         return Ref(self, key)
 
     def refuse(self, cell: Cell[M]) -> None:
-        """Accept no more messages for an ending actor; senders keep waiting only if a message starts it again."""
+        """Accept no more messages for an ending actor; senders wait on only if a message restarts it."""
         cell.mailbox.seal()
         if not self.starts_on_message:
             cell.reject_waiters()
