@@ -72,12 +72,12 @@ def test_vectors_give_the_reports_written_beside_them(
 
     assert [type(report).__name__ for report in reports] == [fields["type"] for fields in expected]
     for report, fields in zip(reports, expected, strict=True):
-        told = json.loads(json.dumps(msgspec.to_builtins(report)))
+        fields_of_report = json.loads(json.dumps(msgspec.to_builtins(report)))
         if isinstance(report, FrameRejected):
             assert report.frame
         for name in fields.keys() - {"type"}:
-            wanted = pytest.approx(fields[name]) if isinstance(fields[name], float) else fields[name]
-            assert told[name] == wanted, name
+            expected_value = pytest.approx(fields[name]) if isinstance(fields[name], float) else fields[name]
+            assert fields_of_report[name] == expected_value, name
 
 
 @pytest.mark.parametrize(("codec", "stream", "expected"), EACH_CASE)
@@ -117,7 +117,7 @@ def test_random_bytes_raise_only_codec_errors(codec: type[DeviceCodec], draw: st
 @each_codec
 @settings(max_examples=200, deadline=None)
 @given(draw=st.data())
-def test_spoilt_streams_raise_only_codec_errors(codec: type[DeviceCodec], draw: st.DataObject):
+def test_damaged_streams_raise_only_codec_errors(codec: type[DeviceCodec], draw: st.DataObject):
     """Bytes that are nearly right go deeper than random ones."""
     stream = bytearray(draw.draw(st.sampled_from([case[0] for case in CASES[codec.name]])))
     for _ in range(draw.draw(st.integers(1, 4))):
@@ -247,7 +247,7 @@ def test_any_attributes_are_encoded_or_refused_with_a_sentence(codec: type[Devic
 
 
 @each_codec
-def test_commands_that_nobody_knows_are_refused(codec: type[DeviceCodec]):
+def test_unknown_commands_are_refused(codec: type[DeviceCodec]):
     with pytest.raises(UnsupportedCommand, match="makeCoffee"):
         PEERS[codec.name]()[0].encode(DeviceCommand("makeCoffee"))
 

@@ -43,7 +43,7 @@ def encode(entry: Entry) -> bytes:
 
 @settings(max_examples=100)
 @given(st.lists(entries, max_size=10), st.integers(1, 50))
-def test_what_was_written_is_read_whatever_the_pieces(written: list[Entry], size: int) -> None:
+def test_entries_are_read_however_the_recording_is_divided(written: list[Entry], size: int) -> None:
     content = b"".join(encode(entry) for entry in written)
     reader = TrafficRecordingReader()
     read = [

@@ -133,7 +133,7 @@ def test_the_form_of_the_web_client_is_read():
         ),
     ],
 )
-def test_one_event_opens_the_windows_that_it_says(event, expected):
+def test_windows_of_one_event(event, expected):
     assert of_year("UID:a\n" + event) == expected
 
 
@@ -264,7 +264,7 @@ def test_a_described_zone_is_read_as_the_database_reads_its_like(local):
     assert read_calendar(described).windows(*span) == expected
 
 
-def test_windows_are_cut_to_the_question():
+def test_windows_are_clipped_to_the_requested_span():
     opened = read_calendar(calendar("UID:a\nDTSTART:20260105T080000Z\nDURATION:P60D"))
     span = datetime(2026, 1, 20, tzinfo=UTC), datetime(2026, 2, 10, tzinfo=UTC)
     assert opened.windows(*span) == [span]
@@ -352,7 +352,7 @@ EVENT = "UID:a\nDTSTART:20260105T080000Z\nDTEND:20260105T090000Z"
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_the_place_and_the_reason(text, why):
+def test_malformed_calendars_are_refused_with_place_and_reason(text, why):
     with pytest.raises(CalendarError) as refused:
         read_calendar(text)
     assert why in str(refused.value)
@@ -395,7 +395,7 @@ def test_calendars_that_would_cost_too_much_are_refused(text, why):
     "rule",
     [f"FREQ={each};BYMONTH=2;BYMONTHDAY=30" for each in ("HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")],
 )
-def test_a_rule_that_never_matches_costs_only_what_it_is_asked_for(rule):
+def test_a_rule_that_never_matches_costs_only_the_requested_periods(rule):
     opened = read_calendar(calendar(f"UID:a\nDTSTART:19700101T080000Z\nDURATION:PT1H\nRRULE:{rule}"))
     # The start alone is an instance.
     assert opened.next_edge(datetime(1969, 12, 1, tzinfo=UTC)) == Edge(

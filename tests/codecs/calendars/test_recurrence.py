@@ -72,7 +72,7 @@ rules = st.sampled_from(
 
 
 @given(rules, st.integers(0, 3000), st.integers(1, 500))
-def test_what_is_asked_for_from_the_middle_is_what_dateutil_counts_from_the_start(text, skip, span):
+def test_instances_from_the_middle_are_those_that_dateutil_counts_from_the_start(text, skip, span):
     first = START + timedelta(days=skip, hours=5)
     last = first + timedelta(days=span)
     rule = read_rule(text).with_defaults(START)

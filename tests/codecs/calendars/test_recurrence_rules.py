@@ -7,7 +7,7 @@ from motorpool.codecs.calendars.recurrence_rules import Rule, read_rule
 MONDAY = datetime.fromisoformat("2026-01-05T08:30:15")
 
 
-def test_a_rule_is_read_whatever_its_case_and_order():
+def test_rules_are_parsed_in_any_case_and_order():
     read = read_rule("byday=mo,-1FR;BYMONTH=12,1;INTERVAL=2;FREQ=monthly;WKST=SU;BYSETPOS=-1;BYHOUR=9;")
     assert read == Rule(
         frequency="MONTHLY",
@@ -84,11 +84,11 @@ def test_what_is_no_rule_is_refused_with_the_part_that_is_wrong(text, why):
         ("FREQ=YEARLY;BYWEEKNO=20", "2026-05-12", False),
     ],
 )
-def test_a_completed_rule_knows_its_days(text, day, matches):
+def test_days_of_a_rule_with_defaults(text, day, matches):
     assert read_rule(text).with_defaults(MONDAY).matches(date.fromisoformat(day)) is matches
 
 
-def test_a_completed_rule_knows_its_times():
+def test_times_of_a_rule_with_defaults():
     times = read_rule("FREQ=DAILY;BYHOUR=9,8;BYMINUTE=0,30").with_defaults(MONDAY).times
     assert [f"{each}" for each in times] == ["08:00:15", "08:30:15", "09:00:15", "09:30:15"]
     assert [f"{each}" for each in read_rule("FREQ=WEEKLY").with_defaults(MONDAY).times] == ["08:30:15"]

@@ -45,5 +45,5 @@ def test_the_number_is_32_digits_that_do_not_depend_on_the_count_of_files(conten
         b"TERM001" + bytes.fromhex("2603052000fa 02 03 00"),  # no decimal digits
     ],
 )
-def test_what_has_no_time_in_its_place_is_no_label(content):
+def test_bytes_without_a_possible_time_are_no_label(content):
     assert AlarmLabel.parse(content) is None

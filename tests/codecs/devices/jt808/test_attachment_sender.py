@@ -32,7 +32,7 @@ def test_a_label_holds_terminal_time_sequence_and_count(is_2019, label):
     assert alarm_label(b"T1", NOON, 2, 3, is_2019=is_2019) == label
 
 
-def test_an_alarm_item_is_as_long_as_its_form_and_stands_at_the_place_of_the_location():
+def test_an_alarm_item_has_the_length_of_its_variant_and_the_position_of_the_location():
     place = encode_location(1.5, 2.5, NOON, speed_kmh=61, altitude=34)
     value = alarm_item(9, 2, SU, place, level=2, ended=True)
     assert value.hex() == (
@@ -44,9 +44,9 @@ def test_an_alarm_item_is_as_long_as_its_form_and_stands_at_the_place_of_the_loc
 
 
 @pytest.mark.parametrize("label", [SU, YUE])
-def test_an_offer_repeats_label_and_number_of_the_request(label):
-    asked = AttachmentRequest(0x9208, 7, b"", "h", 1, 0, label, "n" * 32)
-    message_id, body = sent(encode_attachment_list(Terminal("1"), asked, {b"a.jpg": 1024}))
+def test_an_attachment_list_repeats_label_and_number_of_the_request(label):
+    request = AttachmentRequest(0x9208, 7, b"", "h", 1, 0, label, "n" * 32)
+    message_id, body = sent(encode_attachment_list(Terminal("1"), request, {b"a.jpg": 1024}))
     assert message_id == 0x1210
     assert body == label[: len(label) - (9 if label is SU else 10)] + label + b"n" * 32 + bytes.fromhex(
         "00 01 05"
@@ -59,12 +59,12 @@ def test_a_file_begins_and_ends_with_its_name_kind_and_size():
     assert sent(encode_file_end(Terminal("1"), b"a.jpg", 2, 1024)) == (0x1212, body)
 
 
-def test_pieces_are_all_of_a_file_or_what_was_asked_for_again():
+def test_chunks_are_a_whole_file_or_its_missing_ranges():
     content = bytes(range(250)) * 300
     whole = encode_file_chunks(b"x", content)
-    assert [len(piece) - 62 for piece in whole] == [65536, 9464]
+    assert [len(chunk) - 62 for chunk in whole] == [65536, 9464]
     answered = FileEndResponse(0x9212, 0, b"", b"x", 0, ((10, 5), (70_000, 2)))
-    assert [piece[62:] for piece in encode_file_chunks(b"x", content, answered)] == [
+    assert [chunk[62:] for chunk in encode_file_chunks(b"x", content, answered)] == [
         content[10:15],
         content[70_000:70_002],
     ]

@@ -50,14 +50,14 @@ def label_of(version, files=2, sequence=1):
     return alarm_label(b"TERM001", NOON, sequence, files, is_2019=version == 2019)
 
 
-def asked_by(codec, terminal, label):
+def attachment_request_of(codec, terminal, label):
     """What the platform asks the terminal."""
     command = DeviceCommand(
         REQUEST_ALARM_FILES, {"label": label.hex()}, terminal.identity.number, MediaAddress("h", 1, 2, 3)
     )
-    (asked,) = terminal.receive(codec.encode(command).data)
-    assert isinstance(asked, AttachmentRequest)
-    return asked
+    (request,) = terminal.receive(codec.encode(command).data)
+    assert isinstance(request, AttachmentRequest)
+    return request
 
 
 class Upload:
@@ -68,7 +68,7 @@ class Upload:
         self.label = label_of(version)
         main = Jt808()
         main.receive(self.terminal.heartbeat())
-        self.asked = asked_by(main, self.terminal, self.label)
+        self.request = attachment_request_of(main, self.terminal, self.label)
 
     def send(self, data):
         return self.codec.receive(data)
@@ -84,7 +84,7 @@ class Upload:
 
 
 @each_form
-def test_an_alarm_with_files_is_labelled_and_the_terminal_is_asked_under_that_label(version):
+def test_an_alarm_with_files_is_labelled_and_its_files_are_requested_by_that_label(version):
     terminal, codec = Terminal("13912345678", version), Jt808()
     labels = [label_of(version, sequence=number) for number in (1, 2)]
     place = encode_location(1, 2, NOON, speed_kmh=50)
@@ -94,8 +94,8 @@ def test_an_alarm_with_files_is_labelled_and_the_terminal_is_asked_under_that_la
     *_, report = codec.receive(terminal.location(encode_location(1, 2, NOON, items=items)))
     assert report.attributes["alarmLabel"] == f"{labels[0].hex()},{labels[1].hex()}"
     assert report.attributes["alarm"] == "general,fatigueDriving"
-    asked = asked_by(codec, terminal, labels[0])
-    assert (asked.host, asked.tcp_port, asked.udp_port, asked.label) == ("h", 3, 0, labels[0])
+    request = attachment_request_of(codec, terminal, labels[0])
+    assert (request.host, request.tcp_port, request.udp_port, request.label) == ("h", 3, 0, labels[0])
     without = encode_items(others=[(ADAS, alarm_item(1, 1, label_of(version, files=0), place))])
     (report,) = codec.receive(terminal.location(encode_location(1, 2, NOON, items=without)))
     assert "alarmLabel" not in report.attributes
@@ -104,19 +104,21 @@ def test_an_alarm_with_files_is_labelled_and_the_terminal_is_asked_under_that_la
 @each_form
 def test_a_whole_upload(version):
     upload = Upload(version)
-    (offered,) = upload.send(encode_attachment_list(upload.terminal, upload.asked, {NAME: len(CONTENT)}))
-    assert isinstance(offered, AlarmFilesAnnounced)
-    assert offered.label == upload.label.hex()
-    assert offered.label.startswith(offered.key)
-    assert (offered.is_ours, offered.files) == (True, 1)
-    assert "13912345678" in offered.unique_ids
+    (attachment_list,) = upload.send(
+        encode_attachment_list(upload.terminal, upload.request, {NAME: len(CONTENT)})
+    )
+    assert isinstance(attachment_list, AlarmFilesAnnounced)
+    assert attachment_list.label == upload.label.hex()
+    assert attachment_list.label.startswith(attachment_list.key)
+    assert (attachment_list.is_ours, attachment_list.files) == (True, 1)
+    assert "13912345678" in attachment_list.unique_ids
     (begun,) = upload.begin()
     assert (begun.name, begun.size) == (NAME.decode(), len(CONTENT))
     (answer,) = upload.read(upload.codec.acknowledge([begun.receipt]))
     assert isinstance(answer, GeneralResponse)
     assert (answer.answered_id, answer.result) == (0x1211, 0)
-    pieces = upload.send(b"".join(encode_file_chunks(NAME, CONTENT)))
-    assert b"".join(piece.content for piece in pieces) == CONTENT
+    chunks = upload.send(b"".join(encode_file_chunks(NAME, CONTENT)))
+    assert b"".join(chunk.content for chunk in chunks) == CONTENT
     (ended,) = upload.end()
     assert (ended.name, ended.kind, ended.extension) == (NAME.decode(), "image", "jpg")
     assert (ended.size, ended.channel) == (len(CONTENT), 65)
@@ -128,9 +130,9 @@ def test_a_whole_upload(version):
 
 
 @each_form
-def test_the_connection_for_files_is_nobody_until_it_says_anything_else(version):
+def test_an_upload_connection_has_no_login_before_another_message(version):
     upload = Upload(version)
-    reports = upload.send(encode_attachment_list(upload.terminal, upload.asked, {NAME: 1}))
+    reports = upload.send(encode_attachment_list(upload.terminal, upload.request, {NAME: 1}))
     reports += (
         upload.begin(content=b"x") + upload.send(encode_chunk(NAME, 0, b"x")) + upload.end(content=b"x")
     )
@@ -152,7 +154,7 @@ def test_files_beside_all_else_leave_the_connection_whose_it_is(version):
     login, *_ = upload.send(terminal.register())
     assert isinstance(login, Login)
     reports = upload.send(
-        encode_attachment_list(terminal, upload.asked, {NAME: 1})
+        encode_attachment_list(terminal, upload.request, {NAME: 1})
         + terminal.location(encode_location(1, 2, NOON))
         + terminal.heartbeat()
     )
@@ -162,7 +164,7 @@ def test_files_beside_all_else_leave_the_connection_whose_it_is(version):
         "Heartbeat",
     ]
     other = Terminal("13900000000", version)
-    reports = upload.send(encode_attachment_list(other, upload.asked, {NAME: 1}) + terminal.heartbeat())
+    reports = upload.send(encode_attachment_list(other, upload.request, {NAME: 1}) + terminal.heartbeat())
     assert [type(report).__name__ for report in reports] == ["AlarmFilesAnnounced", "Heartbeat"]
     assert "13900000000" in reports[0].unique_ids
     (answer,) = terminal.receive(upload.codec.acknowledge([reports[1].receipt]))
@@ -170,7 +172,7 @@ def test_files_beside_all_else_leave_the_connection_whose_it_is(version):
 
 
 @each_form
-def test_what_is_missing_is_asked_for_until_it_is_there(version):
+def test_missing_ranges_are_requested_until_the_file_is_complete(version):
     upload = Upload(version)
     upload.begin()
     upload.send(encode_chunk(NAME, 10, CONTENT[10:20]) + encode_chunk(NAME, 500, CONTENT[500:]))
@@ -179,12 +181,12 @@ def test_what_is_missing_is_asked_for_until_it_is_there(version):
     (answer,) = upload.read(reply.data)
     assert answer.missing == ((0, 10), (20, 480))
     again = upload.send(b"".join(encode_file_chunks(NAME, CONTENT, answer)))
-    assert b"".join(piece.content for piece in again) == CONTENT[:10] + CONTENT[20:500]
+    assert b"".join(chunk.content for chunk in again) == CONTENT[:10] + CONTENT[20:500]
     (ended,) = upload.end()
     assert isinstance(ended, FileUploadCompleted)
 
 
-def test_pieces_of_what_was_not_begun_or_outside_of_it_are_rejected():
+def test_chunks_of_an_unknown_file_or_outside_their_file_are_rejected():
     upload = Upload(2013)
     assert [type(each) for each in upload.send(encode_chunk(NAME, 0, b"x"))] == [FrameRejected]
     upload.begin(content=b"four")
@@ -197,7 +199,7 @@ def test_pieces_of_what_was_not_begun_or_outside_of_it_are_rejected():
     assert [type(each) for each in upload.send(encode_chunk(NAME, 3, b"x"))] == [FileChunk]
 
 
-def test_an_end_without_a_beginning_is_a_bad_message_and_the_stream_goes_on():
+def test_an_end_without_a_begin_is_a_bad_message_and_the_stream_continues():
     upload = Upload(2013)
     rejected, reply = upload.end()
     assert isinstance(rejected, FrameRejected)
@@ -227,10 +229,10 @@ spans = st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted)
 
 
 @settings(max_examples=300)
-@given(size=st.integers(0, 50), told=st.lists(spans, max_size=30))
-def test_ranges_know_exactly_which_bytes_are_missing(size, told):
+@given(size=st.integers(0, 50), reported=st.lists(spans, max_size=30))
+def test_missing_ranges_are_exact(size, reported):
     ranges, here = ReceivedRanges(size), set()
-    for start, end in told:
+    for start, end in reported:
         if ranges.add(start, end):
             assert end <= size
             here |= set(range(start, end))

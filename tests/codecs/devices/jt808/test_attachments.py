@@ -39,37 +39,45 @@ def test_the_request_names_address_ports_label_and_number(label):
     assert body[-16:] == bytes(16)
 
 
-def test_without_an_address_of_ours_nothing_can_be_asked_for():
+def test_without_an_address_of_the_server_no_files_are_requested():
     for media in (None, MediaAddress("", 1, 2)):
         with pytest.raises(UnsupportedCommand):
             attachment_request(DeviceCommand(REQUEST_ALARM_FILES, {"label": SU.hex()}, media=media))
 
 
+@pytest.mark.parametrize("label", [None, "", "xyz", "00", SU.hex()[2:], bytes(16).hex()])
+def test_a_malformed_label_is_refused(label):
+    with pytest.raises(UnsupportedCommand, match="label must be"):
+        attachment_request(
+            DeviceCommand(REQUEST_ALARM_FILES, {"label": label}, media=MediaAddress("203.0.113.5", 1, 2))
+        )
+
+
 @pytest.mark.parametrize(("terminal", "label"), [(b"TERM001", SU), (b"TERM001".ljust(30, b"\0"), YUE)])
-def test_an_offer_is_read_in_both_forms(terminal, label):
-    offer = parse_attachment_list(terminal + label + NUMBER + b"\0" + FILES)
-    assert offer.label.content == label
-    assert offer.number == NUMBER.decode()
-    assert offer.files == (ListedFile(b"a.jpg", 1024), ListedFile(b"b.mp4", 2 << 20))
+def test_an_attachment_list_is_parsed_in_both_variants(terminal, label):
+    attachment_list = parse_attachment_list(terminal + label + NUMBER + b"\0" + FILES)
+    assert attachment_list.label.content == label
+    assert attachment_list.number == NUMBER.decode()
+    assert attachment_list.files == (ListedFile(b"a.jpg", 1024), ListedFile(b"b.mp4", 2 << 20))
 
 
 @pytest.mark.parametrize("end", [0, 20, 57, 70, -1])
-def test_an_offer_that_ends_early_is_truncated(end):
+def test_a_short_attachment_list_is_truncated(end):
     body = b"TERM001" + SU + NUMBER + b"\0" + FILES
     with pytest.raises(Truncated):
         parse_attachment_list(body[:end])
 
 
 @given(st.binary(max_size=200))
-def test_no_offer_raises_anything_else(body):
+def test_attachment_lists_raise_only_truncated(body):
     try:
-        offer = parse_attachment_list(body)
+        attachment_list = parse_attachment_list(body)
     except Truncated:
         return
-    assert len(offer.label.content) in (16, 40)
+    assert len(attachment_list.label.content) in (16, 40)
 
 
-def test_a_file_is_told_with_name_kind_and_size():
+def test_a_file_description_has_name_kind_and_size():
     body = b"\x05a.jpg" + bytes.fromhex("0000010203")
     assert parse_file_description(body) == FileDescription(b"a.jpg", 0, 0x010203)
     with pytest.raises(Truncated):
@@ -94,21 +102,21 @@ def test_a_file_is_told_with_name_kind_and_size():
         (b"\xff\xfe_1234_", 1, "audio", "wav", 0),
     ],
 )
-def test_what_a_file_is_comes_from_its_kind_and_its_ending_is_a_known_one(
+def test_the_attribute_follows_the_kind_and_the_extension_is_a_known_one(
     name, kind, attribute, ending, channel
 ):
-    told = FileDescription(name, kind, 5)
-    assert (told.attribute, told.extension, told.channel) == (attribute, ending, channel)
+    reported = FileDescription(name, kind, 5)
+    assert (reported.attribute, reported.extension, reported.channel) == (attribute, ending, channel)
 
 
-def test_the_answer_says_whole_or_names_what_is_missing():
+def test_the_response_is_complete_or_lists_missing_ranges():
     assert encode_file_end_response(b"a.jpg", 0) == b"\x05a.jpg" + bytes.fromhex("000000")
     assert encode_file_end_response(b"a.jpg", 2, ((0, 4), (10, 12))) == b"\x05a.jpg" + bytes.fromhex(
         "02 01 02 00000000 00000004 0000000a 00000002"
     )
 
 
-def test_an_answer_always_fits_one_packet():
+def test_a_response_always_fits_one_packet():
     scattered = tuple((each, each + 1) for each in range(0, 4000, 2))
     body = encode_file_end_response(b"n" * 50, 0, scattered)
     assert len(body) <= 1023

@@ -19,8 +19,8 @@ def test_bytes_that_are_no_gbk_do_not_break_a_text():
 
 
 def test_empty_fields_of_a_registration_are_left_out():
-    told = bodies.registration(bytes(4 + 5 + 20 + 7) + b"\x01" + b"A12345", is_2019=False)
-    assert told == {"province": 0, "city": 0, "plateColor": 1, "plate": "A12345"}
+    reported = bodies.registration(bytes(4 + 5 + 20 + 7) + b"\x01" + b"A12345", is_2019=False)
+    assert reported == {"province": 0, "city": 0, "plateColor": 1, "plate": "A12345"}
 
 
 def test_a_short_registration_is_truncated():

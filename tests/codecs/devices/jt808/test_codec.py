@@ -34,13 +34,13 @@ def kinds(reports):
     return [type(report) for report in reports]
 
 
-def test_the_device_is_known_by_any_first_frame(terminal):
+def test_any_first_frame_identifies_the_device(terminal):
     login, position = Jt808().receive(terminal.location(PLACE))
     assert login == Login(terminal.identity.unique_ids)
     assert isinstance(position, PositionReport)
 
 
-def test_a_login_is_told_once_for_each_identity():
+def test_a_login_is_reported_once_for_each_identity():
     codec, ours, theirs = Jt808(), Terminal("111"), Terminal("222")
     data = ours.heartbeat() + ours.heartbeat() + theirs.heartbeat() + ours.heartbeat()
     reports = codec.receive(data)
@@ -50,7 +50,7 @@ def test_a_login_is_told_once_for_each_identity():
     assert [frame[4:10].hex() for frame in frames] == ["000000000111"] * 2 + ["000000000222", "000000000111"]
 
 
-def test_the_same_number_in_the_other_form_is_nobody_new_and_answered_in_its_form():
+def test_the_same_number_in_the_other_form_is_no_new_login_and_answered_in_its_form():
     codec, old, new = Jt808(), Terminal("111"), Terminal("111", 2019)
     codec.receive(old.heartbeat())
     (heartbeat,) = codec.receive(new.heartbeat())
@@ -69,7 +69,7 @@ def test_registration_and_authentication_are_always_answered(terminal):
             assert kinds(terminal.receive(codec.acknowledge([login.receipt]))) == [kind]
 
 
-def test_an_unknown_terminal_is_refused_in_the_words_of_the_standard(terminal):
+def test_an_unknown_terminal_is_refused_as_the_standard_says(terminal):
     codec = Jt808()
     (login,) = codec.receive(terminal.register())
     (registered,) = terminal.receive(codec.refuse(login.receipt))
@@ -80,7 +80,7 @@ def test_an_unknown_terminal_is_refused_in_the_words_of_the_standard(terminal):
     assert codec.refuse(None) == b""
 
 
-def test_one_flush_acknowledges_many(terminal):
+def test_many_receipts_are_acknowledged_at_once(terminal):
     codec = Jt808()
     reports = codec.receive(b"".join(terminal.location(PLACE) for _ in range(50)))[1:]
     answers = terminal.receive(codec.acknowledge([report.receipt for report in reports]))
@@ -88,13 +88,13 @@ def test_one_flush_acknowledges_many(terminal):
     assert [answer.serial for answer in answers] == list(range(50))
 
 
-def test_a_message_nobody_knows_is_not_supported(terminal):
+def test_an_unknown_message_is_answered_as_not_supported(terminal):
     _, reply = Jt808().receive(terminal.message(0x0F55, b"abc"))
     (answer,) = terminal.receive(reply.data)
     assert (answer.answered_id, answer.result) == (0x0F55, 3)
 
 
-def test_a_body_that_cannot_be_read_is_answered_as_bad(terminal):
+def test_a_malformed_body_is_answered_as_bad(terminal):
     _, rejected, reply = Jt808().receive(terminal.location(PLACE[:20]))
     assert rejected.error == "a location of 20 bytes"
     (answer,) = terminal.receive(reply.data)
@@ -105,12 +105,12 @@ def test_a_bad_header_is_dropped_without_an_answer(terminal):
     assert kinds(Jt808().receive(b"~\x00\x00~" + terminal.heartbeat())) == [FrameRejected, Login, Heartbeat]
 
 
-def test_the_time_is_told_where_there_is_a_clock(terminal):
+def test_a_time_request_is_answered_where_there_is_a_clock(terminal):
     codec = Jt808()
     codec.utc_now = lambda: WHEN
-    (told,) = terminal.receive(codec.receive(terminal.time_request())[1].data)
-    assert isinstance(told, TimeResponse)
-    assert told.time == WHEN
+    (reported,) = terminal.receive(codec.receive(terminal.time_request())[1].data)
+    assert isinstance(reported, TimeResponse)
+    assert reported.time == WHEN
     without = Jt808().receive(terminal.time_request())[1]
     (answer,) = terminal.receive(without.data)
     assert answer.result == 3
@@ -126,7 +126,7 @@ def test_each_packet_is_answered_and_the_last_one_with_its_message(terminal):
     assert [answer.answered_serial for answer in answers] == list(range(packets))
 
 
-def test_a_packet_of_a_message_that_waits_for_its_storage_is_not_answered_early(terminal):
+def test_a_repeated_packet_is_not_answered_before_its_message_is_stored(terminal):
     codec = Jt808()
     sent = terminal.batch([PLACE] * 20, packet_bytes=200)
     codec.receive(sent)
@@ -141,14 +141,14 @@ def test_the_file_is_answered_by_its_media_id(terminal):
     assert answers[1].media_id == 77
 
 
-def test_an_order_goes_out_in_the_terminals_form_and_its_answer_names_it(terminal):
+def test_a_command_has_the_terminals_form_and_its_answer_the_reference(terminal):
     codec = Jt808()
     codec.receive(terminal.heartbeat())
     outgoing = codec.encode(
         DeviceCommand("videoStart", {"channel": 2}, media=MediaAddress("10.0.0.1", 1078, 1079))
     )
-    (asked,) = terminal.receive(outgoing.data)
-    (result,) = codec.receive(terminal.general_response(asked))
+    (request,) = terminal.receive(outgoing.data)
+    (result,) = codec.receive(terminal.general_response(request))
     assert result.reference == outgoing.reference
     assert result.ok
 
@@ -158,11 +158,11 @@ def test_a_list_of_recordings_names_its_query(terminal):
     codec.utc_now = lambda: WHEN
     codec.receive(terminal.heartbeat())
     outgoing = codec.encode(DeviceCommand("videoPlaybackList"))
-    (asked,) = terminal.receive(outgoing.data)
-    assert asked.end_time == WHEN
-    assert asked.start_time == WHEN - timedelta(hours=24)
-    codec.receive(terminal.general_response(asked))
-    (found,) = codec.receive(terminal.recordings(asked.serial, []))
+    (request,) = terminal.receive(outgoing.data)
+    assert request.end_time == WHEN
+    assert request.start_time == WHEN - timedelta(hours=24)
+    codec.receive(terminal.general_response(request))
+    (found,) = codec.receive(terminal.recordings(request.serial, []))
     assert isinstance(found, RecordingList)
     assert (found.reference, found.recordings) == (outgoing.reference, ())
 
@@ -184,7 +184,7 @@ def test_a_body_that_fits_no_frame_is_refused():
         Jt808().encode(DeviceCommand("custom", {"data": "8300" + "00" * 1024}, "1"))
 
 
-def test_before_the_first_frame_the_number_is_that_of_the_order():
+def test_before_the_first_frame_the_number_is_that_of_the_command():
     (message,) = Terminal("111").receive(Jt808().encode(DeviceCommand("rebootDevice", {}, "111")).data)
     assert message.command == 4
     with pytest.raises(UnsupportedCommand, match="does not fit"):
@@ -199,7 +199,7 @@ def test_another_zone_counts_from_the_next_message(terminal):
     assert position.device_time == WHEN + timedelta(hours=8)
 
 
-def test_half_messages_and_half_frames_are_counted_and_bounded(terminal):
+def test_incomplete_messages_and_frames_are_counted_and_bounded(terminal):
     codec = Jt808()
     message = bytes(1023 * 400)
     for _ in range(12):

@@ -46,11 +46,11 @@ def encoded(command, *, is_2019=False, **attributes):
         ("videoStart", {}, "9101", "0831302e302e302e3104360000010000"),
     ],
 )
-def test_orders_as_messages(command, attributes, message_id, body):
+def test_commands_as_messages(command, attributes, message_id, body):
     assert encoded(command, **attributes) == (message_id, body)
 
 
-def test_a_text_of_2019_says_that_it_is_a_notice():
+def test_a_text_of_2019_is_marked_as_a_notice():
     assert encoded("message", is_2019=True, message="hi", flags=4) == ("8300", "04016869")
 
 
@@ -69,7 +69,7 @@ def test_a_text_of_2019_says_that_it_is_a_notice():
         ("alarmArm", {}, "no message for alarmArm"),
     ],
 )
-def test_wrong_orders_are_refused_with_a_sentence(command, attributes, error):
+def test_wrong_commands_are_refused_with_a_sentence(command, attributes, error):
     with pytest.raises(UnsupportedCommand, match=error):
         encoded(command, **attributes)
 

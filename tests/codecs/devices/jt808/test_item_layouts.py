@@ -46,7 +46,7 @@ def test_a_lone_byte_behind_the_items_is_ignored():
     assert attributes == {"sat": 11}
 
 
-def test_other_items_of_the_same_size_are_read_and_in_time_take_the_place():
+def test_other_items_of_the_same_size_are_read_and_eventually_replace_the_layout():
     item_layouts._layouts.clear()
     first, second = bytes.fromhex("31010b300118"), bytes.fromhex("300118310109")
     decode_items(first, 0, 6, {})

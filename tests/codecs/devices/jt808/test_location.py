@@ -45,7 +45,7 @@ def test_altitude_may_lie_below_the_sea():
     assert located(encode_location(31.5, 35.5, WHEN, altitude=-430)).altitude == -430.0
 
 
-def test_zeros_without_a_fix_are_no_place():
+def test_zeros_without_a_fix_are_no_location():
     report = located(encode_location(0, 0, None, valid=False, ignition=False))
     assert not report.located
     assert not report.valid
@@ -53,12 +53,12 @@ def test_zeros_without_a_fix_are_no_place():
     assert report.attributes["ignition"] is False
 
 
-def test_the_null_island_with_a_fix_is_a_place():
+def test_zeros_with_a_fix_are_a_location():
     assert located(encode_location(0, 0, WHEN)).located
 
 
 @pytest.mark.parametrize(("latitude", "longitude"), [(91.0, 10.0), (10.0, 181.0)])
-def test_numbers_outside_the_earth_are_no_place(latitude, longitude):
+def test_coordinates_out_of_range_are_no_location(latitude, longitude):
     assert not located(encode_location(latitude, longitude, WHEN)).located
 
 

@@ -58,7 +58,7 @@ def read(message_id, body, *, is_2019=False):
         (0x8104, "", platform_messages.PlatformMessage, ()),
     ],
 )
-def test_messages_as_their_tables_say(message_id, body, kind, fields):
+def test_messages_of_the_platform(message_id, body, kind, fields):
     message = read(message_id, body)
     assert type(message) is kind
     assert message == kind(message_id, 9, bytes.fromhex(body), *fields)

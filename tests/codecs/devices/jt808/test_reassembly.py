@@ -31,12 +31,12 @@ class Serials:
         return self.next - 1
 
 
-def asked(reassembler, now):
-    """Bodies of the resend_requests at this time."""
+def resend_bodies(reassembler, now):
+    """The bodies of the resend requests that are due at this time."""
     return [
         decode_frame(content).body
-        for question in reassembler.resend_requests(now, Serials())
-        for content in new_framer().receive(question)
+        for frame in reassembler.resend_requests(now, Serials())
+        for content in new_framer().receive(frame)
     ]
 
 
@@ -64,7 +64,7 @@ def test_a_repeated_packet_is_no_second_one():
     assert add_all(reassembler, [first, first, second, second, third]) == [None] * 4 + [b"abcdef"]
 
 
-def test_packets_that_come_after_the_whole_are_known_as_repeated():
+def test_packets_after_the_complete_message_are_repeated():
     reassembler = PacketReassembler()
     frames = packets(b"abcdef", 2)
     assert not reassembler.is_repeated(OLD, frames[2])
@@ -84,61 +84,61 @@ def test_messages_of_two_terminals_do_not_mix():
     assert reassembler.add(NEW, theirs[0]) == b"wxyz"
 
 
-@pytest.mark.parametrize(("identity", "question"), [(OLD, "00640200020004"), (NEW, "0064000200020004")])
-def test_missing_packets_are_asked_for_after_five_seconds_of_silence(identity, question):
+@pytest.mark.parametrize(("identity", "body"), [(OLD, "00640200020004"), (NEW, "0064000200020004")])
+def test_missing_packets_are_requested_after_five_seconds(identity, body):
     reassembler = PacketReassembler()
     frames = packets(b"abcdefgh", 2, identity=identity)
     add_all(reassembler, [frames[0], frames[2]], identity)
 
-    assert asked(reassembler, 10.0) == []
-    assert asked(reassembler, 14.9) == []
-    assert asked(reassembler, 15.0) == [bytes.fromhex(question)]
-    assert asked(reassembler, 16.0) == []
-    assert asked(reassembler, 20.0) == [bytes.fromhex(question)]
+    assert resend_bodies(reassembler, 10.0) == []
+    assert resend_bodies(reassembler, 14.9) == []
+    assert resend_bodies(reassembler, 15.0) == [bytes.fromhex(body)]
+    assert resend_bodies(reassembler, 16.0) == []
+    assert resend_bodies(reassembler, 20.0) == [bytes.fromhex(body)]
     assert add_all(reassembler, [frames[1], frames[3]], identity)[-1] == b"abcdefgh"
-    assert asked(reassembler, 30.0) == []
+    assert resend_bodies(reassembler, 30.0) == []
 
 
-def test_each_packet_starts_the_wait_anew():
+def test_each_packet_restarts_the_wait():
     reassembler = PacketReassembler()
     frames = packets(b"abcdefgh", 2)
     reassembler.add(OLD, frames[0])
-    assert asked(reassembler, 0.0) == []
+    assert resend_bodies(reassembler, 0.0) == []
     reassembler.add(OLD, frames[1])
-    assert asked(reassembler, 6.0) == []
-    assert len(asked(reassembler, 11.0)) == 1
+    assert resend_bodies(reassembler, 6.0) == []
+    assert len(resend_bodies(reassembler, 11.0)) == 1
 
 
 def test_what_is_sent_again_with_new_serials_finds_its_message():
     reassembler = PacketReassembler()
     frames = packets(b"abcdef", 2)
     add_all(reassembler, [frames[0], frames[1]])
-    asked(reassembler, 0.0)
-    asked(reassembler, 5.0)
+    resend_bodies(reassembler, 0.0)
+    resend_bodies(reassembler, 5.0)
     again = packets(b"abcdef", 2, first_serial=700)[2]
     assert reassembler.add(OLD, again) == b"abcdef"
 
 
-def test_a_new_message_is_not_taken_for_what_was_asked():
+def test_a_new_message_is_not_mistaken_for_a_requested_packet():
     reassembler = PacketReassembler()
     add_all(reassembler, packets(b"abcdef", 2)[1:])
-    asked(reassembler, 0.0)
-    asked(reassembler, 5.0)
+    resend_bodies(reassembler, 0.0)
+    resend_bodies(reassembler, 5.0)
     assert add_all(reassembler, packets(b"uvwxyz", 2, first_serial=700)) == [None, None, b"uvwxyz"]
 
 
-def test_a_half_message_is_given_up_after_a_minute():
+def test_an_incomplete_message_is_dropped_after_a_minute():
     reassembler = PacketReassembler()
     reassembler.add(OLD, packets(b"abcd", 2)[0])
     assert reassembler.buffered == 2
-    asked(reassembler, 0.0)
-    asked(reassembler, 59.9)
+    resend_bodies(reassembler, 0.0)
+    resend_bodies(reassembler, 59.9)
     assert reassembler.buffered == 2
-    assert asked(reassembler, 60.0) == []
+    assert resend_bodies(reassembler, 60.0) == []
     assert reassembler.buffered == 0
 
 
-def test_the_oldest_of_too_many_half_messages_goes():
+def test_the_oldest_of_too_many_incomplete_messages_is_dropped():
     reassembler = PacketReassembler()
     halves = [packets(b"abcd", 2, first_serial=10 * number) for number in range(MAX_MESSAGES + 1)]
     for first, _ in halves:
@@ -163,13 +163,13 @@ def test_a_message_of_countless_packets_is_refused():
         PacketReassembler().add(OLD, endless)
 
 
-def test_a_question_names_at_most_255_packets():
+def test_a_resend_request_lists_at_most_255_packets():
     reassembler = PacketReassembler()
     reassembler.add(OLD, packets(bytes(1000), 1)[0])
-    asked(reassembler, 0.0)
-    (question,) = asked(reassembler, 5.0)
-    assert question[2] == 255
-    assert len(question) == 3 + 2 * 255
+    resend_bodies(reassembler, 0.0)
+    (body,) = resend_bodies(reassembler, 5.0)
+    assert body[2] == 255
+    assert len(body) == 3 + 2 * 255
 
 
 def test_only_the_latest_whole_messages_are_remembered():

@@ -26,13 +26,13 @@ def receipt(identity, message_id=0x0200, serial=7, kind=0, media_id=0):
 
 
 @given(st.sampled_from([OLD, NEW]), st.integers(0, 65535), st.integers(0, 65535))
-def test_the_general_answer_repeats_serial_and_id_in_the_form_of_the_message(identity, message_id, serial):
+def test_the_general_response_repeats_serial_and_id_in_the_form_of_the_message(identity, message_id, serial):
     (frame,) = frames(ResponseEncoder().accept(receipt(identity, message_id, serial)))
     assert (frame.message_id, frame.phone, frame.is_2019) == (0x8001, identity.phone, identity.is_2019)
     assert frame.body == serial.to_bytes(2, "big") + message_id.to_bytes(2, "big") + b"\0"
 
 
-def test_answers_are_numbered_one_after_the_other_and_wrap():
+def test_serials_of_responses_are_consecutive_and_wrap():
     answers = ResponseEncoder()
     serials = [answers.next_serial() for _ in range(65537)]
     assert serials[:3] == [0, 1, 2]
@@ -57,7 +57,7 @@ def test_other_refusals_are_failures(kind):
     assert (frame.message_id, frame.body) == (0x8001, bytes.fromhex("0005080101"))
 
 
-def test_what_is_not_supported_is_told_so():
+def test_an_unsupported_message_is_answered_as_such():
     (frame,) = frames(ResponseEncoder().refuse(receipt(OLD, 0x0F55, 5), UNSUPPORTED))
     assert frame.body == bytes.fromhex("00050f5503")
 

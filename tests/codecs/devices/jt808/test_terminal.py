@@ -69,7 +69,7 @@ def test_items_are_in_the_order_of_their_ids():
     st.floats(0, 360),
     st.integers(-500, 9000),
 )
-def test_a_location_comes_back_as_it_went(latitude, longitude, when, speed, course, altitude):
+def test_a_location_is_decoded_as_it_was_encoded(latitude, longitude, when, speed, course, altitude):
     terminal = Terminal("13912345678", 2019, zone=timezone(timedelta(hours=2)))
     body = encode_location(
         latitude, longitude, when, speed_kmh=speed, course=course, altitude=altitude, clock=terminal.clock
@@ -106,16 +106,16 @@ def test_a_photo_in_packets_arrives_whole(terminal):
     assert photo.content == content
 
 
-def test_lost_packets_are_sent_again_when_asked(terminal):
+def test_lost_packets_are_sent_again_on_request(terminal):
     codec = Jt808()
     sent = terminal.photo(77, b"\xff\xd8" + bytes(1000), encode_location(1, 2, WHEN), packet_bytes=300)
     packets = [b"~" + piece + b"~" for piece in sent.split(b"~") if piece]
     codec.receive(packets[0] + packets[2])
     assert codec.tick(0.0) == b""
-    (asked,) = terminal.receive(codec.tick(5.0))
-    assert isinstance(asked, ResendRequest)
-    assert asked.indexes == (2, 4)
-    assert isinstance(codec.receive(terminal.resend(asked))[-1], MediaFile)
+    (request,) = terminal.receive(codec.tick(5.0))
+    assert isinstance(request, ResendRequest)
+    assert request.indexes == (2, 4)
+    assert isinstance(codec.receive(terminal.resend(request))[-1], MediaFile)
 
 
 def test_what_is_kept_no_longer_is_not_sent_again(terminal):
@@ -171,30 +171,30 @@ def ordered(codec, terminal, command, **attributes):
     return message, outgoing.reference
 
 
-def test_a_position_that_was_asked_for(terminal):
+def test_a_requested_position(terminal):
     codec = Jt808()
-    asked, reference = ordered(codec, terminal, "positionSingle")
-    position, result = codec.receive(terminal.position_response(asked, encode_location(1.5, 2.5, WHEN)))
+    request, reference = ordered(codec, terminal, "positionSingle")
+    position, result = codec.receive(terminal.position_response(request, encode_location(1.5, 2.5, WHEN)))
     assert (position.latitude, result.reference, result.ok) == (1.5, reference, True)
 
 
-def test_pictures_that_were_asked_for(terminal):
+def test_requested_photos(terminal):
     codec = Jt808()
-    asked, reference = ordered(codec, terminal, "requestPhoto", channel=2)
-    assert (asked.channel, asked.count) == (2, 1)
-    (result,) = codec.receive(terminal.shoot_response(asked, [77]))
+    request, reference = ordered(codec, terminal, "requestPhoto", channel=2)
+    assert (request.channel, request.count) == (2, 1)
+    (result,) = codec.receive(terminal.shoot_response(request, [77]))
     assert (result.reference, result.ok) == (reference, True)
 
 
-def test_parameters_that_were_asked_for(terminal):
+def test_queried_parameters(terminal):
     codec = Jt808()
-    asked, reference = ordered(codec, terminal, "configuration")
-    information, result = codec.receive(terminal.parameters(asked, {0x29: 30, 0x13: "10.0.0.1"}))
+    request, reference = ordered(codec, terminal, "configuration")
+    information, result = codec.receive(terminal.parameters(request, {0x29: 30, 0x13: "10.0.0.1"}))
     assert information.attributes == {"reportSeconds": 30, "server": "10.0.0.1"}
     assert (result.reference, result.text) == (reference, "reportSeconds=30, server=10.0.0.1")
 
 
-def test_attributes_that_were_asked_for(terminal):
+def test_queried_attributes(terminal):
     codec = Jt808()
     _, reference = ordered(codec, terminal, "getVersion")
     information, result = codec.receive(
@@ -206,7 +206,7 @@ def test_attributes_that_were_asked_for(terminal):
     assert result.reference == reference
 
 
-def test_what_a_terminal_tells_unasked(terminal):
+def test_unsolicited_messages(terminal):
     codec = Jt808()
     _, passengers, capabilities, event, goodbye = codec.receive(
         terminal.passengers(WHEN, WHEN + timedelta(minutes=5), 4, 2)
@@ -220,8 +220,8 @@ def test_what_a_terminal_tells_unasked(terminal):
     assert isinstance(goodbye, Logout)
 
 
-def test_the_time_is_asked_for(terminal):
+def test_the_time_request(terminal):
     codec = Jt808()
     codec.utc_now = lambda: WHEN
-    (told,) = terminal.receive(codec.receive(terminal.time_request())[1].data)
-    assert told.time == WHEN
+    (reported,) = terminal.receive(codec.receive(terminal.time_request())[1].data)
+    assert reported.time == WHEN

@@ -24,16 +24,16 @@ PLACE = encode_location(22.5, 113.9, WHEN)
 
 
 @pytest.fixture
-def orders():
+def sent_commands():
     return SentCommands()
 
 
 @pytest.fixture
-def read(orders):
+def read(sent_commands):
     def read_body(message_id, body, *, subpackaged=False):
         identity = Identity.from_digits("13912345678", is_2019=False)
         return read_message(
-            TerminalMessage(message_id, 7, body, identity, 0, subpackaged, TerminalClock(), orders)
+            TerminalMessage(message_id, 7, body, identity, 0, subpackaged, TerminalClock(), sent_commands)
         )
 
     return read_body
@@ -49,14 +49,14 @@ def read(orders):
         (9, False, "result 9"),
     ],
 )
-def test_the_general_answer_becomes_the_result_of_its_order(read, orders, result, ok, text):
-    reference = orders.add(0x9101, 3)
+def test_the_general_response_becomes_the_result_of_its_command(read, sent_commands, result, ok, text):
+    reference = sent_commands.add(0x9101, 3)
     assert read(0x0001, bytes.fromhex("00039101") + bytes((result,))) == [CommandResult(reference, ok, text)]
     assert read(0x0001, bytes.fromhex("0003910100")) == [Heartbeat()]
 
 
-def test_a_position_that_was_asked_for_answers_its_order(read, orders):
-    reference = orders.add(0x8201, 3)
+def test_a_requested_position_answers_its_command(read, sent_commands):
+    reference = sent_commands.add(0x8201, 3)
     position, result = read(0x0201, b"\0\3" + PLACE)
     assert position.latitude == 22.5
     assert position.receipt == 0x0201_0007
@@ -64,8 +64,8 @@ def test_a_position_that_was_asked_for_answers_its_order(read, orders):
     assert [type(one) for one in read(0x0201, b"\0\3" + PLACE)] == [PositionReport]
 
 
-def test_a_vehicle_control_is_answered_by_a_position(read, orders):
-    reference = orders.add(0x8500, 3)
+def test_a_vehicle_control_is_answered_by_a_position(read, sent_commands):
+    reference = sent_commands.add(0x8500, 3)
     assert read(0x0500, b"\0\3" + PLACE)[1].reference == reference
 
 
@@ -110,77 +110,77 @@ def test_a_photo_tells_where_it_was_taken(read):
     assert photo.position.receipt is None
 
 
-def test_a_photo_of_2011_has_no_place(read):
+def test_a_photo_of_2011_has_no_location(read):
     (photo,) = read(0x0801, bytes.fromhex("0000004d00000103") + b"\xff\xd8picture")
     assert photo.position is None
     assert photo.content == b"\xff\xd8picture"
 
 
-def test_sounds_films_and_unknown_formats(read):
-    (sound,) = read(0x0801, bytes.fromhex("0000004d01030001") + PLACE + b"RIFF")
-    (film,) = read(0x0801, bytes.fromhex("0000004d02090001") + PLACE + b"????")
-    assert (sound.kind, sound.extension) == ("audio", "wav")
-    assert (film.kind, film.extension) == ("video", "bin")
+def test_audio_video_and_unknown_formats(read):
+    (audio,) = read(0x0801, bytes.fromhex("0000004d01030001") + PLACE + b"RIFF")
+    (video,) = read(0x0801, bytes.fromhex("0000004d02090001") + PLACE + b"????")
+    assert (audio.kind, audio.extension) == ("audio", "wav")
+    assert (video.kind, video.extension) == ("video", "bin")
 
 
 @pytest.mark.parametrize(
     ("result", "ok", "text"),
     [(0, True, "ok"), (1, False, "failed"), (2, False, "no such channel"), (8, False, "result 8")],
 )
-def test_a_shot_answers_its_order(read, orders, result, ok, text):
+def test_a_photo_response_answers_its_command(read, sent_commands, result, ok, text):
     body = b"\0\3" + bytes((result,)) + bytes.fromhex("00010000004d")
     assert read(0x0805, body) == [Heartbeat(0x0805_0007)]
-    reference = orders.add(0x8801, 3)
+    reference = sent_commands.add(0x8801, 3)
     assert read(0x0805, body) == [CommandResult(reference, ok, text, 0x0805_0007)]
 
 
-def test_what_was_asked_for_is_information_and_answer(read, orders):
+def test_queried_information_is_also_an_answer(read, sent_commands):
     body = b"\0\3\1" + bytes.fromhex("00000029040000001e")
     assert read(0x0104, body) == [DeviceInformation({"reportSeconds": 30}, receipt=0x0104_0007)]
-    reference = orders.add(0x8104, 3)
+    reference = sent_commands.add(0x8104, 3)
     assert read(0x0104, body) == [
         DeviceInformation({"reportSeconds": 30}, reference),
         CommandResult(reference, ok=True, text="reportSeconds=30", receipt=0x0104_0007),
     ]
 
 
-def test_attributes_answer_the_latest_question_for_them(read, orders):
-    reference = orders.add(0x8107, 3)
+def test_attributes_answer_the_latest_query(read, sent_commands):
+    reference = sent_commands.add(0x8107, 3)
     body = b"\0\7" + b"MAKER" + bytes(27) + bytes(10) + b"\0\0\1\1"
     assert read(0x0107, body)[1].reference == reference
 
 
-def test_a_recording_list_answers_its_query(read, orders):
-    reference = orders.add(0x9205, 3)
+def test_a_recording_list_answers_its_query(read, sent_commands):
+    reference = sent_commands.add(0x9205, 3)
     assert read(0x1205, bytes.fromhex("000300000000")) == [RecordingList(reference, (), 0x1205_0007)]
 
 
-def test_a_recording_list_with_another_serial_answers_the_open_query(read, orders):
-    reference = orders.add(0x9205, 3)
+def test_a_recording_list_with_another_serial_answers_the_open_query(read, sent_commands):
+    reference = sent_commands.add(0x9205, 3)
     assert read(0x1205, bytes(6))[0].reference == reference
     assert read(0x1205, bytes(6))[0].reference is None
 
 
-def test_the_list_that_answers_a_playback_request_is_no_list(read, orders):
-    orders.add(0x9205, 3)
-    playback = orders.add(0x9201, 4)
+def test_the_answer_to_a_playback_request_is_no_recording_list(read, sent_commands):
+    sent_commands.add(0x9205, 3)
+    playback = sent_commands.add(0x9201, 4)
     record = bytes.fromhex("01260501080000260501081500000000000000000000010100000400")
     assert read(0x1205, bytes.fromhex("000400000001") + record) == [
         CommandResult(playback, ok=True, text="ok", receipt=0x1205_0007)
     ]
-    empty = orders.add(0x9201, 5)
+    empty = sent_commands.add(0x9201, 5)
     assert read(0x1205, bytes.fromhex("000500000000")) == [
         CommandResult(empty, ok=False, text="no recording in this span", receipt=0x1205_0007)
     ]
 
 
-def test_an_upload_answers_its_order(read, orders):
+def test_an_upload_answers_its_command(read, sent_commands):
     assert read(0x1206, b"\0\3\0") == [Heartbeat(0x1206_0007)]
-    reference = orders.add(0x9206, 3)
+    reference = sent_commands.add(0x9206, 3)
     assert read(0x1206, b"\0\3\1") == [CommandResult(reference, ok=False, text="failed", receipt=0x1206_0007)]
 
 
-def test_a_goodbye(read):
+def test_a_logout(read):
     assert read(0x0003, b"") == [Logout(0x0003_0007)]
 
 

@@ -59,7 +59,7 @@ def test_years_that_two_digits_cannot_tell_are_refused():
         to_bcd(datetime(2100, 1, 1, tzinfo=UTC))
 
 
-def test_bcd_knows_only_decimal_digits():
+def test_bcd_has_only_decimal_digits():
     assert BCD[0x59] == 59
     assert BCD[0x5A] is None
     assert BCD[0xA5] is None

@@ -1,4 +1,4 @@
-"""Frames and pieces of files in one stream."""
+"""File chunks between frames in one stream."""
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ contents = st.one_of(
     st.just(b"~~01cd~"),
     st.builds(add_framing, st.binary(max_size=9)),
 )
-pieces = st.builds(
+chunks = st.builds(
     UploadChunk,
     name=st.binary(min_size=1, max_size=50).map(normalized_name),
     offset=st.integers(0, (1 << 32) - 1),
@@ -31,11 +31,11 @@ pieces = st.builds(
 )
 
 
-def sent(each):
+def encode(item):
     return (
-        encode_chunk(each.name, each.offset, each.content)
-        if isinstance(each, UploadChunk)
-        else add_framing(each)
+        encode_chunk(item.name, item.offset, item.content)
+        if isinstance(item, UploadChunk)
+        else add_framing(item)
     )
 
 
@@ -45,12 +45,12 @@ def unescape(frame):
     return content[:-1]
 
 
-def cut(stream, places):
-    ends = sorted(place % (len(stream) + 1) for place in places)
+def divide(stream, positions):
+    ends = sorted(position % (len(stream) + 1) for position in positions)
     return [stream[start:end] for start, end in zip([0, *ends], [*ends, len(stream)], strict=True)]
 
 
-def test_a_piece_has_its_name_offset_and_bytes_as_they_are():
+def test_a_chunk_has_name_offset_and_unescaped_bytes():
     stream = (
         bytes.fromhex("30316364") + b"a.jpg".ljust(50, b"\0") + bytes.fromhex("0000000400000003") + b"}~\0"
     )
@@ -60,14 +60,14 @@ def test_a_piece_has_its_name_offset_and_bytes_as_they_are():
 
 @settings(max_examples=300, deadline=None)
 @given(
-    items=st.lists(st.one_of(frames, pieces), max_size=6),
-    places=st.lists(st.integers(0, 5000), max_size=12),
+    items=st.lists(st.one_of(frames, chunks), max_size=6),
+    positions=st.lists(st.integers(0, 5000), max_size=12),
 )
-def test_frames_and_pieces_by_turns_arrive_as_they_were_sent_however_the_stream_is_cut(items, places):
+def test_frames_and_chunks_arrive_as_sent_however_the_stream_is_divided(items, positions):
     framer, found = UploadFramer(), []
-    for part in cut(b"".join(map(sent, items)), places):
+    for part in divide(b"".join(map(encode, items)), positions):
         found += framer.receive(part)
-    received = [unescape(each) if isinstance(each, bytes) else each for each in found]
+    received = [unescape(item) if isinstance(item, bytes) else item for item in found]
     assert received == items
     assert framer.buffered == 0
 
@@ -80,18 +80,18 @@ def test_frames_and_pieces_by_turns_arrive_as_they_were_sent_however_the_stream_
         ),
         max_size=12,
     ).map(b"".join),
-    places=st.lists(st.integers(0, 400), max_size=8),
+    positions=st.lists(st.integers(0, 400), max_size=8),
 )
-def test_a_stream_without_pieces_is_read_as_a_framer_reads_it(stream, places):
+def test_a_stream_without_chunks_gives_the_frames_of_the_delimiter_framer(stream, positions):
     if CHUNK_MAGIC in stream:
         return
     plain, mixed = new_framer(), UploadFramer()
-    wanted, found = [], []
-    for part in [*cut(stream, places), b"~~"]:
-        wanted += plain.receive(part)
+    expected, found = [], []
+    for part in [*divide(stream, positions), b"~~"]:
+        expected += plain.receive(part)
         found += mixed.receive(part)
-    assert [each for each in found if isinstance(each, bytes)] == [
-        each for each in wanted if isinstance(each, bytes)
+    assert [item for item in found if isinstance(item, bytes)] == [
+        item for item in expected if isinstance(item, bytes)
     ]
 
 
@@ -105,38 +105,38 @@ def test_no_bytes_are_an_error_and_little_is_held_back(parts):
 
 
 @pytest.mark.parametrize("read_bytes", [1000, 16384, 1 << 20])
-def test_long_pieces_are_handed_on_in_parts_of_one_size_whatever_the_reads(read_bytes):
+def test_long_chunks_are_passed_on_in_parts_of_one_size_whatever_the_reads(read_bytes):
     content = bytes(range(256)) * 600
     stream = encode_chunk(b"film.mp4", 1000, content) + add_framing(FRAME)
     framer, found = UploadFramer(), []
     for at in range(0, len(stream), read_bytes):
         found += framer.receive(stream[at : at + read_bytes])
         assert framer.buffered <= CHUNK_PART_BYTES
-    assert [(each.offset, len(each.content)) for each in found[:-1]] == [
+    assert [(item.offset, len(item.content)) for item in found[:-1]] == [
         (1000, 65536),
         (66536, 65536),
         (132072, 22528),
     ]
-    assert b"".join(each.content for each in found[:-1]) == content
+    assert b"".join(item.content for item in found[:-1]) == content
     assert found[-1][:-1] == FRAME
 
 
-def test_what_tells_an_absurd_length_is_noise_up_to_the_next_frame():
+def test_a_chunk_of_absurd_length_is_noise_up_to_the_next_frame():
     stream = CHUNK_MAGIC + bytes(50) + b"\0\0\0\0" + b"\xff\xff\xff\xff" + bytes(300)
     found = UploadFramer().receive(stream + add_framing(FRAME) + encode_chunk(b"x", 0, b"y"))
     assert isinstance(found[0], FrameRejected)
     assert "4294967295 bytes" in found[0].error
-    assert [each for each in found if not isinstance(each, FrameRejected)] == [
+    assert [item for item in found if not isinstance(item, FrameRejected)] == [
         add_framing(FRAME)[1:-1],
         UploadChunk(b"x", 0, b"y"),
     ]
 
 
-def test_an_empty_piece_is_passed_over():
+def test_an_empty_chunk_is_ignored():
     (frame,) = UploadFramer().receive(encode_chunk(b"x", 0, b"") + add_framing(FRAME))
     assert frame[:-1] == FRAME
 
 
-def test_names_compare_without_padding_and_as_long_as_a_piece_can_tell():
+def test_names_compare_without_padding_and_cut_to_the_header():
     assert normalized_name(b"a.jpg\0\0\0") == normalized_name(b"a.jpg  ") == b"a.jpg"
     assert normalized_name(b"n" * 60) == b"n" * 50

@@ -48,7 +48,7 @@ def test_channels_outside_1_to_31_are_refused(write, channel):
     ],
 )
 @pytest.mark.parametrize(("channel", "number"), [(1, 0), (2, 1), (3, 36), (4, 4)])
-def test_a_device_that_counts_oddly_is_told_its_own_number(write, at, channel, number):
+def test_commands_carry_the_devices_own_channel_number(write, at, channel, number):
     attributes = {"channel": channel, "startTime": "2026-05-01T00:00:00Z"}
     command = DeviceCommand(
         "video", attributes, media=MEDIA, channels=parse_channel_map({CHANNEL_MAP_ATTRIBUTE: "0:1,1:2,36:3"})
@@ -87,6 +87,12 @@ def test_a_list_query_with_one_time_only():
     )
     assert body(video.list_query, to="2026-05-02T09:00:00Z")[1:13].hex() == "260501170000260502170000"
     assert body(video.list_query, startTime="2026-05-02T11:00:00Z")[1:13].hex() == "260502190000000000000000"
+
+
+@pytest.mark.parametrize("end", ["0001-01-01T00:00:00Z", "0001-01-01T12:00:00-08:00", "9999-12-31T23:59:59Z"])
+def test_a_list_query_at_the_ends_of_the_calendar_is_refused(end):
+    with pytest.raises(UnsupportedCommand):
+        body(video.list_query, endTime=end)
 
 
 def test_a_list_query_without_a_clock_is_open():

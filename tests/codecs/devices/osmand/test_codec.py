@@ -49,7 +49,7 @@ def test_a_position_is_answered_when_it_is_stored(codec):
     assert not codec.closing
 
 
-def test_the_connection_is_kept_and_the_login_told_once(codec):
+def test_the_connection_is_kept_and_the_login_reported_once(codec):
     for number in range(5):
         reports = codec.receive(get())
         assert kinds(reports) == [Login, PositionReport][number > 0 :]
@@ -61,7 +61,7 @@ def test_another_id_is_another_login(codec):
     assert kinds(codec.receive(get("id=2"))) == [Login, PositionReport]
 
 
-def test_an_unknown_device_is_refused_and_asked_again_who_it_is(codec):
+def test_an_unknown_device_is_refused_and_identified_again(codec):
     login, position = codec.receive(get())
     assert codec.refuse(login.receipt) == b""
     assert status(codec.refuse(position.receipt)) == 400
@@ -96,6 +96,13 @@ def test_delivered_commands_are_the_body_of_the_next_answer(codec):
     assert codec.acknowledge([position.receipt]) == OK
 
 
+def test_a_command_that_is_no_unicode_text_is_sent_with_replacements(codec):
+    assert codec.encode(DeviceCommand("custom", {"data": "a\ud800"})).data == b"a?"
+    _, position = codec.receive(get())
+    codec.deliver("a\ud800")
+    assert codec.acknowledge([position.receipt]).endswith(b"a?")
+
+
 def test_answers_keep_the_order_of_the_requests(codec):
     _, first, second = codec.receive(get() + get())
     assert codec.acknowledge([second.receipt]) == b""
@@ -110,7 +117,7 @@ def test_more_requests_than_may_wait_end_the_connection(codec):
         codec.receive(get())
 
 
-def test_no_id_is_answered_at_once_and_the_connection_lives(codec):
+def test_no_id_is_answered_at_once_and_the_connection_is_kept(codec):
     rejected, reply = codec.receive(get("lat=1"))
     assert isinstance(rejected, FrameRejected)
     assert status(reply.data) == 400
@@ -140,7 +147,7 @@ def test_other_methods_are_refused(codec, method):
         ),
     ],
 )
-def test_what_cannot_be_read_on_is_answered_and_ends_the_connection(codec, request_bytes, code):
+def test_a_malformed_request_is_answered_and_ends_the_connection(codec, request_bytes, code):
     rejected, reply = codec.receive(request_bytes)
     assert isinstance(rejected, FrameRejected)
     assert isinstance(reply, ImmediateReply)
@@ -162,7 +169,7 @@ def test_a_bad_request_behind_a_good_one_waits_for_its_turn(codec):
 
 
 @pytest.mark.parametrize("request_bytes", [get(version="1.0"), get("id=1", "Connection: close")])
-def test_a_peer_that_wants_no_more_is_answered_and_let_go(codec, request_bytes):
+def test_the_last_request_is_answered_and_ends_the_connection(codec, request_bytes):
     _, position = codec.receive(request_bytes + b"\r\n")
     assert not codec.closing
     assert b"connection: close\r\n" in codec.acknowledge([position.receipt]).lower()

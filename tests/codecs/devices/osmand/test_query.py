@@ -73,7 +73,7 @@ def test_wrong_values_are_errors_with_a_sentence(query, error):
         report_of(query)
 
 
-def test_half_a_place_is_no_place():
+def test_half_of_the_coordinates_are_no_location():
     report = report_of("lat=1&timestamp=1709648551")
     assert not report.located
     assert not report.valid
@@ -84,7 +84,7 @@ def test_half_a_place_is_no_place():
     ("word", "valid"),
     [("true", True), ("TRUE", True), ("1", True), ("", True), ("false", False), ("0", False)],
 )
-def test_a_fix_is_valid_unless_said_otherwise(word, valid):
+def test_a_fix_is_valid_by_default(word, valid):
     assert report_of(f"lat=1&lon=2&valid={word}").valid is valid
 
 
@@ -113,7 +113,7 @@ def test_other_parameters_are_attributes_of_their_kind(text, value):
     assert type(attribute) is type(value)
 
 
-def test_cells_and_access_points_that_say_nothing_are_left_out():
+def test_unusable_cells_and_access_points_are_left_out():
     assert report_of("cell=1,2,3&cell=a,b,c,d&cell=1,2,0,4&cell=1,2,3,0").network is None
     network = report_of("cell=262,1,10,20&wifi=AA-BB-CC-DD-EE-FF").network
     assert network["cellTowers"] == [
