@@ -11,9 +11,10 @@ from quart import websocket as current_websocket
 from quart.globals import request_ctx
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
 
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import EverythingChanged
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
 from motorpool.api import metrics, websocket
-from motorpool.api.access import tell_changed
 from motorpool.api.auth.authentication import authenticate
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
@@ -61,7 +62,7 @@ def create_app(context: ServerContext) -> Application:
         )
         if operation.bypasses_quart:
             app.add_direct_route(operation.name, partial(_answer_directly, context, answer))
-    websocket.install(app, context)
+    websocket.add_socket(app, context)
     console_files.add_console_routes(app, context.settings.data / OVERRIDE)
     metrics.add_metrics_route(app, context, http_metrics)
 
@@ -162,7 +163,7 @@ async def _serve_change(call: Call, operation: Operation) -> Response:
         try:
             response = await operation.serve(call)
         except StorageUnavailable:
-            await tell_changed(call.context)
+            await publish_changes(call.context.system, EverythingChanged())
             raise
     assert response is not None
     return response

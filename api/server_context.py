@@ -1,17 +1,25 @@
-"""What every request may need: the actors, the tables, the settings, and what login remembers."""
+"""What every request may need: actors, tables, settings, and what is kept in memory between requests."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import trio
 
+from motorpool.actors.messages.changes import (
+    COMMITTED_CHANGES,
+    CalendarChanged,
+    Change,
+    DeviceChanged,
+    EverythingChanged,
+    GroupChanged,
+)
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.one_time_codes import OneTimeCodes
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import LoginThrottle, PasswordHasher
 from motorpool.api.auth.rate_limits import RateLimit
-from motorpool.api.calendar_texts import Texts
+from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
 from motorpool.api.row_cache import RowCache
 from motorpool.runtime import Clock, System
@@ -21,14 +29,14 @@ from motorpool.storage.records import Device, ServerSettings
 
 __all__ = ["ServerContext"]
 
-DEVICES = 50_000
-"""Rows of devices that are remembered: some 50 MB."""
-DEVICE_SECONDS = 3600.0
+MAX_DEVICES = 50_000
+"""Rows of devices that are cached: about 50 MB."""
+DEVICE_MAX_AGE_SECONDS = 3600.0
 
 
 @dataclass(kw_only=True)
 class ServerContext:
-    """One running server, seen from a request."""
+    """One running server, as requests see it."""
 
     system: System
     database: Database
@@ -36,31 +44,32 @@ class ServerContext:
     passwords: PasswordHasher
     login_throttle: LoginThrottle
     token_key: bytes
-    """Signs tokens; lives in the database."""
+    """Signs tokens; stored in the database."""
     server: ServerSettings
     """The row as last read or written; `PUT /server` replaces it."""
     outgoing: OutgoingServices = field(default_factory=OutgoingServices)
-    """The ways out: mail, text messages, the geocoder, HTTP."""
+    """Mail, text messages, the geocoder and HTTP to other servers."""
     closing: trio.Event = field(default_factory=trio.Event)
-    """Set when the server begins to stop: what never ends by itself ends now."""
+    """Set when the server begins to stop, for requests that never end by themselves."""
     restart_requested: trio.Event = field(default_factory=trio.Event)
-    """Set by who wants the program to stop and start again."""
+    """Set to make the program stop and start again."""
     started: datetime = field(init=False)
+    """When this server started, by the wall clock."""
     accounts: Accounts = field(init=False)
+    """Users, sessions and tokens by which callers are identified."""
     codes: OneTimeCodes = field(default_factory=OneTimeCodes)
     """One-time codes that were used."""
     resets: RateLimit = field(init=False)
-    """Password resets that each address asked for."""
+    """Password resets requested from each address."""
     openid: OpenIdProvider | None = field(init=False)
-    """The OpenID Connect provider, where one is configured."""
+    """The OpenID Connect provider; None where none is configured."""
     devices: RowCache[int, Device] = field(init=False)
     """Rows of devices by id."""
-
-    texts: Texts = field(default_factory=Texts)
-    """Positions as they are shown."""
+    position_json: PositionJsonCache = field(default_factory=PositionJsonCache)
+    """Positions as clients get them."""
 
     def __post_init__(self) -> None:
-        """Remember what requests ask for again and again; api/access.py says when it has changed."""
+        """Make the caches, and have them follow the change feed."""
 
         async def rows(device_ids: tuple[int, ...]) -> dict[int, Device]:
             return {row.id: row for row in await devices.TABLE.fetch_many(self.database, device_ids)}
@@ -73,9 +82,28 @@ class ServerContext:
         self.openid = None
         if self.settings.openid.enabled:
             self.openid = OpenIdProvider(self.settings.openid, self.outgoing.http, monotonic)
-        self.devices = RowCache(rows, most=DEVICES, seconds=DEVICE_SECONDS, monotonic=monotonic)
+        self.devices = RowCache(
+            rows, max_rows=MAX_DEVICES, max_age_seconds=DEVICE_MAX_AGE_SECONDS, monotonic=monotonic
+        )
+        self.system.topic(COMMITTED_CHANGES).listen(self._drop_changed_rows)
+
+    def _drop_changed_rows(self, changes: tuple[Change, ...]) -> None:
+        self.accounts.apply(changes)
+        for change in changes:
+            match change:
+                case DeviceChanged():
+                    self.devices.invalidate(change.id)
+                case (
+                    GroupChanged(operation="deleted")
+                    | CalendarChanged(operation="deleted")
+                    | EverythingChanged()
+                ):
+                    # Rows of devices lose a group or calendar that is deleted.
+                    self.devices.clear()
+                case _:
+                    pass
 
     @property
     def clock(self) -> Clock:
-        """The injected clock."""
+        """The clock of the actor system; tests set it."""
         return self.system.clock

@@ -1,13 +1,13 @@
 """`/api/socket`: devices, positions and events as they come, to those who may see them
 (docs/http-api.md#websocket).
 
-A socket holds the newest state of each device that it has not sent yet, and a bounded number of events: a
-slow client gets fewer and newer messages, and its memory here is bounded by its devices. One that falls so
-far behind that events would be lost is told to come again, and one that takes nothing at all is dropped by
-listening.py.
+A socket keeps only the newest state of each device that it has not sent yet, and a bounded number of events:
+a slow client gets fewer and newer messages, and uses memory only in proportion to its devices. A client that
+falls so far behind that events would be lost is asked to connect again, and one that reads nothing at all is
+disconnected by api/http/listening_sockets.py.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TypeVar
 
@@ -18,14 +18,17 @@ from quart.globals import websocket_ctx
 from quart_trio import QuartTrio
 
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
-from motorpool.actors.messages.topics import (
-    ACCESS_CHANGES,
-    DEVICES,
-    LATEST_POSITIONS,
-    POSITIONS,
-    WEB_EVENTS,
-    DeviceStatus,
+from motorpool.actors.messages.changes import (
+    CHANGES,
+    Change,
+    DeviceChanged,
+    EverythingChanged,
+    GroupChanged,
+    LinkChanged,
+    TokenRevoked,
+    UserChanged,
 )
+from motorpool.actors.messages.topics import DEVICES, LATEST_POSITIONS, POSITIONS, WEB_EVENTS, DeviceStatus
 from motorpool.api.access import visible_device_ids
 from motorpool.api.auth.authentication import authenticate, authenticate_token
 from motorpool.api.auth.caller import Caller
@@ -36,171 +39,174 @@ from motorpool.runtime import Lagged, TopicName
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
 
-__all__ = ["install"]
+__all__ = ["MAX_PENDING_EVENTS", "add_socket"]
 
 T = TypeVar("T")
 
 GOING_AWAY = 1001
-POLICY = 1008
-TRY_AGAIN = 1013
+POLICY_VIOLATION = 1008
+TRY_AGAIN_LATER = 1013
+"""Close codes (RFC 6455, section 7.4.1, and IANA's registry)."""
 
-EVENTS_KEPT = 1000
+MAX_PENDING_EVENTS = 1000
 """Events that wait for a slow client."""
 
-ACCESS_QUEUE = 100
+CHANGES_QUEUE = 100
+"""Commits that wait until a socket has followed the one before; beyond them it follows all at once."""
 
 PAUSE_SECONDS = 0.1
 """Between two messages to one socket: what changes meanwhile goes out together."""
 
 
-def install(app: QuartTrio, context: ServerContext) -> None:
-    """Serve the socket."""
+def add_socket(app: QuartTrio, context: ServerContext) -> None:
+    """Serve `/api/socket`."""
 
     @app.websocket("/api/socket")
-    async def live() -> None:
+    async def live_updates() -> None:
         token = websocket.args.get("token")
-        caller = await who(context, token)
+        caller = await _identify_caller(context, token)
         if caller is None:
             raise Unauthorized("log in first")
-        feed = Feed(context, caller, token)
+        updates = LiveUpdates(context, caller, token)
         async with trio.open_nursery() as nursery:
             for follow in (
-                feed.follow_positions,
-                feed.follow_latest,
-                feed.follow_devices,
-                feed.follow_events,
-                feed.follow_access,
-                feed.end_at_closing,
+                updates.follow_positions,
+                updates.follow_latest,
+                updates.follow_devices,
+                updates.follow_events,
+                updates.follow_changes,
+                updates.follow_closing,
             ):
                 await nursery.start(follow)
-            # From here on nothing is missed.
+            # All topics are subscribed to: nothing that happens from here on is missed.
             await websocket.accept()
-            nursery.start_soon(_read_all)
-            await feed.load()
-            code = await feed.send_all()
+            nursery.start_soon(_discard_received)
+            await updates.load()
+            code = await updates.send_all()
             nursery.cancel_scope.cancel()
         await websocket.close(code)
 
 
-async def who(context: ServerContext, token: str | None) -> Caller | None:
-    """The user of `?token=`, else of the request's own credential."""
+async def _identify_caller(context: ServerContext, token: str | None) -> Caller | None:
+    """Return the user of `?token=`, or of the credentials of the request."""
     if token:
         return await authenticate_token(context, token)
     return await authenticate(context, websocket_ctx.websocket)
 
 
-async def _read_all() -> None:
-    """Take what clients send to test the line."""
+async def _discard_received() -> None:
+    """Read and ignore what the client sends to keep the connection open."""
     while True:
         await websocket.receive()
 
 
-class Feed:
+class LiveUpdates:
     """What one socket has yet to send."""
 
     def __init__(self, context: ServerContext, caller: Caller, token: str | None) -> None:
+        """`token` is that of the query, where there is one."""
         self._context = context
         self._caller = caller
         self._token = token
-        self._ids: frozenset[int] = frozenset()
+        self._visible_ids: frozenset[int] = frozenset()
         self._positions: dict[int, Position] = {}
+        """Device id -> newest position not sent yet."""
         self._devices: dict[int, DeviceStatus] = {}
+        """Device id -> newest state not sent yet."""
         self._events: list[Event] = []
-        self._behind = False
-        self._wake = trio.Event()
-        self._valid = True
-        self._greeted = False
+        self._events_lost = False
+        self._pending = trio.Event()
+        self._authorized = True
+        self._sent_positions = False
+        """Whether the first message, with the latest position of each device, has been sent."""
 
     async def load(self) -> None:
-        """Find the devices to be seen, and where each was last."""
-        self._ids = await visible_device_ids(self._context, self._caller)
-        await self._resync(devices_too=False)
+        """Take the latest position of each visible device."""
+        self._visible_ids = await visible_device_ids(self._context, self._caller)
+        await self._load_positions(self._visible_ids)
 
     async def follow_positions(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Note each new position of a visible device."""
-        await self._follow(POSITIONS, self._keep_positions, task_status)
+        """Take each new position of a visible device."""
+        await self._follow(POSITIONS, self._add_positions, task_status)
 
     async def follow_latest(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Note each position that is a device's latest again."""
-        await self._follow(LATEST_POSITIONS, self._keep_positions, task_status)
-
-    def _keep_positions(self, positions: tuple[Position, ...]) -> None:
-        for position in positions:
-            if position.device_id in self._ids:
-                self._positions[position.device_id] = position
+        """Take each position that is a device's latest again, after newer ones were deleted."""
+        await self._follow(LATEST_POSITIONS, self._add_positions, task_status)
 
     async def follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Note each change of a visible device."""
-
-        def keep(changed: tuple[DeviceStatus, ...]) -> None:
-            for live in changed:
-                if live.device_id in self._ids:
-                    self._devices[live.device_id] = live
-
-        await self._follow(DEVICES, keep, task_status)
+        """Take each change of the state of a visible device."""
+        await self._follow(DEVICES, self._add_devices, task_status)
 
     async def follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Note what this user is told, in the order it comes."""
-        async with self._context.system.topic(WEB_EVENTS).subscribe(EVENTS_KEPT) as subscription:
+        """Take the events for this user, in order."""
+        async with self._context.system.topic(WEB_EVENTS).subscribe(MAX_PENDING_EVENTS) as subscription:
             task_status.started()
-            while not self._behind:
+            while not self._events_lost:
                 try:
-                    told = await subscription.receive_batch()
+                    published = await subscription.receive_batch()
                 except Lagged:
-                    self._behind = True
+                    self._events_lost = True
                 else:
-                    self._events += [each.event for each in told if self._caller.id in each.user_ids]
-                    self._behind = len(self._events) > EVENTS_KEPT
-                if self._behind or self._events:
-                    self._wake.set()
+                    self._events += [each.event for each in published if self._caller.id in each.user_ids]
+                    self._events_lost = len(self._events) > MAX_PENDING_EVENTS
+                if self._events_lost or self._events:
+                    self._pending.set()
 
-    async def follow_access(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Look again at what may be seen whenever that may have changed."""
-        async with self._context.system.topic(ACCESS_CHANGES).subscribe(ACCESS_QUEUE) as subscription:
+    async def follow_changes(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Follow committed changes: of this user, of what they may see, and of the rows of those devices."""
+        async with self._context.system.topic(CHANGES).subscribe(CHANGES_QUEUE) as subscription:
             task_status.started()
             while True:
-                with suppress(Lagged):
-                    await subscription.receive_batch()
-                await self._look_again()
+                # What cannot be read now is read at the next keep-alive; until then rights stay as they were.
+                with suppress(StorageError):
+                    try:
+                        commits = await subscription.receive_batch()
+                    except Lagged:
+                        await self._apply([EverythingChanged()])
+                        await self._load_devices(self._visible_ids)
+                    else:
+                        await self._apply(change for commit in commits for change in commit)
 
-    async def send_all(self) -> int:
-        """Send what there is, and an empty object now and then; the code to close with."""
-        every = self._context.settings.http.socket_keepalive_seconds
-        while self._valid:
-            with trio.move_on_after(every) as quiet:
-                await self._wake.wait()
-            if self._context.closing.is_set():
-                return GOING_AWAY
-            if self._behind:
-                return TRY_AGAIN
-            self._wake = trio.Event()
-            if quiet.cancelled_caught:
-                # The line is kept alive, and a session that has ended meanwhile ends its socket.
-                await websocket.send("{}")
-                await self._look_again()
-                continue
-            positions, self._positions = self._positions, {}
-            devices_changed, self._devices = self._devices, {}
-            events, self._events = self._events, []
-            message = await self._message(positions, devices_changed, events)
-            if message:
-                await websocket.send(encode(message).decode())
-            await trio.sleep(PAUSE_SECONDS)
-        return POLICY
-
-    async def end_at_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def follow_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Wake the sender when the server stops."""
         task_status.started()
         await self._context.closing.wait()
-        self._wake.set()
+        self._pending.set()
+
+    async def send_all(self) -> int:
+        """Send what is pending, and an empty object when nothing was for a while; return the close code."""
+        keepalive = self._context.settings.http.socket_keepalive_seconds
+        while self._authorized:
+            with trio.move_on_after(keepalive) as quiet:
+                await self._pending.wait()
+            if self._context.closing.is_set():
+                return GOING_AWAY
+            if self._events_lost:
+                return TRY_AGAIN_LATER
+            self._pending = trio.Event()
+            if quiet.cancelled_caught:
+                # Keeps the connection open; here the socket of an expired session ends as well.
+                await websocket.send("{}")
+                with suppress(StorageError):
+                    await self._identify_again()
+                    await self._refresh_visible()
+                continue
+            positions, self._positions = self._positions, {}
+            devices, self._devices = self._devices, {}
+            events, self._events = self._events, []
+            message = await self._message(positions, devices, events)
+            if message:
+                await websocket.send(encode(message).decode())
+            await trio.sleep(PAUSE_SECONDS)
+        return POLICY_VIOLATION
 
     async def _message(
-        self, positions: dict[int, Position], changed: dict[int, DeviceStatus], events: list[Event]
+        self, positions: dict[int, Position], devices: dict[int, DeviceStatus], events: list[Event]
     ) -> dict[str, object]:
         message: dict[str, object] = {}
-        rows = await self._context.devices.get_many(changed)
+        rows = await self._context.devices.get_many(devices)
         shown = [
             msgspec.structs.replace(
                 rows[live.device_id],
@@ -208,23 +214,35 @@ class Feed:
                 last_update=live.last_update,
                 position_id=live.position_id,
             )
-            for live in changed.values()
-            # Looked at again: the right to see it may have gone while the message was made.
-            if live.device_id in rows and live.device_id in self._ids
+            for live in devices.values()
+            # Checked here again: the right to see it may have ended while the rows were read.
+            if live.device_id in rows and live.device_id in self._visible_ids
         ]
         if shown:
             message["devices"] = shown
-        visible = [position for position in positions.values() if position.device_id in self._ids]
-        if visible or not self._greeted:
-            self._greeted = True
-            message["positions"] = self._context.texts.of(visible)
-        told = [event for event in events if not event.device_id or event.device_id in self._ids]
-        if told:
-            message["events"] = told
+        visible = [position for position in positions.values() if position.device_id in self._visible_ids]
+        if visible or not self._sent_positions:
+            self._sent_positions = True
+            message["positions"] = self._context.position_json.encode_all(visible)
+        visible_events = [
+            event for event in events if not event.device_id or event.device_id in self._visible_ids
+        ]
+        if visible_events:
+            message["events"] = visible_events
         return message
 
+    def _add_positions(self, positions: tuple[Position, ...]) -> None:
+        for position in positions:
+            if position.device_id in self._visible_ids:
+                self._positions[position.device_id] = position
+
+    def _add_devices(self, devices: tuple[DeviceStatus, ...]) -> None:
+        for live in devices:
+            if live.device_id in self._visible_ids:
+                self._devices[live.device_id] = live
+
     async def _follow(
-        self, topic: TopicName[T], keep: Callable[[T], None], task_status: trio.TaskStatus[None]
+        self, topic: TopicName[T], add: Callable[[T], None], task_status: trio.TaskStatus[None]
     ) -> None:
         size = self._context.settings.http.socket_queue
         async with self._context.system.topic(topic).subscribe(size) as subscription:
@@ -232,38 +250,71 @@ class Feed:
             while True:
                 try:
                     for value in await subscription.receive_batch():
-                        keep(value)
+                        add(value)
                 except Lagged:
-                    await self._resync(devices_too=True)
-                self._wake.set()
-                # A busy topic must not keep the loop from its other work.
+                    await self._load_positions(self._visible_ids)
+                    await self._load_devices(self._visible_ids)
+                self._pending.set()
+                # A topic that is never empty must not keep other tasks from running.
                 await trio.lowlevel.checkpoint()
 
-    async def _look_again(self) -> None:
-        """Reload who this is and what he may see; a credential that is no longer good ends the socket."""
-        try:
-            caller = await who(self._context, self._token)
-            if caller is None or caller.id != self._caller.id:
-                self._valid = False
-                self._wake.set()
-                return
-            self._caller = caller
-            ids = await visible_device_ids(self._context, caller)
-        except StorageError:
-            # Asked again at the next keep-alive; what was allowed stays so meanwhile.
-            return
-        gained = ids - self._ids
-        self._ids = ids
-        if gained:
-            await self._resync(devices_too=True, device_ids=gained)
+    async def _apply(self, changes: Iterable[Change]) -> None:
+        """Read again only what these changes concern."""
+        identity = visibility = False
+        edited: set[int] = set()
+        for change in changes:
+            match change:
+                case EverythingChanged():
+                    identity = visibility = True
+                case UserChanged() if change.id == self._caller.id:
+                    identity = True
+                case TokenRevoked() if change.user_id == self._caller.id:
+                    identity = True
+                case LinkChanged(owner="user", property="device" | "group"):
+                    visibility = visibility or change.owner_id == self._caller.id
+                case GroupChanged():
+                    visibility = visibility or change.affects_visibility
+                case DeviceChanged():
+                    visibility = visibility or change.affects_visibility
+                    if change.operation == "updated":
+                        edited.add(change.id)
+                case _:
+                    pass
+        if identity:
+            await self._identify_again()
+        if visibility:
+            await self._refresh_visible()
+        await self._load_devices(edited & self._visible_ids)
 
-    async def _resync(self, *, devices_too: bool, device_ids: frozenset[int] | None = None) -> None:
-        """Take the present state of devices in place of what was missed."""
-        ids = tuple(sorted(self._ids if device_ids is None else device_ids))
-        directory = self._context.system.ref(DIRECTORY)
-        for position in await directory.ask(GetLatestPositions(ids)):
+    async def _identify_again(self) -> None:
+        """Check that the credentials are still valid; the socket ends where they are not."""
+        caller = await _identify_caller(self._context, self._token)
+        if caller is None or caller.id != self._caller.id:
+            self._authorized = False
+            self._pending.set()
+        else:
+            self._caller = caller
+
+    async def _refresh_visible(self) -> None:
+        """Take the set of devices that the user sees now, and the state of those that are new in it."""
+        visible_ids = await visible_device_ids(self._context, self._caller)
+        if visible_ids is self._visible_ids:
+            return
+        gained = visible_ids - self._visible_ids
+        self._visible_ids = visible_ids
+        if gained:
+            await self._load_positions(gained)
+            await self._load_devices(gained)
+
+    async def _load_positions(self, device_ids: Iterable[int]) -> None:
+        latest = await self._context.system.ref(DIRECTORY).ask(GetLatestPositions(tuple(sorted(device_ids))))
+        for position in latest:
             self._positions[position.device_id] = position
-        if devices_too:
-            live = await directory.ask(GetDeviceStatuses(ids))
-            self._devices.update(live)
-        self._wake.set()
+        self._pending.set()
+
+    async def _load_devices(self, device_ids: Iterable[int]) -> None:
+        ids = tuple(sorted(device_ids))
+        if ids:
+            devices = await self._context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids))
+            self._devices.update(devices)
+            self._pending.set()

@@ -23,7 +23,7 @@ from motorpool.runtime.specs import BackOff, ChildSpec, DynamicSpec, Restart, St
 from motorpool.runtime.system import System, open_system
 from motorpool.runtime.timer_heap import Timer
 from motorpool.runtime.timers import Timers
-from motorpool.runtime.topic import Forwarding, Subscription, Topic, TopicName
+from motorpool.runtime.topic import Forwarding, Listener, Subscription, Topic, TopicName
 
 __all__ = [
     "Actor",
@@ -47,6 +47,7 @@ __all__ = [
     "Kind",
     "KindTotals",
     "Lagged",
+    "Listener",
     "MailboxFull",
     "MailboxStatistics",
     "NodeLocal",

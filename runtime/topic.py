@@ -47,7 +47,7 @@ class Topic(Generic[T]):
         self._dropped = 0
         self._subscriptions: set[Subscription[T]] = set()
         self._waiting: list[Subscription[T]] = []
-        self._forwardings: tuple[Forwarding[T], ...] = ()
+        self._forwardings: tuple[Forwarding[T] | Listener[T], ...] = ()
 
     def __repr__(self) -> str:
         return f"<Topic {self.name}: {len(self._subscriptions)} subscriptions, {self._published} published>"
@@ -79,8 +79,17 @@ class Topic(Generic[T]):
         self._forwardings = (*self._forwardings, forwarding)
         return forwarding
 
+    def listen(self, function: Callable[[T], object]) -> "Listener[T]":
+        """Call `function(value)` for each value within `publish`, for who must not miss one or be late.
+
+        The function neither waits nor publishes to the same topic. What it raises is logged.
+        """
+        listener = Listener(self, function)
+        self._forwardings = (*self._forwardings, listener)
+        return listener
+
     def close(self) -> None:
-        """End all subscriptions and forwardings: nothing more will come."""
+        """End all subscriptions, forwardings and listeners: nothing more will come."""
         for subscription in list(self._subscriptions):
             subscription.close()
         self._forwardings = ()
@@ -239,3 +248,23 @@ class Forwarding(Generic[T]):
             self.cancel()
         except Exception:  # a reader's error must not affect the publisher
             log.exception("a value of %s could not be forwarded to %s", self._topic.name, self._ref.path)
+
+
+class Listener(Generic[T]):
+    """A function that is called for each value of a topic. Ends by `cancel`."""
+
+    __slots__ = ("_function", "_topic")
+
+    def __init__(self, topic: Topic[T], function: Callable[[T], object]) -> None:
+        self._topic = topic
+        self._function = function
+
+    def cancel(self) -> None:
+        """Call the function no more."""
+        self._topic._forwardings = tuple(each for each in self._topic._forwardings if each is not self)
+
+    def _tell(self, value: T) -> None:
+        try:
+            self._function(value)
+        except Exception:  # the publisher must not pay for a reader's mistake
+            log.exception("a listener of %s failed", self._topic.name)

@@ -14,6 +14,7 @@ from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSessi
 from motorpool.actors.devices.device_uploads import DeviceUploads
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.devices.presence import Presence
+from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
     Close,
     ConfigureDecoder,
@@ -28,12 +29,10 @@ from motorpool.actors.messages.uplink import (
     CheckStatus,
     CommandAnswered,
     Connected,
-    DeviceEdited,
     DeviceMessage,
     DeviceSeen,
     Disconnected,
     GetCommandTypes,
-    LatestForgotten,
     MediaUploaded,
     PositionReported,
     RecordingListReceived,
@@ -156,10 +155,10 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._commands.send(message)
             case GetCommandTypes():
                 return self._commands.types()
-            case DeviceEdited():
-                return self._edited()
-            case LatestForgotten():
-                return self._latest_forgotten()
+            case DeviceChanged():
+                return self._row_changed(message)
+            case PositionsDeleted():
+                return self._reload_latest(message)
             case SetAccumulators():
                 return self._set_accumulators(message)
             case CheckStatus():
@@ -237,12 +236,12 @@ class DeviceActor(Actor[DeviceMessage]):
         waits = self._append(Append(position, reply=reply))
         return reply if waits is None else _reply_after(waits, reply)
 
-    async def _latest_forgotten(self) -> None:
+    async def _reload_latest(self, change: PositionsDeleted) -> None:
         try:
             self._latest = await positions.latest_of(self._database, self._device_id)
         except StorageError as error:
             self.context.log.warning("latest position not reloaded, tried again: %s", error)
-            self.context.after(RELOAD_SECONDS, LatestForgotten())
+            self.context.after(RELOAD_SECONDS, change)
 
     # Connection
 
@@ -289,12 +288,12 @@ class DeviceActor(Actor[DeviceMessage]):
             if self._session.row is not None:
                 self._presence.announce("offline")
 
-    async def _edited(self) -> None:
+    async def _row_changed(self, change: DeviceChanged) -> None:
         try:
             self._session.row = await devices.TABLE.fetch(self._database, self._device_id)
         except StorageError as error:
             self.context.log.warning("not reloaded, tried again: %s", error)
-            self.context.after(RELOAD_SECONDS, DeviceEdited())
+            self.context.after(RELOAD_SECONDS, change)
             return
         now = self.context.clock.now()
         if self._session.row is None:

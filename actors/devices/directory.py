@@ -11,8 +11,8 @@ from typing import assert_never
 
 import msgspec
 
+from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.topics import DEVICES, LATEST_POSITIONS, POSITIONS, DeviceStatus
-from motorpool.actors.messages.uplink import DEVICE, DeviceEdited, LatestForgotten
 from motorpool.actors.rules.latest import is_latest
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
 from motorpool.storage import device_states, positions
@@ -23,7 +23,6 @@ from motorpool.storage.records import Position
 __all__ = [
     "DIRECTORY",
     "DeviceStatusChanged",
-    "DevicesEdited",
     "Directory",
     "DirectoryMessage",
     "GetDeviceStatuses",
@@ -39,20 +38,6 @@ class DeviceStatusChanged(msgspec.Struct, frozen=True, gc=False):
     """A device's status or last update changed; its position id is not looked at."""
 
     live: DeviceStatus
-
-
-class DevicesEdited(msgspec.Struct, frozen=True, gc=False):
-    """Rows of these devices, or links to them, were created, changed or deleted; told after the commit."""
-
-    device_ids: tuple[int, ...]
-    gone: frozenset[int] = frozenset()
-    """Those that are deleted."""
-
-
-class PositionsForgotten(msgspec.Struct, frozen=True, gc=False):
-    """Stored positions of these devices were deleted: the newest that remains becomes the latest."""
-
-    device_ids: tuple[int, ...]
 
 
 class GetDeviceStatuses(msgspec.Struct, Request[dict[int, DeviceStatus]], frozen=True, gc=False):
@@ -81,8 +66,7 @@ class _SaveDue(msgspec.Struct, frozen=True, gc=False):
 
 DirectoryMessage = (
     DeviceStatusChanged
-    | DevicesEdited
-    | PositionsForgotten
+    | ApplyChanges
     | GetDeviceStatuses
     | GetLatestPositions
     | GetDirectorySizes
@@ -128,10 +112,8 @@ class Directory(Actor[DirectoryMessage]):
                 return self._get_latest(message.device_ids)
             case GetDirectorySizes():
                 return self._sizes()
-            case DevicesEdited():
-                return self._edited(message)
-            case PositionsForgotten():
-                return self._forget(message.device_ids)
+            case ApplyChanges():
+                return self._apply(message.changes)
             case _SaveDue():
                 return self._save()
             case _:
@@ -213,28 +195,29 @@ class Directory(Actor[DirectoryMessage]):
         for device_id in missing:
             self._latest[device_id] = loaded.get(device_id)
 
-    def _edited(self, edited: DevicesEdited) -> None:
-        for device_id in edited.device_ids:
-            device = self.context.system.ref(DEVICE, device_id)
-            if device.alive:
-                device.offer(DeviceEdited())
-        for device_id in edited.gone:
-            self._latest.pop(device_id, None)
-            self._status.pop(device_id, None)
-            self._last_update.pop(device_id, None)
-            self._unsaved.discard(device_id)
+    def _apply(self, changes: Sequence[Change]) -> object:
+        reloaded: list[int] = []
+        for change in changes:
+            match change:
+                case DeviceChanged(operation="deleted"):
+                    self._latest.pop(change.id, None)
+                    self._status.pop(change.id, None)
+                    self._last_update.pop(change.id, None)
+                    self._unsaved.discard(change.id)
+                case PositionsDeleted():
+                    self._latest.pop(change.device_id, None)
+                    reloaded.append(change.device_id)
+                case _:
+                    pass
+        return self._publish_latest(tuple(reloaded)) if reloaded else None
 
-    async def _forget(self, device_ids: tuple[int, ...]) -> None:
-        for device_id in device_ids:
-            self._latest.pop(device_id, None)
-            device = self.context.system.ref(DEVICE, device_id)
-            if device.alive:
-                device.offer(LatestForgotten())
+    async def _publish_latest(self, device_ids: tuple[int, ...]) -> None:
+        """Load the newest of the positions left, and publish it as the latest."""
         try:
             await self._load(device_ids)
         except StorageError as error:
-            # Whoever asks next looks again; open sockets learn of it by the next position.
-            self.context.log.warning("latest positions not looked at: %s", error)
+            # The next question loads them; open sockets get the next position that is stored.
+            self.context.log.warning("latest positions not loaded: %s", error)
             return
         self.context.system.topic(LATEST_POSITIONS).publish(tuple(self._known_latest(device_ids)))
         self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in device_ids))

@@ -10,13 +10,14 @@ from zoneinfo import ZoneInfo
 
 import trio
 
-from motorpool.actors.access.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.alarm_files import AlarmFiles
 from motorpool.actors.gateway.base_connection import BaseConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.identity import find_device, may_report, register_device
 from motorpool.actors.gateway.recorder import Tap
+from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.counters import DEVICES_REFUSED, FRAMES_REJECTED, MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
     AcknowledgeStored,
@@ -285,7 +286,7 @@ class DeviceConnection(BaseConnection[Report]):
         if device is None and self._register_unknown:
             device = await register_device(self._database, login.unique_ids)
             if device is not None:
-                await tell_changed(self.context.system, device_ids=(device.id,))
+                await publish_changes(self.context.system, DeviceChanged(device.id, "created"))
         if device is not None and not may_report(device, self.context.clock.now()):
             return None
         return device

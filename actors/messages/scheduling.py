@@ -10,32 +10,19 @@ from typing import Literal
 
 import msgspec
 
+from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind, Request
 from motorpool.storage.records import ScheduledCommandRun
 
 __all__ = [
     "DISPATCHER",
     "TIMETABLE",
-    "CalendarsChanged",
     "DispatcherMessage",
     "EdgeReached",
     "RunNow",
-    "SchedulesChanged",
     "StepsDue",
     "TimetableMessage",
 ]
-
-
-class SchedulesChanged(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """Rows of these scheduled commands were created, changed or deleted; sent after the commit."""
-
-    ids: tuple[int, ...]
-
-
-class CalendarsChanged(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """The windows of these calendars have changed, or of all where none is named; sent after the commit."""
-
-    ids: tuple[int, ...] = ()
 
 
 class EdgesDue(msgspec.Struct, frozen=True, gc=False):
@@ -46,7 +33,7 @@ class CheckDue(msgspec.Struct, frozen=True, gc=False):
     """A periodic check for lost messages is due; sent by the timetable and the dispatcher to themselves."""
 
 
-TimetableMessage = SchedulesChanged | CalendarsChanged | EdgesDue | CheckDue
+TimetableMessage = ApplyChanges | EdgesDue | CheckDue
 TIMETABLE: Kind[None, TimetableMessage] = Kind("timetable")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.codecs.reports import (
     AlarmFilesAnnounced,
@@ -28,12 +29,10 @@ __all__ = [
     "CommandRefused",
     "CommandSent",
     "Connected",
-    "DeviceEdited",
     "DeviceMessage",
     "DeviceSeen",
     "Disconnected",
     "GetCommandTypes",
-    "LatestForgotten",
     "MediaUploaded",
     "PositionReported",
     "RecordingListReceived",
@@ -158,14 +157,6 @@ class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=
     """The command types that the device's protocol supports; `custom` alone while that is unknown."""
 
 
-class DeviceEdited(msgspec.Struct, frozen=True, gc=False):
-    """The device's row was changed or deleted."""
-
-
-class LatestForgotten(msgspec.Struct, frozen=True, gc=False):
-    """Stored positions of the device were deleted: the newest that remains is its latest."""
-
-
 class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=False):
     """Store the latest position again with these values; None stays as it is.
 
@@ -194,8 +185,8 @@ DeviceMessage = (
     | RecordingListReceived
     | SendCommand
     | GetCommandTypes
-    | DeviceEdited
-    | LatestForgotten
+    | DeviceChanged
+    | PositionsDeleted
     | SetAccumulators
     | CheckStatus
 )

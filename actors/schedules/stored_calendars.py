@@ -16,12 +16,16 @@ import trio
 from motorpool.codecs.calendars.calendar import Calendar, CalendarError, find_zone, read_calendar
 from motorpool.storage.records import Calendar as CalendarRow
 
-__all__ = ["TIME_ZONE", "StoredCalendars", "read_stored", "zone_of"]
+__all__ = ["TIME_ZONE", "WINDOW_FIELDS", "ZONE_FIELDS", "StoredCalendars", "read_stored", "zone_of"]
 
 T = TypeVar("T")
 
 TIME_ZONE = "timezone"
 """The attribute that names the time zone of floating times and whole days."""
+ZONE_FIELDS = frozenset({f"attributes.{TIME_ZONE}"})
+"""Changed fields of the server that move the windows of calendars without a time zone of their own."""
+WINDOW_FIELDS = ZONE_FIELDS | {"data"}
+"""Changed fields of a calendar that give it other windows."""
 CACHED_CALENDARS = 256
 """Parsed calendars kept in memory."""
 

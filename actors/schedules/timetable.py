@@ -13,17 +13,23 @@ from typing import Literal, assert_never
 
 import trio
 
+from motorpool.actors.messages.changes import (
+    ApplyChanges,
+    CalendarChanged,
+    Change,
+    EverythingChanged,
+    ScheduleChanged,
+    ServerChanged,
+)
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
     TIMETABLE,
-    CalendarsChanged,
     CheckDue,
     EdgeReached,
     EdgesDue,
-    SchedulesChanged,
     TimetableMessage,
 )
-from motorpool.actors.schedules.stored_calendars import StoredCalendars, zone_of
+from motorpool.actors.schedules.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.codecs.calendars.calendar import Calendar, CalendarError, Edge
 from motorpool.runtime import Actor, ChildSpec, Timer
@@ -91,15 +97,8 @@ class Timetable(Actor[TimetableMessage]):
     def handle(self, message: TimetableMessage) -> None:
         """Note the change; edges that it makes uncertain are forgotten at once."""
         match message:
-            case SchedulesChanged():
-                self._edited_schedules.update(message.ids)
-            case CalendarsChanged(ids=()):
-                self._reload = True
-                self._heap.clear()
-            case CalendarsChanged():
-                self._changed_calendars.update(message.ids)
-                for followed in filter(None, map(self._followed.get, message.ids)):
-                    followed.edge = None
+            case ApplyChanges():
+                self._apply(message.changes)
             case EdgesDue():
                 pass
             case CheckDue():
@@ -107,6 +106,27 @@ class Timetable(Actor[TimetableMessage]):
             case _:
                 assert_never(message)
         self._work_arrived.set()
+
+    def _apply(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            match change:
+                case ScheduleChanged():
+                    self._edited_schedules.add(change.id)
+                case CalendarChanged() if not WINDOW_FIELDS.isdisjoint(change.fields):
+                    self._changed_calendars.add(change.id)
+                    followed = self._followed.get(change.id)
+                    if followed is not None:
+                        followed.edge = None
+                case EverythingChanged():
+                    self._reload_all()
+                case ServerChanged() if not ZONE_FIELDS.isdisjoint(change.fields):
+                    self._reload_all()
+                case _:
+                    pass
+
+    def _reload_all(self) -> None:
+        self._reload = True
+        self._heap.clear()
 
     async def run(self) -> None:
         """Work while there is any work, then sleep until the next edge."""

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import trio
 
-from motorpool.actors.access.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage import positions, runs, sessions, tokens, users
 from motorpool.storage.database import Database
@@ -49,7 +50,8 @@ class Retention(Actor[None]):
             await tokens.delete_expired(database, now)
             gone = await users.delete_expired_temporary(database, now)
             if gone:
-                await tell_changed(self.context.system, user_ids=tuple(gone))
+                deleted = [UserChanged(user_id, "deleted") for user_id in gone]
+                await publish_changes(self.context.system, *deleted)
         except StorageError as error:
             self.context.log.warning("not looked after, tried again later: %s", error)
 

@@ -1,7 +1,14 @@
-"""Who has which credential, remembered: users by id and by e-mail, sessions, revoked tokens."""
+"""Caches of what identifies a caller: users by id and by address, sessions, revoked tokens."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from motorpool.actors.messages.changes import (
+    Change,
+    EverythingChanged,
+    SessionEnded,
+    TokenRevoked,
+    UserChanged,
+)
 from motorpool.api.row_cache import RowCache
 from motorpool.storage import sessions, tokens, users
 from motorpool.storage.queries import Queries
@@ -10,44 +17,48 @@ from motorpool.storage.users import Account
 
 __all__ = ["Accounts"]
 
-MOST = 20_000
-SECONDS = 30.0
-"""`motorpool user` may change a row of a running server from its shell: it counts within this."""
+MAX_ROWS = 20_000
+"""Of each of the four caches."""
+MAX_AGE_SECONDS = 30.0
+"""Within this what `motorpool user` changed takes effect in a running server: another process wrote it."""
 
 
 class Accounts:
-    """What identifying a request asks, without a query for each."""
+    """Answers what identifying a request asks, mostly without a query."""
 
     def __init__(self, database: Queries, monotonic: Callable[[], float]) -> None:
-        self._ids: RowCache[str, int]
-        self._accounts: RowCache[int, Account]
-        self._sessions: RowCache[str, Session]
-        self._revoked: RowCache[str, bool]
-
-        async def ids(emails: tuple[str, ...]) -> dict[str, int]:
+        async def fetch_ids(emails: tuple[str, ...]) -> dict[str, int]:
             found = {email: await users.id_by_email(database, email) for email in emails}
             return {email: user_id for email, user_id in found.items() if user_id is not None}
 
-        async def accounts(user_ids: tuple[int, ...]) -> dict[int, Account]:
+        async def fetch_accounts(user_ids: tuple[int, ...]) -> dict[int, Account]:
             return await users.accounts(database, user_ids)
 
-        async def open_sessions(session_ids: tuple[str, ...]) -> dict[str, Session]:
+        async def fetch_sessions(session_ids: tuple[str, ...]) -> dict[str, Session]:
             return await sessions.fetch(database, session_ids)
 
-        async def revoked(token_ids: tuple[str, ...]) -> dict[str, bool]:
+        async def fetch_revoked(token_ids: tuple[str, ...]) -> dict[str, bool]:
             return {token_id: await tokens.is_revoked(database, token_id) for token_id in token_ids}
 
-        self._ids = RowCache(ids, most=MOST, seconds=SECONDS, monotonic=monotonic)
-        self._accounts = RowCache(accounts, most=MOST, seconds=SECONDS, monotonic=monotonic)
-        self._sessions = RowCache(open_sessions, most=MOST, seconds=SECONDS, monotonic=monotonic)
-        self._revoked = RowCache(revoked, most=MOST, seconds=SECONDS, monotonic=monotonic)
+        self._ids: RowCache[str, int] = RowCache(
+            fetch_ids, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
+        )
+        self._accounts: RowCache[int, Account] = RowCache(
+            fetch_accounts, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
+        )
+        self._sessions: RowCache[str, Session] = RowCache(
+            fetch_sessions, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
+        )
+        self._revoked: RowCache[str, bool] = RowCache(
+            fetch_revoked, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
+        )
 
     async def by_id(self, user_id: int) -> Account | None:
         """Return a user's account."""
         return await self._accounts.get(user_id)
 
     async def by_email(self, email: str) -> Account | None:
-        """Return the account with this address or login name, whatever the case."""
+        """Return the account with this e-mail address or login name, whatever the case."""
         if "\x00" in email:
             return None
         user_id = await self._ids.get(email)
@@ -58,23 +69,33 @@ class Accounts:
         return await self._sessions.get(session_id)
 
     async def is_revoked(self, token_id: str) -> bool:
-        """Whether a token was taken back."""
+        """Whether the token was revoked."""
         return bool(await self._revoked.get(token_id))
 
-    def forget(self, user_ids: tuple[int, ...]) -> None:
-        """Look again: these users changed (without ids: nobody knows who), and perhaps their sessions."""
-        self._ids.clear()
-        self._sessions.clear()
-        if user_ids:
-            self._accounts.forget(user_ids)
-        else:
-            self._accounts.clear()
-            self._revoked.clear()
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Drop what these committed changes have made stale."""
+        for change in changes:
+            match change:
+                case UserChanged():
+                    self._accounts.invalidate(change.id)
+                    # Addresses may have changed, and a new password ends sessions.
+                    self._ids.clear()
+                    self._sessions.clear()
+                case TokenRevoked():
+                    self._revoked.invalidate(change.id)
+                    self._sessions.clear()
+                case SessionEnded():
+                    self._sessions.invalidate(change.id)
+                case EverythingChanged():
+                    self.clear()
+                case _:
+                    pass
 
-    def forget_session(self, session_id: str) -> None:
-        """Look again: this session changed or has ended."""
-        self._sessions.forget((session_id,))
+    def clear(self) -> None:
+        """Drop everything."""
+        for cache in (self._ids, self._accounts, self._sessions, self._revoked):
+            cache.clear()
 
-    def forget_token(self, token_id: str) -> None:
-        """Look again: this token was revoked."""
-        self._revoked.forget((token_id,))
+    def drop_session(self, session_id: str) -> None:
+        """Drop a session whose last use was stored."""
+        self._sessions.invalidate(session_id)

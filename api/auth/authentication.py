@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 import msgspec
 from quart import Request, Response, Websocket
 
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import SessionEnded
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.tokens import LOGINS, InvalidToken, Token, read
 from motorpool.api.engine.call import Call, client_address, is_trusted, peer_address
@@ -148,7 +150,7 @@ async def end_session(call: Call) -> None:
     cookie = call.request.cookies.get(COOKIE)
     if cookie:
         await sessions.delete(call.context.database, _hash_secret(cookie))
-        call.context.accounts.forget_session(_hash_secret(cookie))
+        await publish_changes(call.context.system, SessionEnded(_hash_secret(cookie)))
 
 
 def is_secure(context: ServerContext, request: Request | Websocket) -> bool:
@@ -194,7 +196,7 @@ async def _authenticate_cookie(
         idle = timedelta(days=context.settings.http.session_days)
         session = msgspec.structs.replace(session, last_used=now, expires=now + idle)
         await sessions.touch(context.database, session)
-        context.accounts.forget_session(session.id)
+        context.accounts.drop_session(session.id)
     return Caller(
         user=account.user, server=context.server, session=session, token_expires=session.token_expires
     )

@@ -5,7 +5,7 @@ validation follow from that. Who may do what, and behaviour of its own, is in it
 """
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -13,6 +13,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from quart import Response
 
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import Change, changed_fields
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -93,7 +95,7 @@ class ResourcePolicy(Generic[R]):
         raise NotImplementedError
 
     async def after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
-        """Announce a committed change; `new` is None for a deleted record, `old` for a created one."""
+        """Do what follows the commit; a deleted record has no `new`, a new one no `old`."""
         del call, record_id, new, old
 
     async def warning(self, call: Call, stored: R) -> str:
@@ -119,6 +121,9 @@ class Resource(Generic[R]):
     """Type of bodies and answers: the table's record, or one that extends it."""
     table: Table[Any]
     policy: ResourcePolicy[R]
+    change: Callable[..., Change] | None = None
+    """The fact to publish when a row was created, updated or deleted, such as `DeviceChanged`; None where
+    nothing in memory depends on such rows."""
     parameters: frozenset[str] = COMMON_PARAMETERS
     read_only: tuple[str, ...] = ()
     """Fields that a body may carry but that only the server writes."""
@@ -225,6 +230,7 @@ class _ResourceOperations(Generic[R]):
             stored = await self._policy.insert(call, transaction, new)
             number = id_of(stored)
             await record_action(call, transaction, "create", self._resource.name, number)
+        await self._publish(call, number, stored, None)
         await self._policy.after_commit(call, number, stored, None)
         return await self._answer(call, stored)
 
@@ -244,8 +250,22 @@ class _ResourceOperations(Generic[R]):
             if stored is None:
                 raise ResourceNotFound(f"no such {self._resource.words}")
             await record_action(call, transaction, "edit", self._resource.name, call.id)
+        await self._publish(call, call.id, stored, old)
         await self._policy.after_commit(call, call.id, stored, old)
         return await self._answer(call, stored)
+
+    async def _publish(self, call: Call, number: int, new: R | None, old: R | None) -> None:
+        """Announce the change, where something in memory follows rows of this kind."""
+        change = self._resource.change
+        if change is None:
+            return
+        if new is None:
+            fact = change(number, "deleted")
+        elif old is None:
+            fact = change(number, "created")
+        else:
+            fact = change(number, "updated", changed_fields(old, new))
+        await publish_changes(call.context.system, fact)
 
     async def _answer(self, call: Call, stored: R) -> Response:
         """Return the stored record, with a warning if there is one."""
@@ -265,6 +285,7 @@ class _ResourceOperations(Generic[R]):
             old = await self._resource.table.fetch(transaction, call.id)
             if await self._policy.delete(call, transaction, call.id):
                 await record_action(call, transaction, "remove", self._resource.name, call.id)
+        await self._publish(call, call.id, None, old)
         await self._policy.after_commit(call, call.id, None, old)
         return no_content()
 

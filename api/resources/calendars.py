@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import trio
 
-from motorpool.actors.schedules.stored_calendars import TIME_ZONE, read_stored
+from motorpool.actors.messages.changes import CalendarChanged, changed_fields
+from motorpool.actors.schedules.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource, add_resource_operations
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.timetable import tell_calendars_changed
 from motorpool.codecs.calendars.calendar import CalendarError, find_zone
 from motorpool.storage import links, plain_tables, scheduled_commands
 from motorpool.storage.queries import Queries
@@ -63,7 +63,7 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
     async def update(self, call: Call, transaction: Queries, new: Calendar, old: Calendar) -> Calendar | None:
         """Store; schedules watch windows that have changed from scratch."""
         stored = await super().update(call, transaction, new, old)
-        if stored is not None and _windows(stored) != _windows(old):
+        if stored is not None and not WINDOW_FIELDS.isdisjoint(changed_fields(old, stored)):
             await scheduled_commands.restart_calendar(transaction, stored.id, call.now)
         return stored
 
@@ -73,15 +73,6 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
             raise BadRequest("a scheduled command uses the calendar")
         return await super().delete(call, transaction, record_id)
 
-    async def after_commit(
-        self, call: Call, record_id: int, new: Calendar | None, old: Calendar | None
-    ) -> None:
-        """Devices lose a calendar that is gone; schedules look at one that has changed."""
-        if new is None:
-            call.context.devices.clear()
-        elif old is not None and _windows(new) != _windows(old):
-            await tell_calendars_changed(call.context, record_id)
-
 
 def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:
     """The first short time between two windows of the next year."""
@@ -90,16 +81,12 @@ def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:
     return next((gap for gap in gaps if gap[1] - gap[0] <= SHORT_GAP), None)
 
 
-def _windows(calendar: Calendar) -> tuple[object, ...]:
-    """All that decides when its windows are."""
-    return calendar.data, calendar.attributes.get(TIME_ZONE)
-
-
 CALENDARS = Resource(
     name="calendar",
     path="calendars",
     shape=Calendar,
     table=plain_tables.CALENDARS,
+    change=CalendarChanged,
     policy=CalendarPolicy(),
     parameters=COMMON_PARAMETERS,
 )

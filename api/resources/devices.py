@@ -8,7 +8,8 @@ import msgspec
 
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.files.media_files import move_folder, remove_folder
-from motorpool.api.access import may_see_device, tell_changed, tell_edited
+from motorpool.actors.messages.changes import DeviceChanged
+from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
@@ -89,12 +90,8 @@ class DevicePolicy(LinkedPolicy[Device]):
         return await super().delete(call, transaction, record_id)
 
     async def after_commit(self, call: Call, record_id: int, new: Device | None, old: Device | None) -> None:
-        """Actors and sockets look again."""
-        if new is not None and old is not None and new.group_id == old.group_id:
-            # Nobody sees more or less of it than before.
-            await tell_edited(call.context, record_id)
-        else:
-            await tell_changed(call.context, device_ids=(record_id,))
+        """Move or remove its files."""
+        del record_id
         if old is not None and (new is None or new.unique_id != old.unique_id):
             await self._take_files_along(call, old, new)
 
@@ -135,6 +132,7 @@ DEVICES = Resource(
     path="devices",
     shape=Device,
     table=devices.TABLE,
+    change=DeviceChanged,
     policy=DevicePolicy(
         devices.TABLE,
         links.USER_DEVICE,

@@ -1,6 +1,6 @@
 """Groups of devices; a group's own group must not lie below it (docs/permissions.md#who-may-do-what)."""
 
-from motorpool.api.access import tell_changed
+from motorpool.actors.messages.changes import GroupChanged
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
@@ -30,17 +30,13 @@ class GroupPolicy(ValidatedPolicy[Group]):
             raise BadRequest("groupId: the group would lie below itself")
         return new
 
-    async def after_commit(self, call: Call, record_id: int, new: Group | None, old: Group | None) -> None:
-        """What a group holds decides what people see."""
-        del new, old
-        await tell_changed(call.context, group_ids=(record_id,))
-
 
 GROUPS = Resource(
     name="group",
     path="groups",
     shape=Group,
     table=groups.TABLE,
+    change=GroupChanged,
     policy=GroupPolicy(
         groups.TABLE,
         links.USER_GROUP,

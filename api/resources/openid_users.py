@@ -4,7 +4,8 @@
 
 import msgspec
 
-from motorpool.api.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import UserChanged, changed_fields
 from motorpool.api.auth.authentication import may_log_in
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
@@ -39,12 +40,12 @@ async def admit(call: Call, identity: Identity) -> User:
         found = await users.by_address(transaction, identity.email)
         if found is None:
             user = await _create(call, transaction, identity, administrator=administrator)
-            changed = True
         else:
             user = await _update(call, transaction, found, identity, administrator=administrator)
-            changed = user != found
-    if changed:
-        await tell_changed(call.context, user_ids=(user.id,))
+    if found is None:
+        await publish_changes(call.context.system, UserChanged(user.id, "created"))
+    elif fields := changed_fields(found, user):
+        await publish_changes(call.context.system, UserChanged(user.id, "updated", fields))
     return user
 
 

@@ -8,7 +8,8 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.api.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import UserChanged
 from motorpool.api.auth.authentication import may_log_in
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested
 from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read
@@ -88,7 +89,7 @@ async def update_password(call: Call) -> Response:
             user=account.user,
             attributes={"password": "reset"},
         )
-    await tell_changed(call.context, user_ids=(token.user_id,))
+    await publish_changes(call.context.system, UserChanged(token.user_id, "updated"))
     # Who has forgotten his password has mostly tried too often already.
     for name in (account.user.email, account.user.login):
         if name:

@@ -1,12 +1,13 @@
 """Links between objects: `{ownerId, propertyId}`, owner first (docs/permissions.md#links)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from quart import Response
 
-from motorpool.api.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.auth.rights import ADMINISTER, LINK
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -104,8 +105,7 @@ async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
         raise BadRequest("all links of a list have the same two keys")
     pair = _pair(sent[0])
     try:
-        for link in sent:
-            owner_id, property_id = link.values()
+        for owner_id, property_id in _ids(sent):
             await _require_access(call, pair.owner, owner_id)
             await _require_access(call, pair.property, property_id)
             async with call.context.database.transaction() as transaction:
@@ -122,21 +122,15 @@ async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
                     attributes={"ownerType": pair.owner, "ownerId": owner_id},
                 )
     finally:
-        # What was done before a refusal stays done, and concerns people.
-        await _tell(call, pair, sent)
+        # Links made before a refusal stay.
+        links_changed = [LinkChanged(pair.owner, owner, pair.property, owned) for owner, owned in _ids(sent)]
+        await publish_changes(call.context.system, *links_changed)
 
 
-async def _tell(call: Call, pair: LinkType, sent: Sequence[Link]) -> None:
-    owners, owned = zip(*(link.values() for link in sent), strict=True)
-    if pair == links.USER_DEVICE:
-        await tell_changed(call.context, device_ids=owned)
-    else:
-        await tell_changed(
-            call.context,
-            user_ids=owners if pair.owner == "user" else (),
-            device_ids=owners if pair.owner == "device" else (),
-            group_ids=owners if pair.owner == "group" else (),
-        )
+def _ids(sent: Sequence[Link]) -> Iterator[tuple[int, int]]:
+    for link in sent:
+        owner_id, property_id = link.values()
+        yield owner_id, property_id
 
 
 def _pair(link: Mapping[str, int]) -> LinkType:

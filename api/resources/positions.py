@@ -8,7 +8,9 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions, PositionsForgotten
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions
+from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.api.access import may_see_device, require_device, visible_device_ids
 from motorpool.api.auth.rights import DELETE_POSITIONS, READ_HISTORY
 from motorpool.api.engine.audit import record_action
@@ -79,7 +81,7 @@ async def delete_positions(call: Call) -> Response:
     async with call.context.database.transaction() as transaction:
         await positions.delete_between(transaction, query.device_id, query.start, query.end)
         await record_action(call, transaction, "remove", "position", attributes={"deviceId": query.device_id})
-    await call.context.system.ref(DIRECTORY).tell(PositionsForgotten((query.device_id,)))
+    await publish_changes(call.context.system, PositionsDeleted(query.device_id))
     return no_content()
 
 
@@ -93,7 +95,7 @@ async def delete_position(call: Call) -> Response:
     async with call.context.database.transaction() as transaction:
         await positions.delete(transaction, call.id)
         await record_action(call, transaction, "remove", "position", call.id)
-    await call.context.system.ref(DIRECTORY).tell(PositionsForgotten((found[0].device_id,)))
+    await publish_changes(call.context.system, PositionsDeleted(found[0].device_id))
     return no_content()
 
 
@@ -103,7 +105,7 @@ async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:
     directory = call.context.system.ref(DIRECTORY)
     for start in range(0, len(ids), BATCH):
         latest = await directory.ask(GetLatestPositions(tuple(ids[start : start + BATCH])))
-        yield call.context.texts.of(latest)
+        yield call.context.position_json.encode_all(latest)
 
 
 async def _by_ids(call: Call, ids: tuple[int, ...]) -> list[Position]:

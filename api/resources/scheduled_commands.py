@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from quart import Response
 
+from motorpool.actors.messages.changes import ScheduleChanged
 from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -22,7 +23,6 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
-from motorpool.api.timetable import tell_schedule_changed
 from motorpool.storage import commands, links, plain_tables, runs, scheduled_commands
 from motorpool.storage.conditions import Condition
 from motorpool.storage.edge_occurrences import MAX_QUEUE_MINUTES
@@ -157,13 +157,6 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
             await runs.cancel(transaction, record_id, call.now)
         return gone
 
-    async def after_commit(
-        self, call: Call, record_id: int, new: ScheduledCommand | None, old: ScheduledCommand | None
-    ) -> None:
-        """What watches its calendar looks again."""
-        del new
-        await tell_schedule_changed(call.context, record_id)
-
     async def show(self, call: Call, records: Sequence[ScheduledCommand]) -> list[ScheduledCommand]:
         """Add its links and when it last ran."""
         if not records:
@@ -189,6 +182,7 @@ SCHEDULED_COMMANDS = Resource(
     path="scheduledcommands",
     shape=ScheduledCommand,
     table=scheduled_commands.TABLE,
+    change=ScheduleChanged,
     policy=ScheduledCommandPolicy(),
     parameters=COMMON_PARAMETERS,
     read_only=READ_ONLY,

@@ -11,7 +11,9 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.schedules.stored_calendars import TIME_ZONE
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import ServerChanged, changed_fields
+from motorpool.actors.schedules.stored_calendars import ZONE_FIELDS
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -20,7 +22,6 @@ from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
 from motorpool.api.masking import restore_secrets
 from motorpool.api.program.version import INTERFACE
-from motorpool.api.timetable import tell_calendars_changed
 from motorpool.storage import scheduled_commands, server, users
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ServerSettings
@@ -70,14 +71,13 @@ async def update_server(call: Call) -> Response:
         raise BadRequest("id: is not the server's")
     async with call.context.database.transaction() as transaction:
         stored = await server.save(transaction, restore_secrets(sent, known))
-        moved = stored.attributes.get(TIME_ZONE) != known.attributes.get(TIME_ZONE)
-        if moved:
+        fields = changed_fields(known, stored)
+        if not ZONE_FIELDS.isdisjoint(fields):
             # Calendars that name no zone of their own have other windows now (docs/decisions/0028).
             await scheduled_commands.restart_calendar(transaction, None, call.now)
         await record_action(call, transaction, "edit", "server", known.id)
     call.context.server = stored
-    if moved:
-        await tell_calendars_changed(call.context)
+    await publish_changes(call.context.system, ServerChanged(fields))
     return as_json(await _present(call))
 
 

@@ -6,7 +6,8 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.api.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import TokenRevoked
 from motorpool.api.auth.authentication import (
     InvalidToken,
     begin_session,
@@ -148,8 +149,7 @@ async def revoke_token(call: Call) -> Response:
         await tokens.revoke(transaction, token.id, token.expires)
         await sessions.delete_by_token(transaction, token.user_id, token.expires)
         await record_action(call, transaction, "remove", "token")
-    call.context.accounts.forget_token(token.id)
-    await tell_changed(call.context, user_ids=(token.user_id,))
+    await publish_changes(call.context.system, TokenRevoked(token.id, token.user_id))
     return no_content()
 
 

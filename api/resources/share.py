@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import msgspec
 from quart import Response
 
-from motorpool.api.access import may_see_device, tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import LinkChanged, UserChanged
+from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import CREATE_GUESTS, SHARE_OBJECTS
 from motorpool.api.auth.tokens import SHARE, issue
 from motorpool.api.engine.audit import record_action
@@ -104,8 +106,10 @@ async def _share(call: Call, pair: LinkType, object_id: int, name: str, email: s
             guest.id,
             attributes={pair.keys[1]: object_id, "expiration": expires.isoformat()},
         )
-    await tell_changed(
-        call.context, user_ids=(guest.id,), device_ids=(object_id,) if pair is USER_DEVICE else ()
+    await publish_changes(
+        call.context.system,
+        UserChanged(guest.id, "updated"),
+        LinkChanged(pair.owner, guest.id, pair.property, object_id),
     )
     text, _ = issue(
         call.context.token_key, guest.id, SHARE, expires, now=call.now, extra={"by": str(call.caller.id)}

@@ -8,7 +8,7 @@ import msgspec
 import pyotp
 from quart import Response
 
-from motorpool.api.access import tell_changed
+from motorpool.actors.messages.changes import UserChanged
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.rights import (
     LIST_USERS,
@@ -136,11 +136,6 @@ class UserPolicy(ResourcePolicy[User]):
         MANAGE_USERS.require(call.caller)
         return await users.TABLE.delete(transaction, record_id)
 
-    async def after_commit(self, call: Call, record_id: int, new: User | None, old: User | None) -> None:
-        """Open sockets look again whether their user may still be there."""
-        del new, old
-        await tell_changed(call.context, user_ids=(record_id,))
-
     async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:
         """Hide secrets."""
         del call
@@ -265,6 +260,7 @@ USERS = Resource(
     path="users",
     shape=User,
     table=users.TABLE,
+    change=UserChanged,
     policy=UserPolicy(),
     parameters=COMMON_PARAMETERS | {"device_id"},
     public_create=True,

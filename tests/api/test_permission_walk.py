@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from motorpool.api.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import EverythingChanged
 from motorpool.api.json import encode
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.users import show
@@ -202,7 +203,7 @@ class World:
                 await self.link("groupId", "M", f"{kind.key}Id", "M")
         await self.link("deviceId", "M", "linkedDeviceId", "A")
         await self.link("deviceId", "M", "linkedDeviceId", "O")
-        await tell_changed(self.served.context)
+        await publish_changes(self.served.context.system, EverythingChanged())
         for letter in "MAO":
             await self._travel(letter)
         await self._share()
@@ -300,7 +301,7 @@ class World:
         """Undo what a request did; the names of the tables that it changed."""
         changed = await self.database.fetch_value("select kept.restore()")
         if REMEMBERED & set(changed.split()):
-            await tell_changed(self.served.context)
+            await publish_changes(self.served.context.system, EverythingChanged())
         return str(changed)
 
 

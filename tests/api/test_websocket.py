@@ -10,8 +10,10 @@ import trio.testing
 from trio_websocket import open_websocket_url
 
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
+from motorpool.api import websocket
+from motorpool.api.auth.authentication import authenticate
 from motorpool.api.program.settings import HttpSettings
-from motorpool.api.websocket import EVENTS_KEPT
+from motorpool.api.websocket import MAX_PENDING_EVENTS
 from motorpool.storage.records import Event
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -90,7 +92,7 @@ async def test_first_come_the_latest_positions_then_what_changes(served):
         assert device["lastUpdate"] == "2026-05-01T12:00:20Z"
 
 
-async def test_nobody_hears_of_devices_that_are_not_his(served):
+async def test_nobody_gets_devices_that_they_may_not_see(served):
     ann = await served.user("ann")
     number = await served.device(served.admin, "1")
     mine = await served.device(served.admin, "2")
@@ -143,12 +145,12 @@ def shown(kind, device_id, message):
     }
 
 
-async def test_a_client_so_slow_that_events_would_be_lost_is_told_to_come_again(served):
+async def test_a_client_so_slow_that_events_would_be_lost_is_asked_to_connect_again(served):
     ann = await served.user("ann")
     async with shake_hands(served, served.cookie(ann)) as (stream, status):
         assert status == 101
         # More at once than wait for one client.
-        for number in range(EVENTS_KEPT + 1):
+        for number in range(MAX_PENDING_EVENTS + 1):
             served.context.system.topic(WEB_EVENTS).publish(web_event(ann.id, message=str(number)))
         assert (await read_all(stream)).endswith(b"\x88\x02\x03\xf5")
 
@@ -173,6 +175,63 @@ async def test_links_made_and_undone_take_effect_on_open_sockets(served):
                 assert all(value["deviceId"] == mine for value in found)
                 if any(value["id"] == own.id for value in found):
                     break
+
+
+async def test_an_edited_row_is_pushed_to_those_who_see_the_device_and_to_nobody_else(served):
+    ann = await served.user("ann")
+    mine, other = await served.device(served.admin, "1"), await served.device(served.admin, "2")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": mine})
+    async with connect(served, served.cookie(ann)) as socket:
+        assert await receive(socket) == {"positions": []}
+        for number in (other, mine):
+            row = (await served.admin.get(f"/devices/{number}")).json()
+            changed = {**row, "name": "Renamed", "attributes": {"colour": "red"}}
+            assert (await served.admin.put(f"/devices/{number}", json=changed)).status == 200
+        (pushed,) = (await receive(socket))["devices"]
+        assert (pushed["id"], pushed["name"], pushed["attributes"]) == (mine, "Renamed", {"colour": "red"})
+
+
+@pytest.fixture
+def identifications(monkeypatch):
+    """The callers that sockets have identified, in order: None, or the user's id."""
+    found = []
+
+    async def counted(*asked):
+        caller = await authenticate(*asked)
+        found.append(caller and caller.id)
+        return caller
+
+    monkeypatch.setattr(websocket, "authenticate", counted)
+    return found
+
+
+async def test_a_change_makes_only_the_sockets_of_its_user_identify_their_caller_again(
+    served, identifications
+):
+    ann, ben = await served.user("ann"), await served.user("ben")
+    number = await served.device(served.admin, "1")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+    async with connect(served, served.cookie(ann)) as hers, connect(served, served.cookie(ben)) as his:
+        assert await receive(hers) == await receive(his) == {"positions": []}
+        assert sorted(identifications) == sorted([ann.id, ben.id])
+        identifications.clear()
+        row = (await served.admin.get(f"/devices/{number}")).json()
+        await served.admin.put(f"/devices/{number}", json={**row, "name": "Renamed"})
+        await served.device(served.admin, "2")
+        await served.admin.post("/permissions", json={"userId": ben.id, "deviceId": number})
+        # What each socket sends next shows that it has followed the changes before.
+        await receive_until(hers, "devices", lambda found: found["name"] == "Renamed")
+        await receive_until(his, "devices", lambda found: found["name"] == "Renamed")
+        assert identifications == []
+        user = (await served.admin.get(f"/users/{ann.id}")).json()
+        await served.admin.put(f"/users/{ann.id}", json={**user, "name": "Ann"})
+        await served.report(served.position(number))
+        for socket in (hers, his):
+            await receive_until(socket, "positions", lambda found: found["deviceId"] == number)
+        with trio.fail_after(10):
+            while not identifications:
+                await trio.testing.wait_all_tasks_blocked(0.01)
+        assert identifications == [ann.id]
 
 
 async def test_a_token_opens_the_socket_and_a_bad_one_does_not(served):

@@ -5,17 +5,17 @@ import random
 import pytest
 import trio
 
-from motorpool.actors.access.access import (
-    ACCESS,
-    GetMembers,
-    GetViewers,
-    GetVisible,
-    MaySee,
-    access_spec,
-    tell_changed,
-)
+from motorpool.actors.access.access import access_spec
+from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.devices.directory import directory_spec
-from motorpool.actors.messages.topics import ACCESS_CHANGES, AccessChanged
+from motorpool.actors.messages.access import ACCESS, GetMembers, GetViewers, GetVisible, MaySee
+from motorpool.actors.messages.changes import (
+    DeviceChanged,
+    EverythingChanged,
+    GroupChanged,
+    LinkChanged,
+    UserChanged,
+)
 from motorpool.storage import access, devices, groups, links, users
 from motorpool.storage.conditions import all_of
 from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageUnavailable
@@ -56,7 +56,7 @@ def devices_in(group_id):
 
 
 class History:
-    """Random changes by several writers at once, each told after its commit."""
+    """Random changes by several writers at once, each published after its commit."""
 
     def __init__(self, database, system, seed):
         self.database, self.system, self.dice = database, system, random.Random(seed)
@@ -76,7 +76,7 @@ class History:
         row = Device(unique_id=f"d{number}", group_id=self.dice.choice([0, *self.group_ids]))
         device = await devices.TABLE.insert(self.database, row)
         self.device_ids.append(device.id)
-        await tell_changed(self.system, device_ids=(device.id,))
+        await publish_changes(self.system, DeviceChanged(device.id, "created"))
 
     async def write(self, count):
         steps = (
@@ -102,7 +102,7 @@ class History:
         try:
             await change(self.database, links.USER_DEVICE, user_id, device_id)
         finally:
-            await tell_changed(self.system, device_ids=(device_id,))
+            await publish_changes(self.system, LinkChanged("user", user_id, "device", device_id))
 
     async def link_group(self):
         user_id, group_id = self.dice.choice(self.user_ids), self.dice.choice(self.group_ids)
@@ -110,7 +110,7 @@ class History:
         try:
             await change(self.database, links.USER_GROUP, user_id, group_id)
         finally:
-            await tell_changed(self.system, user_ids=(user_id,))
+            await publish_changes(self.system, LinkChanged("user", user_id, "group", group_id))
 
     async def move_device(self):
         device_id, group_id = self.dice.choice(self.device_ids), self.dice.choice([0, *self.group_ids])
@@ -118,7 +118,7 @@ class History:
         try:
             await self.database.execute(sql, device_id, group_id)
         finally:
-            await tell_changed(self.system, device_ids=(device_id,))
+            await publish_changes(self.system, DeviceChanged(device_id, "updated", ("group_id",)))
 
     async def move_group(self):
         group_id, above = self.dice.choice(self.group_ids), self.dice.choice([0, *self.group_ids])
@@ -128,22 +128,22 @@ class History:
         try:
             await self.database.execute(sql, group_id, above)
         finally:
-            await tell_changed(self.system, group_ids=(group_id,))
+            await publish_changes(self.system, GroupChanged(group_id, "updated", ("group_id",)))
 
     async def delete_device(self):
         device_id = self.dice.choice(self.device_ids)
         await devices.TABLE.delete(self.database, device_id)
-        await tell_changed(self.system, device_ids=(device_id,))
+        await publish_changes(self.system, DeviceChanged(device_id, "deleted"))
 
     async def delete_group(self):
         group_id = self.dice.choice(self.group_ids)
         await groups.TABLE.delete(self.database, group_id)
-        await tell_changed(self.system, group_ids=(group_id,))
+        await publish_changes(self.system, GroupChanged(group_id, "deleted"))
 
     async def delete_user(self):
         user_id = self.dice.choice(self.user_ids)
         await users.TABLE.delete(self.database, user_id)
-        await tell_changed(self.system, user_ids=(user_id,))
+        await publish_changes(self.system, UserChanged(user_id, "deleted"))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -164,25 +164,57 @@ async def test_what_is_in_memory_is_what_the_tables_say_after_any_history(databa
             await assert_exact(database, system, **every)
 
 
-async def test_each_change_counts_from_the_moment_it_was_told(database, house):
+async def test_each_change_counts_from_its_publication(database, house):
     async with house() as system:
         user = await users.TABLE.insert(database, User(email="a@example.org"))
         device = await devices.TABLE.insert(database, Device(unique_id="1"))
         ref = system.ref(ACCESS)
         assert not await ref.ask(MaySee(user.id, device.id))
         await links.add(database, links.USER_DEVICE, user.id, device.id)
-        await tell_changed(system, device_ids=(device.id,))
+        await publish_changes(system, LinkChanged("user", user.id, "device", device.id))
         assert await ref.ask(MaySee(user.id, device.id))
         await links.remove(database, links.USER_DEVICE, user.id, device.id)
         assert await ref.ask(MaySee(user.id, device.id))
-        await tell_changed(system)
+        await publish_changes(system, EverythingChanged())
         assert not await ref.ask(MaySee(user.id, device.id))
 
 
-async def test_a_change_is_published_with_its_names(database, house):
-    async with house() as system, system.topic(ACCESS_CHANGES).subscribe() as changes:
-        await tell_changed(system, user_ids=(1,), device_ids=(2,), group_ids=(3,))
-        assert await changes.receive_batch() == [AccessChanged((1,), (2,), (3,))]
+async def test_a_change_drops_only_the_sets_of_the_users_it_concerns(database, house):
+    async with house() as system:
+        ref = system.ref(ACCESS)
+        ann, ben, eve = [
+            (await users.TABLE.insert(database, User(email=f"{name}@example.org"))).id
+            for name in ("ann", "ben", "eve")
+        ]
+        above = (await groups.TABLE.insert(database, Group(name="above"))).id
+        below = (await groups.TABLE.insert(database, Group(name="below", group_id=above))).id
+        hers = (await devices.TABLE.insert(database, Device(unique_id="1"))).id
+        his = (await devices.TABLE.insert(database, Device(unique_id="2", group_id=below))).id
+        await links.add(database, links.USER_DEVICE, ann, hers)
+        await links.add(database, links.USER_GROUP, ben, above)
+        known = {user: await ref.ask(GetVisible(user)) for user in (ann, ben, eve)}
+        assert known == {ann: {hers}, ben: {his}, eve: set()}
+
+        async def recomputed(*changes):
+            """The users whose set is another object after the changes."""
+            await publish_changes(system, *changes)
+            now = {user: await ref.ask(GetVisible(user)) for user in (ann, ben, eve)}
+            found = {user for user in now if now[user] is not known[user]}
+            known.update(now)
+            return found
+
+        assert (
+            await recomputed(DeviceChanged(his, "updated", ("name",)), UserChanged(ann, "updated")) == set()
+        )
+        await links.add(database, links.USER_DEVICE, eve, hers)
+        assert await recomputed(LinkChanged("user", eve, "device", hers)) == {ann, eve}
+        await database.execute("update groups set group_id = null where id = $1", below)
+        assert await recomputed(GroupChanged(below, "updated", ("group_id",))) == {ben}
+        await links.add(database, links.USER_GROUP, eve, below)
+        assert await recomputed(LinkChanged("user", eve, "group", below)) == {eve}
+        await devices.TABLE.delete(database, hers)
+        assert await recomputed(DeviceChanged(hers, "deleted")) == {ann, eve}
+        assert known == {ann: set(), ben: set(), eve: {his}}
 
 
 async def test_without_the_database_nobody_is_told_yes_or_no(database, house, outage):
@@ -196,7 +228,7 @@ async def test_without_the_database_nobody_is_told_yes_or_no(database, house, ou
         assert await ref.ask(MaySee(user.id, device.id))
         await links.remove(database, links.USER_DEVICE, user.id, device.id)
         with outage():
-            await tell_changed(system, device_ids=(device.id,))
+            await publish_changes(system, LinkChanged("user", user.id, "device", device.id))
             with pytest.raises(StorageUnavailable):
                 await ref.ask(MaySee(user.id, device.id))
         assert not await ref.ask(MaySee(user.id, device.id))

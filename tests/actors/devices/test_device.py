@@ -10,6 +10,7 @@ import trio
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import DeviceStatusChanged
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
+from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
     CONNECTION,
     AcknowledgeStored,
@@ -41,11 +42,9 @@ from motorpool.actors.messages.uplink import (
     CommandRefused,
     CommandSent,
     Connected,
-    DeviceEdited,
     DeviceSeen,
     Disconnected,
     GetCommandTypes,
-    LatestForgotten,
     MediaUploaded,
     PositionReported,
     RecordingListReceived,
@@ -402,11 +401,11 @@ class TestConnections:
             _, probe = await running.connect(row)
             await time.settle()
             await devices.TABLE.update(database, msgspec.structs.replace(row, name="harmless"))
-            await running.device(row).tell(DeviceEdited())
+            await running.device(row).tell(DeviceChanged(row.id, "updated"))
             await time.settle()
             assert probe.messages == []
             await devices.TABLE.update(database, msgspec.structs.replace(row, **edit))
-            await running.device(row).tell(DeviceEdited())
+            await running.device(row).tell(DeviceChanged(row.id, "updated"))
             await time.settle()
             assert probe.messages == [Close("the device was deleted, disabled or has expired")]
 
@@ -418,7 +417,7 @@ class TestConnections:
             connection, probe = await running.connect(row)
             await time.settle()
             await devices.TABLE.delete(database, row.id)
-            await running.device(row).tell(DeviceEdited())
+            await running.device(row).tell(DeviceChanged(row.id, "updated"))
             await running.device(row).tell(said(fix(NOW), connection))
             await time.settle()
             assert probe.messages == [Close("the device was deleted, disabled or has expired")]
@@ -432,7 +431,7 @@ class TestConnections:
             _, probe = await running.connect(row)
             await devices.TABLE.update(database, msgspec.structs.replace(row, disabled=True))
             with outage():
-                await running.device(row).tell(DeviceEdited())
+                await running.device(row).tell(DeviceChanged(row.id, "updated"))
                 await time.passes(11, step=5.5)
                 assert probe.messages == []
             await time.passes(5)
@@ -449,7 +448,7 @@ class TestConnections:
             for zone in ("Europe/Lisbon", "Asia/Tokyo", ""):
                 edited = msgspec.structs.replace(row, attributes={"decoder.timezone": zone} if zone else {})
                 await devices.TABLE.update(database, edited)
-                await running.device(row).tell(DeviceEdited())
+                await running.device(row).tell(DeviceChanged(row.id, "updated"))
                 await time.settle()
             assert probe.messages[1:] == [ConfigureDecoder("Asia/Tokyo"), ConfigureDecoder("")]
             _, newer = await running.connect(row, 2)
@@ -1027,7 +1026,7 @@ class TestCorrections:
             connection, _ = await running.connect(row)
             # A jump to nowhere, which somebody deletes afterwards.
             await running.device(row).tell(said(fix(NOW, latitude=50.0), connection))
-            await running.device(row).tell(LatestForgotten())
+            await running.device(row).tell(PositionsDeleted(row.id))
             await time.settle()
             await running.device(row).tell(said(fix(NOW, latitude=1.0), connection))
             await time.settle()

@@ -11,6 +11,7 @@ import trio
 
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.position_writer import AppendEvents
+from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.downlink import (
     CONNECTION,
     DeliverInResponse,
@@ -27,7 +28,6 @@ from motorpool.actors.messages.uplink import (
     CommandRefused,
     CommandSent,
     Connected,
-    DeviceEdited,
     Disconnected,
     PositionReported,
     SendCommand,
@@ -306,7 +306,7 @@ class TestDelivery:
         async with house.database.transaction() as transaction:
             await runs.cancel_for_device(transaction, house.row.id, NOW)
             await devices.TABLE.delete(transaction, house.row.id)
-        await house.device.tell(DeviceEdited())
+        await house.device.tell(DeviceChanged(house.row.id, "deleted"))
         _, probe = await house.connect()
         await time.settle()
         assert probe.messages == []

@@ -6,18 +6,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
+from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.devices.directory import (
     DIRECTORY,
-    DevicesEdited,
     DeviceStatusChanged,
     GetDeviceStatuses,
     GetLatestPositions,
-    PositionsForgotten,
     directory_spec,
 )
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, position_writer_spec
+from motorpool.actors.messages.changes import ApplyChanges, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.topics import DEVICES, POSITIONS, DeviceStatus
-from motorpool.actors.messages.uplink import DEVICE, DeviceEdited, GetCommandTypes
+from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes
 from motorpool.storage import device_states, devices, positions
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Position
@@ -146,7 +146,7 @@ async def test_an_outage_fails_the_question_and_saves_later(database, make_devic
             for question in (GetDeviceStatuses((device_id,)), GetLatestPositions((device_id,))):
                 with pytest.raises(StorageUnavailable):
                     await directory.ask(question)
-            directory.tell_nowait(DevicesEdited((device_id,)))
+            directory.tell_nowait(ApplyChanges((DeviceChanged(device_id, "updated"),)))
             await time.passes(31)
         live = await directory.ask(GetDeviceStatuses((device_id,)))
         assert live[device_id].status == "online"
@@ -163,7 +163,9 @@ async def test_a_deleted_device_is_forgotten_and_others_are_not(database, make_d
         for device_id in (gone, kept):
             directory.tell_nowait(seen(device_id))
         await devices.TABLE.delete(database, gone)
-        directory.tell_nowait(DevicesEdited((gone, kept), gone=frozenset({gone})))
+        directory.tell_nowait(
+            ApplyChanges((DeviceChanged(gone, "deleted"), DeviceChanged(kept, "updated", ("name",))))
+        )
         await time.settle()
         assert await directory.ask(GetDeviceStatuses((gone, kept))) == {
             gone: DeviceStatus(gone, "offline", None, 0),
@@ -180,9 +182,10 @@ async def test_edits_are_passed_to_devices_that_are_there_and_wake_nobody(
     neighbours.device(awake, {GetCommandTypes: ()})
     async with house() as system:
         await system.ref(DEVICE, awake).ask(GetCommandTypes())
-        system.ref(DIRECTORY).tell_nowait(DevicesEdited((awake, asleep)))
+        edits = DeviceChanged(awake, "updated", ("name",)), DeviceChanged(asleep, "deleted")
+        await publish_changes(system, *edits)
         await time.settle()
-        assert neighbours.devices[awake].messages[1:] == [DeviceEdited()]
+        assert neighbours.devices[awake].messages[1:] == [edits[0]]
         assert asleep not in neighbours.devices
 
 
@@ -196,8 +199,8 @@ async def test_after_positions_were_deleted_the_newest_that_remains_is_the_lates
         directory = system.ref(DIRECTORY)
         assert await directory.ask(GetLatestPositions((device_id,))) == [late]
         await positions.delete(database, 2)
-        directory.tell_nowait(PositionsForgotten((device_id,)))
+        await directory.ask(ApplyChanges((PositionsDeleted(device_id),)))
         assert await directory.ask(GetLatestPositions((device_id,))) == [early]
         await positions.delete(database, 1)
-        directory.tell_nowait(PositionsForgotten((device_id,)))
+        await directory.ask(ApplyChanges((PositionsDeleted(device_id),)))
         assert await directory.ask(GetLatestPositions((device_id,))) == []

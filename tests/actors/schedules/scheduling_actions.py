@@ -9,12 +9,9 @@ from tests.actors.schedules.scheduling_model import Command as ModelCommand
 from tests.actors.schedules.scheduling_model import Device as ModelDevice
 from tests.actors.schedules.scheduling_model import Event, Model, Owner, Step
 
-from motorpool.actors.messages.scheduling import (
-    TIMETABLE,
-    CalendarsChanged,
-    SchedulesChanged,
-)
-from motorpool.actors.messages.uplink import DEVICE, DeviceEdited
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import CalendarChanged, DeviceChanged, ScheduleChanged
+from motorpool.actors.messages.uplink import DEVICE
 from motorpool.storage import commands, devices, groups, links, plain_tables, runs, scheduled_commands, users
 from motorpool.storage.records import (
     Calendar,
@@ -158,7 +155,7 @@ class ModelActions:
 
     async def _tell(self, number):
         system = self.harness.server_run.system
-        await system.ref(TIMETABLE).ask(SchedulesChanged((number,)))
+        await publish_changes(system, ScheduleChanged(number, "updated"))
 
     async def _create(self, schedule):
         database = self.harness.database
@@ -172,7 +169,7 @@ class ModelActions:
                 await links.add(transaction, links.GROUP_SCHEDULED_COMMAND, number, row.id)
         del self.model.schedules[0]
         self.model.schedules[row.id] = schedule
-        await self.harness.server_run.system.ref(TIMETABLE).ask(SchedulesChanged((row.id,)))
+        await publish_changes(self.harness.server_run.system, ScheduleChanged(row.id, "updated"))
 
     async def _link(self, number, schedule, device, group, which):
         if which == "device" and self.model.devices:
@@ -189,14 +186,14 @@ class ModelActions:
         row = await devices.TABLE.fetch(self.harness.database, number)
         await devices.TABLE.update(self.harness.database, msgspec.structs.replace(row, group_id=group))
         self.model.devices[number].group = group
-        await self.harness.server_run.system.ref(DEVICE, number).tell(DeviceEdited())
+        await self.harness.server_run.system.ref(DEVICE, number).tell(DeviceChanged(number, "updated"))
 
     async def _change_calendar(self, number, events):
         async with self.harness.database.transaction() as transaction:
             row = Calendar(id=number, name="c", data=encode_events(events))
             await plain_tables.CALENDARS.update(transaction, row)
             await scheduled_commands.restart_calendar(transaction, number, self.model.now)
-        await self.harness.server_run.system.ref(TIMETABLE).ask(CalendarsChanged((number,)))
+        await publish_changes(self.harness.server_run.system, CalendarChanged(number, "updated", ("data",)))
 
     async def _delete_schedule(self, number):
         async with self.harness.database.transaction() as transaction:
@@ -208,7 +205,7 @@ class ModelActions:
         async with self.harness.database.transaction() as transaction:
             await runs.cancel_for_device(transaction, number, self.model.now)
             await devices.TABLE.delete(transaction, number)
-        await self.harness.server_run.system.ref(DEVICE, number).tell(DeviceEdited())
+        await self.harness.server_run.system.ref(DEVICE, number).tell(DeviceChanged(number, "updated"))
 
     async def _bar(self, number, how):
         owner = self.model.owners[number]

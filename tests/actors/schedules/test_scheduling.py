@@ -12,12 +12,11 @@ import pytest
 import trio
 from tests.actors.schedules.icalendar import NOW, encode_calendar
 
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import CalendarChanged, ScheduleChanged
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
-    TIMETABLE,
-    CalendarsChanged,
     RunNow,
-    SchedulesChanged,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.tree import schedule_spec
@@ -145,11 +144,11 @@ class World:
             row = Calendar(id=calendar_id, name="c", data=encode_calendar(*windows))
             await plain_tables.CALENDARS.update(transaction, row)
             await scheduled_commands.restart_calendar(transaction, calendar_id, self.clock.now())
-        await self.system.ref(TIMETABLE).ask(CalendarsChanged((calendar_id,)))
+        await publish_changes(self.system, CalendarChanged(calendar_id, "updated", ("data",)))
 
     async def tell(self, number):
         if self.system is not None:
-            await self.system.ref(TIMETABLE).ask(SchedulesChanged((number,)))
+            await publish_changes(self.system, ScheduleChanged(number, "updated"))
 
     async def run(self, number, which="start"):
         return await self.system.ref(DISPATCHER).ask(RunNow(number, which), seconds=30)

@@ -5,12 +5,12 @@ import pytest
 import trio
 from tests.actors.schedules.icalendar import NOW, encode_calendar, minutes
 
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import CalendarChanged, EverythingChanged, ScheduleChanged
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
     TIMETABLE,
-    CalendarsChanged,
     EdgeReached,
-    SchedulesChanged,
 )
 from motorpool.actors.schedules import timetable
 from motorpool.actors.schedules.timetable import MAX_PASSED_EDGES, timetable_spec
@@ -90,7 +90,7 @@ async def change(database, system, calendar_id, data, now, **attributes):
     row = Calendar(id=calendar_id, name="c", data=data, attributes=attributes)
     await plain_tables.CALENDARS.update(database, row)
     await scheduled_commands.restart_calendar(database, calendar_id, now)
-    await system.ref(TIMETABLE).ask(CalendarsChanged((calendar_id,)))
+    await publish_changes(system, CalendarChanged(calendar_id, "updated", ("data",)))
 
 
 async def test_each_edge_is_told_when_it_comes_and_once(
@@ -240,14 +240,14 @@ async def test_what_changes_is_followed_from_then_on(
         row = ScheduledCommand(id=first, name=row.name, calendar_id=other)
         await scheduled_commands.TABLE.update(database, row)
         await scheduled_commands.watch_from(database, first, clock.now())
-        await system.ref(TIMETABLE).ask(SchedulesChanged((first, second)))
+        await publish_changes(system, ScheduleChanged(first, "updated"), ScheduleChanged(second, "updated"))
         await time.passes(7 * 60, step=30)
         assert followers.told(first) == [(5, False), (12, True)]
         assert followers.told(second) == [(12, True)]
         # One that is gone, one that is put to rest.
         await scheduled_commands.TABLE.delete(database, first)
         await database.execute("update scheduled_commands set active = false")
-        await system.ref(TIMETABLE).ask(SchedulesChanged((first, second)))
+        await publish_changes(system, ScheduleChanged(first, "updated"), ScheduleChanged(second, "updated"))
         await time.passes(3600, step=60)
         assert followers.told(second) == [(12, True)]
 
@@ -261,7 +261,7 @@ async def test_the_servers_time_zone_changes_all_calendars(
         row = await server.fetch(database)
         row.attributes["timezone"] = "Europe/Berlin"
         await server.save(database, row)
-        await system.ref(TIMETABLE).ask(CalendarsChanged())
+        await publish_changes(system, EverythingChanged())
         await time.passes(10 * 3600, step=600)
     assert followers.told(number) == [(360, True), (420, False)]
 
@@ -340,7 +340,7 @@ async def test_news_of_a_schedule_that_come_after_its_edge_are_in_time(
         second = await follow(calendar_id, clock.now())
         await time.passes(1)
         assert followers.told(second) == []
-        await system.ref(TIMETABLE).ask(SchedulesChanged((second,)))
+        await publish_changes(system, ScheduleChanged(second, "updated"))
         await time.settle()
         assert followers.told(second) == [(1, True)]
         assert followers.told(first)[0] == (1, True)

@@ -1,6 +1,7 @@
 import pytest
 
-from motorpool.api.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy, may_see, may_see_user
@@ -34,7 +35,7 @@ async def test_a_list_by_device_or_group_needs_access_to_it_and_keeps_to_ones_ow
     with pytest.raises(BadRequest, match="groupId"):
         await policy.list_query(call, ListParameters(group_id=1))
     await links.add(database, links.USER_DEVICE, ann.id, number)
-    await tell_changed(served.context, device_ids=(number,))
+    await publish_changes(served.context.system, LinkChanged("user", ann.id, "device", number))
     query = await policy.list_query(call, ListParameters(device_id=number))
     assert await commands.TABLE.ids(database, query) == [saved[1]]
     admin = await as_user(served, served.admin_id)

@@ -5,8 +5,9 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors.messages.scheduling import TIMETABLE, SchedulesChanged
-from motorpool.api.access import tell_changed
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import ApplyChanges, EverythingChanged, ScheduleChanged
+from motorpool.actors.messages.scheduling import TIMETABLE
 from motorpool.storage import plain_tables
 
 EVENINGS = (
@@ -755,7 +756,7 @@ async def runs_at_half_past(served, number):
     timetable = served.context.system.ref(TIMETABLE)
     served.clock.set_wall(HALF_PAST)
     # The wall was put forward alone: a timer does not notice, but who is woken looks at it.
-    await timetable.ask(SchedulesChanged((0,)))
+    await timetable.ask(ApplyChanges((ScheduleChanged(0, "updated"),)))
     with trio.fail_after(20):
         listed = []
         while not listed:
@@ -815,5 +816,5 @@ async def test_where_nobody_knows_what_was_committed_every_calendar_is_read_agai
     stored = await plain_tables.CALENDARS.fetch(database, on)
     data = base64.b64encode(OPENS_HALF_PAST).decode()
     await plain_tables.CALENDARS.update(database, msgspec.structs.replace(stored, data=data))
-    await tell_changed(served.context)
+    await publish_changes(served.context.system, EverythingChanged())
     await runs_at_half_past(served, number)

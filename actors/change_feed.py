@@ -1,0 +1,107 @@
+"""The change feed: the one way to announce what a committed transaction has changed.
+
+Whoever writes rows that something in memory depends on publishes the facts once, after the commit and
+before the writer is answered:
+
+    async with database.transaction() as transaction:
+        ...
+    await publish_changes(system, DeviceChanged(device.id, "created"))
+
+The followers run in the order of `FOLLOWERS`, each awaited, so that whoever was answered reads their own
+write. A follower that is not there, crashes or takes too long does not fail the writer: a new one reads
+everything. Facts carry ids and names of fields, not rows: of two commits the facts may arrive in either
+order, so a follower reads the present row.
+
+To add a fact, see actors/messages/changes.py. To add a follower, handle `ApplyChanges` in an actor and put it
+into `FOLLOWERS` behind those whose answers it needs.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from motorpool.actors.devices.directory import DIRECTORY
+from motorpool.actors.messages.access import ACCESS
+from motorpool.actors.messages.changes import (
+    CHANGES,
+    COMMITTED_CHANGES,
+    ApplyChanges,
+    CalendarChanged,
+    Change,
+    DeviceChanged,
+    EverythingChanged,
+    GroupChanged,
+    LinkChanged,
+    PositionsDeleted,
+    ScheduleChanged,
+    ServerChanged,
+    UserChanged,
+)
+from motorpool.actors.messages.scheduling import TIMETABLE
+from motorpool.actors.messages.uplink import DEVICE
+from motorpool.runtime import ActorError, Kind, System
+
+__all__ = ["FOLLOWERS", "Follower", "publish_changes"]
+
+FOLLOW_SECONDS = 30.0
+"""A follower has at most this long. Reading the links of 100,000 devices takes well under it."""
+
+Follower = Callable[[System, tuple[Change, ...]], Awaitable[None]]
+
+
+def _actor(kind: Kind[None, Any], *concerns: type[Change]) -> Follower:
+    """A follower that asks the actor to apply a commit with at least one of these facts."""
+
+    async def follow(system: System, changes: tuple[Change, ...]) -> None:
+        if any(isinstance(change, concerns) for change in changes):
+            await system.ref(kind).ask(ApplyChanges(changes), seconds=FOLLOW_SECONDS)
+
+    return follow
+
+
+async def _cached_rows(system: System, changes: tuple[Change, ...]) -> None:
+    """Caches of rows drop those that changed."""
+    system.topic(COMMITTED_CHANGES).publish(changes)
+
+
+async def _devices(system: System, changes: tuple[Change, ...]) -> None:
+    """Device actors that are there read their row or latest position; the others do when they start."""
+    for change in changes:
+        match change:
+            case DeviceChanged():
+                device = system.ref(DEVICE, change.id)
+            case PositionsDeleted():
+                device = system.ref(DEVICE, change.device_id)
+            case _:
+                continue
+        if device.alive:
+            with trio.move_on_after(FOLLOW_SECONDS), suppress(ActorError):
+                await device.tell(change)
+
+
+async def _subscribers(system: System, changes: tuple[Change, ...]) -> None:
+    """Open sockets, and whoever else subscribes to the topic."""
+    system.topic(CHANGES).publish(changes)
+
+
+FOLLOWERS: tuple[Follower, ...] = (
+    _cached_rows,
+    _actor(ACCESS, DeviceChanged, GroupChanged, UserChanged, LinkChanged, EverythingChanged),
+    _devices,
+    _actor(DIRECTORY, DeviceChanged, PositionsDeleted),
+    _actor(TIMETABLE, CalendarChanged, ScheduleChanged, ServerChanged, EverythingChanged),
+    _subscribers,
+)
+
+
+async def publish_changes(system: System, *changes: Change) -> None:
+    """Have everything in memory follow a commit; returns when it has.
+
+    Call it once for a transaction, after the commit, shielded from cancellation.
+    """
+    for follow in FOLLOWERS:
+        # An actor that has crashed or that the stop of the server has ended holds nothing stale.
+        with suppress(ActorError):
+            await follow(system, changes)

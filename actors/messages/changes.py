@@ -1,0 +1,169 @@
+"""Facts of the change feed: what a committed transaction has changed.
+
+They are plain values that can be packed. `actors/change_feed.py` publishes them and lists who follows them.
+To add a fact: a struct here, a member of `Change`, and its class at the followers concerned.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from motorpool.runtime import Request, TopicName
+
+__all__ = [
+    "CHANGES",
+    "COMMITTED_CHANGES",
+    "ApplyChanges",
+    "CalendarChanged",
+    "Change",
+    "DeviceChanged",
+    "EverythingChanged",
+    "GroupChanged",
+    "LinkChanged",
+    "PositionsDeleted",
+    "RowChanged",
+    "ScheduleChanged",
+    "ServerChanged",
+    "SessionEnded",
+    "TokenRevoked",
+    "UserChanged",
+    "changed_fields",
+]
+
+Operation = Literal["created", "updated", "deleted"]
+
+
+class RowChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A row of a table was created, updated or deleted."""
+
+    id: int
+    operation: Operation
+    fields: tuple[str, ...] = ()
+    """After an update the names of the fields that differ, `attributes.<key>` for those of attributes."""
+
+    @property
+    def created_or_deleted(self) -> bool:
+        """Whether it is the row itself that came or went, and not its fields that changed."""
+        return self.operation != "updated"
+
+
+class DeviceChanged(RowChanged, frozen=True, gc=False):
+    """A device."""
+
+    @property
+    def affects_visibility(self) -> bool:
+        """Whether other users may see it now: it was created, deleted, or moved to another group."""
+        return self.created_or_deleted or "group_id" in self.fields
+
+
+class GroupChanged(RowChanged, frozen=True, gc=False):
+    """A group of devices."""
+
+    @property
+    def affects_visibility(self) -> bool:
+        """Whether other users may see its devices now: it was created, deleted, or moved to another group."""
+        return self.created_or_deleted or "group_id" in self.fields
+
+
+class UserChanged(RowChanged, frozen=True, gc=False):
+    """A user: the row, the password, or whether sessions and tokens are still valid.
+
+    The last two are no fields of the row.
+    """
+
+
+class CalendarChanged(RowChanged, frozen=True, gc=False):
+    """A calendar."""
+
+
+class ScheduleChanged(RowChanged, frozen=True, gc=False):
+    """A scheduled command."""
+
+
+class LinkChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A link between two objects was added or removed, or perhaps left as it was."""
+
+    owner: str
+    """Type of the owner: "user", "device" or "group" (storage/links.py)."""
+    owner_id: int
+    property: str
+    """Type of what is owned: "device", "group", "geofence" ..."""
+    property_id: int
+
+
+class PositionsDeleted(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """Stored positions of a device were deleted: the newest one left is its latest."""
+
+    device_id: int
+
+
+class ServerChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """The row of the server's settings was updated."""
+
+    fields: tuple[str, ...]
+    """As `RowChanged.fields`."""
+
+
+class SessionEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A session was closed."""
+
+    id: str
+    """The digest under which it is stored."""
+
+
+class TokenRevoked(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A token was revoked; the sessions that began with it have ended."""
+
+    id: str
+    user_id: int
+
+
+class EverythingChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """It is not known what was changed, or whether there was a commit at all."""
+
+
+Change = (
+    DeviceChanged
+    | GroupChanged
+    | UserChanged
+    | CalendarChanged
+    | ScheduleChanged
+    | LinkChanged
+    | PositionsDeleted
+    | ServerChanged
+    | SessionEnded
+    | TokenRevoked
+    | EverythingChanged
+)
+
+
+class ApplyChanges(msgspec.Struct, Request[None], frozen=True, gc=False):
+    """Bring what the actor holds in memory up to date with committed changes; answered when that is done."""
+
+    changes: tuple[Change, ...]
+    """All of one commit, also those that do not concern the actor."""
+
+
+COMMITTED_CHANGES: TopicName[tuple[Change, ...]] = TopicName("committed changes")
+"""Each commit, before actors follow it. For `Topic.listen` only: caches drop rows without waiting."""
+
+CHANGES: TopicName[tuple[Change, ...]] = TopicName("changes")
+"""Each commit, after all followers have applied it: whoever asks them now gets what was committed."""
+
+
+def changed_fields(old: msgspec.Struct, new: msgspec.Struct) -> tuple[str, ...]:
+    """Return the names of the fields of `old` that differ in `new`, as in `RowChanged.fields`."""
+    names: list[str] = []
+    for name in old.__struct_fields__:
+        before, after = getattr(old, name), getattr(new, name)
+        if before == after:
+            continue
+        if name == "attributes":
+            keys = sorted({*before, *after})
+            absent = msgspec.UNSET
+            names += [
+                f"attributes.{key}" for key in keys if before.get(key, absent) != after.get(key, absent)
+            ]
+        else:
+            names.append(name)
+    return tuple(names)

@@ -1,0 +1,36 @@
+"""The JSON of positions, encoded once for all clients: a stored position never changes."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from motorpool.api.json import encode
+from motorpool.storage.records import Position
+
+__all__ = ["PositionJsonCache"]
+
+MAX_POSITIONS = 20_000
+"""About 500 bytes each."""
+
+
+class PositionJsonCache:
+    """Keeps the JSON of the positions encoded last."""
+
+    def __init__(self, *, max_positions: int = MAX_POSITIONS) -> None:
+        self._max_positions = max_positions
+        self._encoded: dict[int, msgspec.Raw] = {}
+
+    def encode_all(self, positions: Iterable[Position]) -> list[msgspec.Raw]:
+        """Return the JSON of each."""
+        encoded = self._encoded
+        found = []
+        for position in positions:
+            text = encoded.get(position.id)
+            if text is None:
+                text = encoded[position.id] = msgspec.Raw(encode(position))
+            found.append(text)
+        if len(encoded) > self._max_positions:
+            # Keep the newest half: dictionaries keep the order in which they were filled.
+            for position_id in list(encoded)[: len(encoded) - self._max_positions // 2]:
+                del encoded[position_id]
+        return found
