@@ -13,7 +13,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from motorpool.bench.vehicles.camera import Camera, Film
+from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.fleet import plan_fleet
 from motorpool.bench.vehicles.frame_numbers import read_number
 from motorpool.bench.vehicles.vehicle import Vehicle
@@ -77,7 +77,9 @@ def media_events_of(client, device_id):
 def filmed(coding, seconds):
     """Pictures of a simulated vehicle, each with its number drawn into it; a key frame every half second."""
     plan = plan_fleet(vehicles=1).vehicles[0]
-    film = Film(width=320, height=180, frames_per_second=FPS, key_seconds=0.5, coding=coding, sound=None)
+    film = VideoFormat(
+        width=320, height=180, frames_per_second=FPS, key_seconds=0.5, coding=coding, sound=None
+    )
     camera, vehicle = Camera(plan.name, 1, film), Vehicle(plan)
     moments = (NOON + timedelta(seconds=number / FPS) for number in range(seconds * FPS))
     return [unit for instant in moments for unit in camera.encode_frame(vehicle.state_at(instant), instant)]

@@ -17,7 +17,7 @@ import m3u8
 import pytest
 
 from motorpool.bench.load.browser import find_chromium
-from motorpool.bench.vehicles.camera import Camera, Film
+from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.route import Drive
 from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest, PlaybackRequest
@@ -66,7 +66,7 @@ class Terminal:
     def __init__(self, peer, coding=Coding.H264):
         self.peer = peer
         size = (640, 360) if coding is Coding.H264 else (320, 180)  # H.265 is dear, and Chromium plays none
-        self.film = Film(width=size[0], height=size[1], frames_per_second=FPS, coding=coding, kbps=400)
+        self.film = VideoFormat(width=size[0], height=size[1], frames_per_second=FPS, coding=coding, kbps=400)
         self.shown_at = {}
         """When each picture was filmed, in seconds since 1970."""
         self.ended = threading.Event()
