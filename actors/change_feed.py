@@ -12,8 +12,8 @@ write. A follower that is not there, crashes or takes too long does not fail the
 everything. Facts carry ids and names of fields, not rows: of two commits the facts may arrive in either
 order, so a follower reads the present row.
 
-To add a fact, see actors/messages/changes.py. To add a follower, handle `ApplyChanges` in an actor and put it
-into `FOLLOWERS` behind those whose answers it needs.
+To add a fact, see actors/messages/changes.py. To add a follower, handle `ApplyChanges` in an actor, say in a
+function here which facts concern it, and put it into `FOLLOWERS` behind those whose answers it needs.
 """
 
 from collections.abc import Awaitable, Callable
@@ -51,14 +51,38 @@ FOLLOW_SECONDS = 30.0
 Follower = Callable[[System, tuple[Change, ...]], Awaitable[None]]
 
 
-def _actor(kind: Kind[None, Any], *concerns: type[Change]) -> Follower:
-    """A follower that asks the actor to apply a commit with at least one of these facts."""
+def _actor(kind: Kind[None, Any], concerns: Callable[[Change], bool]) -> Follower:
+    """A follower that asks the actor to apply a commit if one of its facts concerns the actor."""
 
     async def follow(system: System, changes: tuple[Change, ...]) -> None:
-        if any(isinstance(change, concerns) for change in changes):
+        if any(map(concerns, changes)):
             await system.ref(kind).ask(ApplyChanges(changes), seconds=FOLLOW_SECONDS)
 
     return follow
+
+
+def _concerns_access(change: Change) -> bool:
+    match change:
+        case DeviceChanged() | GroupChanged():
+            return change.affects_visibility
+        case UserChanged():
+            return change.operation == "deleted"
+        case LinkChanged(owner="user") | EverythingChanged():
+            return True
+        case _:
+            return False
+
+
+def _concerns_directory(change: Change) -> bool:
+    match change:
+        case DeviceChanged(operation="deleted") | PositionsDeleted():
+            return True
+        case _:
+            return False
+
+
+def _concerns_timetable(change: Change) -> bool:
+    return isinstance(change, CalendarChanged | ScheduleChanged | ServerChanged | EverythingChanged)
 
 
 async def _cached_rows(system: System, changes: tuple[Change, ...]) -> None:
@@ -88,10 +112,10 @@ async def _subscribers(system: System, changes: tuple[Change, ...]) -> None:
 
 FOLLOWERS: tuple[Follower, ...] = (
     _cached_rows,
-    _actor(ACCESS, DeviceChanged, GroupChanged, UserChanged, LinkChanged, EverythingChanged),
+    _actor(ACCESS, _concerns_access),
     _devices,
-    _actor(DIRECTORY, DeviceChanged, PositionsDeleted),
-    _actor(TIMETABLE, CalendarChanged, ScheduleChanged, ServerChanged, EverythingChanged),
+    _actor(DIRECTORY, _concerns_directory),
+    _actor(TIMETABLE, _concerns_timetable),
     _subscribers,
 )
 

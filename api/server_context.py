@@ -12,6 +12,9 @@ from motorpool.actors.messages.changes import (
     DeviceChanged,
     EverythingChanged,
     GroupChanged,
+    SessionEnded,
+    TokenRevoked,
+    UserChanged,
 )
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.api.auth.accounts import Accounts
@@ -88,18 +91,18 @@ class ServerContext:
         self.system.topic(COMMITTED_CHANGES).listen(self._drop_changed_rows)
 
     def _drop_changed_rows(self, changes: tuple[Change, ...]) -> None:
-        self.accounts.apply(changes)
         for change in changes:
             match change:
                 case DeviceChanged():
                     self.devices.invalidate(change.id)
-                case (
-                    GroupChanged(operation="deleted")
-                    | CalendarChanged(operation="deleted")
-                    | EverythingChanged()
-                ):
+                case GroupChanged(operation="deleted") | CalendarChanged(operation="deleted"):
                     # Rows of devices lose a group or calendar that is deleted.
                     self.devices.clear()
+                case UserChanged() | SessionEnded() | TokenRevoked():
+                    self.accounts.apply(change)
+                case EverythingChanged():
+                    self.devices.clear()
+                    self.accounts.clear()
                 case _:
                     pass
 

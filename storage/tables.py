@@ -75,11 +75,16 @@ class Table(Generic[R]):
         assert row is not None
         return msgspec.structs.replace(record, id=row[0])
 
-    async def fetch(self, q: Queries, row_id: int) -> R | None:
-        """Return a row by its id."""
+    async def fetch(self, q: Queries, row_id: int, *, lock: bool = False) -> R | None:
+        """Return a row by its id.
+
+        `lock`: until the end of the transaction nobody else updates or deletes the row.
+        """
         if not 0 < row_id < 1 << 63:
             return None
-        row = await q.fetch_row(self._select() + " where id = $1", row_id)
+        row = await q.fetch_row(
+            self._select() + (" where id = $1 for no key update" if lock else " where id = $1"), row_id
+        )
         return None if row is None else self.from_row(row)
 
     async def fetch_many(

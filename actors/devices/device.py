@@ -52,6 +52,8 @@ __all__ = ["DeviceActor", "device_spec"]
 
 RELOAD_SECONDS = 5.0
 """Until the next attempt to read rows where the database was unavailable."""
+UNUSED_FIELDS = frozenset({"name", "group_id", "calendar_id", "model", "contact", "category"})
+"""Fields of the row that the actor does not use: an edit of these alone does not make it read the row."""
 
 
 class DeviceActor(Actor[DeviceMessage]):
@@ -156,7 +158,7 @@ class DeviceActor(Actor[DeviceMessage]):
             case GetCommandTypes():
                 return self._commands.types()
             case DeviceChanged():
-                return self._row_changed(message)
+                return None if message.only(UNUSED_FIELDS) else self._read_row(message)
             case PositionsDeleted():
                 return self._reload_latest(message)
             case SetAccumulators():
@@ -288,7 +290,7 @@ class DeviceActor(Actor[DeviceMessage]):
             if self._session.row is not None:
                 self._presence.announce("offline")
 
-    async def _row_changed(self, change: DeviceChanged) -> None:
+    async def _read_row(self, change: DeviceChanged) -> None:
         try:
             self._session.row = await devices.TABLE.fetch(self._database, self._device_id)
         except StorageError as error:

@@ -1,9 +1,10 @@
 """Facts of the change feed: what a committed transaction has changed.
 
 They are plain values that can be packed. `actors/change_feed.py` publishes them and lists who follows them.
-To add a fact: a struct here, a member of `Change`, and its class at the followers concerned.
+To add a fact: a struct here, a member of `Change`, and a case at the followers that it concerns.
 """
 
+from collections.abc import Container
 from typing import Literal
 
 import msgspec
@@ -45,6 +46,10 @@ class RowChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     def created_or_deleted(self) -> bool:
         """Whether it is the row itself that came or went, and not its fields that changed."""
         return self.operation != "updated"
+
+    def only(self, names: Container[str]) -> bool:
+        """Whether fields were updated, and none but these."""
+        return bool(self.fields) and all(field in names for field in self.fields)
 
 
 class DeviceChanged(RowChanged, frozen=True, gc=False):

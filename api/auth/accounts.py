@@ -1,14 +1,9 @@
 """Caches of what identifies a caller: users by id and by address, sessions, revoked tokens."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import assert_never
 
-from motorpool.actors.messages.changes import (
-    Change,
-    EverythingChanged,
-    SessionEnded,
-    TokenRevoked,
-    UserChanged,
-)
+from motorpool.actors.messages.changes import SessionEnded, TokenRevoked, UserChanged
 from motorpool.api.row_cache import RowCache
 from motorpool.storage import sessions, tokens, users
 from motorpool.storage.queries import Queries
@@ -72,24 +67,22 @@ class Accounts:
         """Whether the token was revoked."""
         return bool(await self._revoked.get(token_id))
 
-    def apply(self, changes: Iterable[Change]) -> None:
-        """Drop what these committed changes have made stale."""
-        for change in changes:
-            match change:
-                case UserChanged():
-                    self._accounts.invalidate(change.id)
-                    # Addresses may have changed, and a new password ends sessions.
-                    self._ids.clear()
-                    self._sessions.clear()
-                case TokenRevoked():
-                    self._revoked.invalidate(change.id)
-                    self._sessions.clear()
-                case SessionEnded():
-                    self._sessions.invalidate(change.id)
-                case EverythingChanged():
-                    self.clear()
-                case _:
-                    pass
+    def apply(self, change: UserChanged | SessionEnded | TokenRevoked) -> None:
+        """Drop what this committed change has made stale."""
+        match change:
+            case UserChanged():
+                self._accounts.invalidate(change.id)
+                # Addresses may have changed, and a new password ends sessions.
+                self._ids.clear()
+                self._sessions.clear()
+            case TokenRevoked():
+                self._revoked.invalidate(change.id)
+                # Sessions that began with the token have ended.
+                self._sessions.clear()
+            case SessionEnded():
+                self._sessions.invalidate(change.id)
+            case _:
+                assert_never(change)
 
     def clear(self) -> None:
         """Drop everything."""

@@ -230,8 +230,7 @@ class _ResourceOperations(Generic[R]):
             stored = await self._policy.insert(call, transaction, new)
             number = id_of(stored)
             await record_action(call, transaction, "create", self._resource.name, number)
-        await self._publish(call, number, stored, None)
-        await self._policy.after_commit(call, number, stored, None)
+        await self._after_commit(call, number, stored, None)
         return await self._answer(call, stored)
 
     async def update(self, call: Call) -> Response:
@@ -242,7 +241,8 @@ class _ResourceOperations(Generic[R]):
         if not await self._may_write(call, "PUT"):
             raise ResourceNotFound(f"no such {self._resource.words}")
         async with call.context.database.transaction() as transaction:
-            old = await self._resource.table.fetch(transaction, call.id)
+            # Locked, so that the published names of changed fields are right beside another update.
+            old = await self._resource.table.fetch(transaction, call.id, lock=True)
             if old is None:
                 raise ResourceNotFound(f"no such {self._resource.words}")
             new = await self._policy.prepare(call, transaction, self._with_server_fields(sent, old), old)
@@ -250,22 +250,21 @@ class _ResourceOperations(Generic[R]):
             if stored is None:
                 raise ResourceNotFound(f"no such {self._resource.words}")
             await record_action(call, transaction, "edit", self._resource.name, call.id)
-        await self._publish(call, call.id, stored, old)
-        await self._policy.after_commit(call, call.id, stored, old)
+        await self._after_commit(call, call.id, stored, old)
         return await self._answer(call, stored)
 
-    async def _publish(self, call: Call, number: int, new: R | None, old: R | None) -> None:
-        """Announce the change, where something in memory follows rows of this kind."""
+    async def _after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
+        """Publish the change, where something in memory follows rows of this kind; then act on it."""
         change = self._resource.change
-        if change is None:
-            return
-        if new is None:
-            fact = change(number, "deleted")
-        elif old is None:
-            fact = change(number, "created")
-        else:
-            fact = change(number, "updated", changed_fields(old, new))
-        await publish_changes(call.context.system, fact)
+        if change is not None:
+            if new is None:
+                fact = change(record_id, "deleted")
+            elif old is None:
+                fact = change(record_id, "created")
+            else:
+                fact = change(record_id, "updated", changed_fields(old, new))
+            await publish_changes(call.context.system, fact)
+        await self._policy.after_commit(call, record_id, new, old)
 
     async def _answer(self, call: Call, stored: R) -> Response:
         """Return the stored record, with a warning if there is one."""
@@ -285,8 +284,7 @@ class _ResourceOperations(Generic[R]):
             old = await self._resource.table.fetch(transaction, call.id)
             if await self._policy.delete(call, transaction, call.id):
                 await record_action(call, transaction, "remove", self._resource.name, call.id)
-        await self._publish(call, call.id, None, old)
-        await self._policy.after_commit(call, call.id, None, old)
+        await self._after_commit(call, call.id, None, old)
         return no_content()
 
     async def _may_write(self, call: Call, method: str) -> bool:

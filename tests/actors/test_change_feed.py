@@ -103,8 +103,12 @@ async def test_followers_apply_a_commit_in_order_and_only_what_concerns_them():
         system.topic(CHANGES).listen(lambda changes: tree.order.append(("subscribers", changes)))
         await system.ref(DEVICE, 1).ask(GetCommandTypes())
         for commit, followers in (
-            ((DeviceChanged(1, "updated"),), ["access", "device 1", "directory"]),
-            ((DeviceChanged(2, "created"),), ["access", "directory"]),
+            ((DeviceChanged(1, "updated", ("name",)),), ["device 1"]),
+            ((DeviceChanged(1, "updated", ("group_id",)),), ["access", "device 1"]),
+            ((DeviceChanged(1, "deleted"),), ["access", "device 1", "directory"]),
+            ((DeviceChanged(2, "created"),), ["access"]),
+            ((GroupChanged(1, "updated", ("name",)),), []),
+            ((GroupChanged(1, "deleted"),), ["access"]),
             ((PositionsDeleted(1),), ["device 1", "directory"]),
             ((UserChanged(1, "updated"), LinkChanged("user", 1, "device", 1)), ["access"]),
             ((ScheduleChanged(1, "created"),), ["timetable"]),
@@ -138,8 +142,8 @@ async def test_the_writer_waits_until_a_follower_has_applied_the_commit(autojump
 
     slow = Slow({ApplyChanges: None})
     async with open_tree(ChildSpec(kind=ACCESS, factory=lambda: slow)) as system:
-        await publish_changes(system, UserChanged(1, "updated"))
-        assert slow.messages == [ApplyChanges((UserChanged(1, "updated"),))]
+        await publish_changes(system, UserChanged(1, "deleted"))
+        assert slow.messages == [ApplyChanges((UserChanged(1, "deleted"),))]
 
 
 async def test_a_follower_that_hangs_is_waited_for_no_longer_than_the_limit(autojump_clock, monkeypatch):
@@ -151,7 +155,7 @@ async def test_a_follower_that_hangs_is_waited_for_no_longer_than_the_limit(auto
         ChildSpec(kind=ACCESS, factory=Hanging, shutdown_seconds=0.1), Tree().specs[1]
     ) as system:
         began = trio.current_time()
-        await publish_changes(system, DeviceChanged(1, "updated"))
+        await publish_changes(system, DeviceChanged(1, "created"))
         assert trio.current_time() - began == pytest.approx(change_feed.FOLLOW_SECONDS)
 
 

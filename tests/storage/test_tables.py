@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from motorpool.storage.conditions import Condition
-from motorpool.storage.errors import Conflict, StatementRejected
+from motorpool.storage.errors import Conflict, StatementRejected, StorageError
 from motorpool.storage.records import Group
 from motorpool.storage.tables import ListQuery, Table
 
@@ -183,3 +183,13 @@ async def test_nul_in_a_text_is_rejected(database):
         await GROUPS.insert(database, Group(name="a\x00b"))
     with pytest.raises(StatementRejected):
         await GROUPS.insert(database, Group(name="a", attributes={"x": "\x00"}))
+
+
+async def test_a_row_fetched_with_a_lock_cannot_be_updated_by_others_until_the_transaction_ends(database):
+    group = await GROUPS.insert(database, Group(name="north"))
+    sql = "select 1 from groups where id = $1 for no key update nowait"
+    async with database.transaction() as transaction:
+        assert await GROUPS.fetch(transaction, group.id, lock=True) == group
+        with pytest.raises(StorageError):
+            await database.fetch(sql, group.id)
+    assert await database.fetch(sql, group.id)

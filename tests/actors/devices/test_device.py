@@ -423,6 +423,20 @@ class TestConnections:
             assert probe.messages == [Close("the device was deleted, disabled or has expired")]
             assert running.positions == []
 
+    async def test_only_an_edit_of_fields_that_it_uses_makes_the_actor_read_its_row(
+        self, database, make_device, house, time
+    ):
+        row = await make_device()
+        async with house() as running:
+            _, probe = await running.connect(row)
+            await devices.TABLE.update(database, msgspec.structs.replace(row, name="b", disabled=True))
+            await running.device(row).tell(DeviceChanged(row.id, "updated", ("name", "model")))
+            await time.settle()
+            assert probe.messages == []
+            await running.device(row).tell(DeviceChanged(row.id, "updated", ("name", "disabled")))
+            await time.settle()
+            assert [type(message) for message in probe.messages] == [Close]
+
     async def test_an_edit_during_an_outage_is_looked_at_afterwards(
         self, database, make_device, house, outage, time
     ):
