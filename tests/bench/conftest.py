@@ -15,7 +15,7 @@ def loop() -> list[LoopUnit]:
 
 @pytest.fixture(scope="session")
 def film(loop: list[LoopUnit], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The loop as a file, as cameras and readers are told of it."""
+    """The loop as a file, as cameras and readers receive it."""
     path = tmp_path_factory.mktemp("film") / "loop"
     media_loop.write_loop(loop, path)
     return path

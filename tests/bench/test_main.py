@@ -60,7 +60,7 @@ def test_figures_are_shown_with_what_they_must_reach_and_written(
     assert "cores" in written["machine"]
 
 
-def test_scenarios_are_told_how_much_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Options] = []
 
     def listen(options: Options, report: Report, step: Step) -> None:

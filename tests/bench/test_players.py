@@ -1,4 +1,4 @@
-"""How stalls are told from what a player says."""
+"""How stalls are detected in the output of a player."""
 
 from collections.abc import Iterator
 

@@ -30,7 +30,7 @@ def test_a_server_runs_with_an_administrator_and_is_taken_down_again() -> None:
     assert not server.folder.exists()
 
 
-def test_a_server_that_does_not_start_is_told_with_its_last_words_and_its_log_kept(
+def test_a_server_that_does_not_start_is_reported_with_its_last_line_and_its_log_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -25,7 +25,7 @@ def parse(*words: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def test_devices_connect_to_the_host_of_the_server_unless_told_otherwise() -> None:
+def test_devices_connect_to_the_host_of_the_server_by_default() -> None:
     assert find_target(parse("--server", "http://fleet.example.org:8082")).host == "fleet.example.org"
     assert find_target(parse("--server", "http://fleet.example.org", "--host", "10.0.0.1")).host == "10.0.0.1"
     target = find_target(parse("--port-offset", "1000"))

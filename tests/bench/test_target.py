@@ -27,11 +27,11 @@ async def serve(answer: Answer, *, task_status: trio.TaskStatus[int]) -> None:
                         case h11.Data(data=piece):
                             body += piece
                         case h11.EndOfMessage():
-                            status, told = answer(line, body)
+                            status, content = answer(line, body)
                             head = h11.Response(
-                                status_code=status, headers=[("Content-Length", str(len(told)))]
+                                status_code=status, headers=[("Content-Length", str(len(content)))]
                             )
-                            out = (connection.send(head) or b"") + (connection.send(h11.Data(told)) or b"")
+                            out = (connection.send(head) or b"") + (connection.send(h11.Data(content)) or b"")
                             await stream.send_all(out + (connection.send(h11.EndOfMessage()) or b""))
                             connection.start_next_cycle()
                         case _:
@@ -85,7 +85,7 @@ async def test_a_server_that_is_not_ready_is_asked_again(
     nursery.cancel_scope.cancel()
 
 
-async def test_wrong_credentials_are_told_at_once_without_the_password(nursery: trio.Nursery) -> None:
+async def test_wrong_credentials_are_reported_at_once_without_the_password(nursery: trio.Nursery) -> None:
     port = await nursery.start(serve, lambda *_: (401, b"Unauthorized"))
     account = Account(server=f"http://127.0.0.1:{port}", email="a@example.org", password="secret")
     with trio.fail_after(20), pytest.raises(RegistrationRefused, match="401 Unauthorized") as refused:

@@ -15,16 +15,16 @@ WRITER: Kind[None, Any] = Kind("writer")
 
 
 class Talker(Actor[str]):
-    """Logs what it is told."""
+    """Logs its messages."""
 
     def handle(self, message: str) -> None:
         if message == "plain":
             self.context.log.info("100% plain")
         else:
-            self.context.log.warning("told %s", message, extra={"told": message})
+            self.context.log.warning("received %s", message, extra={"received": message})
 
 
-async def test_the_context_says_who_an_actor_is_and_where() -> None:
+async def test_the_context_has_key_and_path_of_the_actor() -> None:
     async with open_tree(DynamicSpec(kind=DEVICE, name="devices", factory=lambda _: Probe())) as system:
         probe: Probe[Any] = Probe()
         ref = await system.start(DEVICE, "860/1", lambda: probe)
@@ -42,11 +42,11 @@ async def test_log_lines_name_the_actor_and_the_line_that_logged(caplog: pytest.
         await system.ref(DEVICE, "5%d").tell("plain")
     records = [record for record in caplog.records if record.name == Talker.__module__]
     assert [record.getMessage() for record in records] == [
-        "devices/5%d: told hello",
+        "devices/5%d: received hello",
         "devices/5%d: 100% plain",
     ]
     assert [(record.actor, record.funcName) for record in records] == [("devices/5%d", "handle")] * 2  # type: ignore[attr-defined]  # our extra
-    assert records[0].told == "hello"  # type: ignore[attr-defined]  # the caller's extra
+    assert records[0].received == "hello"  # type: ignore[attr-defined]  # the caller's extra
 
 
 async def test_a_life_has_two_lines_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -114,7 +114,7 @@ async def test_timers_end_with_the_life_that_set_them(end: str, autojump_clock: 
         assert [each.messages for each in running.built] == [[], []]
 
 
-async def test_a_timer_that_is_due_once_is_told_however_full_the_mailbox_and_a_tick_is_not(
+async def test_a_single_timer_is_delivered_to_a_full_mailbox_and_a_repeated_one_is_not(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()

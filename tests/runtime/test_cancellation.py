@@ -69,7 +69,7 @@ def picture(system: System) -> ActorState:
     return system.snapshot()[0].children[0]
 
 
-async def test_a_cancelled_tell_has_told_nothing() -> None:
+async def test_a_cancelled_tell_has_sent_nothing() -> None:
     gates = Gates("handle")
     async with open_tree(spec(gates)) as system:
         ref = system.ref(SLOW, 1)
@@ -157,7 +157,7 @@ async def test_a_cancelled_reader_of_a_topic_leaves_nothing_that_would_be_woken(
         assert await subscription.receive_batch() == [1]
 
 
-async def test_all_who_wait_for_an_actor_end_with_the_system(autojump_clock: MockClock) -> None:
+async def test_all_waits_for_an_actor_end_with_the_system(autojump_clock: MockClock) -> None:
     gates = Gates("handle")
     ended: list[str] = []
     async with trio.open_nursery() as nursery, open_tree(spec(gates, shutdown_seconds=1)) as system:

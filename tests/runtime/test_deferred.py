@@ -25,6 +25,6 @@ def test_the_first_answer_counts() -> None:
     assert envelope.value == 1
 
 
-def test_a_deferred_answer_to_nobody_is_harmless() -> None:
-    told: Deferred[int] = Deferred()
-    told.answer(1)
+def test_a_deferred_answer_without_an_asker_is_harmless() -> None:
+    reply: Deferred[int] = Deferred()
+    reply.answer(1)

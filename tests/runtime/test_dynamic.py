@@ -39,7 +39,7 @@ WRITER: Kind[None, Any] = Kind("writer")
 
 
 class Echo(Request[Any]):
-    """Answered by whoever gets it."""
+    """Answered by any actor."""
 
 
 class Children:
@@ -232,7 +232,7 @@ async def test_a_crash_is_followed_by_a_restart_after_a_growing_wait(autojump_cl
         assert waits == [0.1, 1.1, 1.2, 1.4]  # 0.1, then a second's sleep less the wait before, plus 0.2 …
 
 
-async def test_a_child_that_crashes_too_often_is_given_up_and_costs_nobody_else(
+async def test_a_child_that_crashes_too_often_is_given_up_without_affecting_others(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     children = Children()
@@ -278,7 +278,7 @@ async def test_a_factory_that_never_works_ends_in_a_refusal_and_not_in_a_loop(
         assert system.count(DEVICE) == 0
 
 
-async def test_a_temporary_child_is_gone_after_a_crash_and_those_who_wait_are_told(
+async def test_a_temporary_child_ends_with_a_crash_and_waiting_senders_fail(
     autojump_clock: MockClock,
 ) -> None:
     gate = trio.Event()
@@ -348,7 +348,7 @@ async def test_an_actor_is_started_by_its_key_alone_where_its_spec_makes_it() ->
 
 
 @pytest.mark.parametrize("factory", [FailsAtBirth, FailsInStart])
-async def test_a_start_that_fails_is_told_to_the_starter_and_leaves_nothing(factory: Any) -> None:
+async def test_a_failed_start_is_raised_in_the_caller_and_leaves_nothing(factory: Any) -> None:
     for restart in Restart:
         async with open_tree(devices(None, restart=restart)) as system:
             with pytest.raises(ActorFailed) as caught:
@@ -518,22 +518,22 @@ def test_the_registry_agrees_with_a_plain_dict_whatever_happens_to_whom(steps: l
     async def replay() -> None:
         spec = devices(lambda _: Obedient(), intensity=1000, period_seconds=1)
         async with open_tree(spec, clock=SystemClock()) as system:
-            told: dict[int, int] = {}  # what is there, and how often it was told in its present life
+            asked: dict[int, int] = {}  # each actor, and the asks of its current life
             for verb, key in steps:
                 ref = system.ref(DEVICE, key)
                 if verb == "tell":
-                    told[key] = told.get(key, 0) + 1
-                    assert await ref.ask(Echo()) == told[key]
+                    asked[key] = asked.get(key, 0) + 1
+                    assert await ref.ask(Echo()) == asked[key]
                 elif verb == "crash":
-                    await ref.tell(Broken("as told"))
-                    told[key] = 0
+                    await ref.tell(Broken("on request"))
+                    asked[key] = 0
                 else:
                     await ref.tell("leave")
-                    told.pop(key, None)
-                assert set(system.keys(DEVICE)) == set(told)
+                    asked.pop(key, None)
+                assert set(system.keys(DEVICE)) == set(asked)
                 await trio.sleep(1)  # past the wait for a restart
             totals = system.totals()[0]
-            assert (totals.alive, totals.depth) == (len(told), 0)
+            assert (totals.alive, totals.depth) == (len(asked), 0)
             assert totals.handled == sum(verb != "crash" for verb, _ in steps)
             assert totals.restarts == sum(verb == "crash" for verb, _ in steps)
 

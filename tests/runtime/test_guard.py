@@ -8,7 +8,7 @@ from motorpool.runtime.testing import Broken
 
 
 class Crashes:
-    """Stands where a cell does, and keeps what it is told."""
+    """Stands where a cell does, and records its calls."""
 
     def __init__(self) -> None:
         self.crashes: list[tuple[Exception, object]] = []

@@ -13,7 +13,7 @@ from motorpool.runtime.mailbox import Mailbox, MailboxStatistics
 
 
 class MailboxModel(RuleBasedStateMachine):
-    """A mailbox against a plain deque; whoever finds no room stands in a second one."""
+    """A mailbox against a plain deque; senders without room are in a second one."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -64,7 +64,7 @@ async def test_refs_compare_and_hash_by_kind_and_key() -> None:
         assert repr(first) == "<Ref devices/42>"
 
 
-async def test_a_ref_is_cheap_and_starts_nobody() -> None:
+async def test_a_ref_is_cheap_and_starts_no_actor() -> None:
     async with open_tree(devices()) as system:
         ref = system.ref(DEVICE, 42)
         assert not ref.alive
@@ -83,7 +83,7 @@ async def test_an_unknown_kind_is_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("resident", [True, False])
-async def test_messages_arrive_in_the_order_they_were_told(resident: bool) -> None:
+async def test_messages_arrive_in_the_order_they_were_sent(resident: bool) -> None:
     async with run_actor(Probe, resident=resident) as running:
         for number in range(10):
             await running.ref.tell(number)
@@ -160,7 +160,7 @@ async def test_a_request_that_found_room_late_is_answered() -> None:
     assert answers == [GetSpeed()]
 
 
-async def test_an_ask_ends_after_five_seconds_unless_told_otherwise(autojump_clock: MockClock) -> None:
+async def test_an_ask_ends_after_five_seconds_by_default(autojump_clock: MockClock) -> None:
     async with run_actor(Gated) as running:
         begin = trio.current_time()
         with pytest.raises(AskTimedOut):
@@ -169,7 +169,7 @@ async def test_an_ask_ends_after_five_seconds_unless_told_otherwise(autojump_clo
         running.actor.gate.set()
 
 
-async def test_a_late_answer_meets_nobody(autojump_clock: MockClock) -> None:
+async def test_a_late_answer_is_dropped(autojump_clock: MockClock) -> None:
     async with run_actor(Gated) as running:
         with pytest.raises(AskTimedOut):
             await running.ref.ask(GetSpeed(), seconds=1)
@@ -180,7 +180,7 @@ async def test_a_late_answer_meets_nobody(autojump_clock: MockClock) -> None:
 
 
 @pytest.mark.parametrize("resident", [True, False])
-async def test_the_asker_of_a_fatal_request_is_told_and_not_harmed(
+async def test_a_fatal_request_fails_in_the_asker_without_harm(
     resident: bool, autojump_clock: MockClock
 ) -> None:
     async with run_actor(FailsInHandle, resident=resident) as running:
@@ -259,7 +259,7 @@ async def test_an_actor_that_does_not_stop_in_time_is_cancelled_and_its_messages
         async def ask() -> None:
             with pytest.raises(ActorStopped):
                 await running.ref.ask(GetSpeed(), seconds=60)
-            outcomes.append("asker told")
+            outcomes.append("asker failed")
 
         nursery.start_soon(ask)
         await trio.testing.wait_all_tasks_blocked()
@@ -269,10 +269,10 @@ async def test_an_actor_that_does_not_stop_in_time_is_cancelled_and_its_messages
         letters = running.system.dead_letters
         assert letters.count == 1
         assert [(each.path, each.message) for each in letters.recent] == [("tested", "str")]
-    assert outcomes == ["asker told"]
+    assert outcomes == ["asker failed"]
 
 
-async def test_a_startable_actor_that_is_stopped_starts_again_for_those_who_wait() -> None:
+async def test_a_startable_actor_that_is_stopped_starts_again_for_waiting_senders() -> None:
     built: list[Gated] = []
 
     def build(_: int) -> Gated:
@@ -368,7 +368,7 @@ async def test_wait_stopped_sleeps_through_restarts_and_ends_with_the_actor(
 
 
 class Writer(Actor[Any]):
-    """Takes one message, then none until told."""
+    """Takes one message, then none until released."""
 
     def __init__(self) -> None:
         self.gate = trio.Event()
@@ -429,7 +429,7 @@ async def test_back_pressure_reaches_the_first_teller_through_the_actors_between
 
 
 class Later(Actor[Any]):
-    """Answers GetSpeed only when it is told a speed."""
+    """Answers GetSpeed only when it receives a speed."""
 
     def __init__(self) -> None:
         self.waiting: list[Deferred[float]] = []

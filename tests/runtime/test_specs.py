@@ -33,7 +33,7 @@ def test_the_default_jitter_differs_from_call_to_call() -> None:
     assert len({back_off.delay(1) for _ in range(20)}) > 1
 
 
-def test_children_are_permanent_and_those_on_demand_transient_unless_told_otherwise() -> None:
+def test_children_are_permanent_and_those_on_demand_transient_by_default() -> None:
     assert ChildSpec(kind=WRITER, factory=Probe).restart is Restart.PERMANENT
     assert DynamicSpec(kind=DEVICE, name="devices").restart is Restart.TRANSIENT
 

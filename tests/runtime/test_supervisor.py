@@ -231,7 +231,7 @@ async def test_a_restart_that_fails_counts_and_is_tried_again(autojump_clock: Mo
     ("restart", "crashed", "left"),
     [(Restart.PERMANENT, True, True), (Restart.TRANSIENT, True, False), (Restart.TEMPORARY, False, False)],
 )
-async def test_restart_types_say_who_comes_back(
+async def test_restart_types_decide_which_actors_are_restarted(
     restart: Restart, crashed: bool, left: bool, autojump_clock: MockClock
 ) -> None:
     class Leaving(Probe[Any]):
@@ -250,7 +250,7 @@ async def test_restart_types_say_who_comes_back(
                     await system.ref(A).tell("too late")
 
 
-async def test_nobody_restarts_what_was_asked_to_stop(autojump_clock: MockClock) -> None:
+async def test_an_actor_that_was_asked_to_stop_is_not_restarted(autojump_clock: MockClock) -> None:
     async with open_tree(staged(A, [])) as system:
         await system.ref(A).stop()
         await trio.sleep(100)

@@ -117,7 +117,7 @@ async def test_a_reader_gets_what_is_published_while_it_waits_in_one_batch() -> 
     assert topic.statistics().subscriptions == 0
 
 
-async def test_a_slow_reader_is_told_what_it_lost_and_goes_on_with_the_oldest_kept() -> None:
+async def test_a_slow_reader_learns_what_it_lost_and_continues_with_the_oldest_kept() -> None:
     topic: Topic[int] = Topic("news")
     slow, quick = topic.subscribe(3), topic.subscribe(100)
     for number in range(10):
@@ -162,7 +162,7 @@ async def test_a_cancelled_reader_loses_nothing_and_can_go_on() -> None:
     assert await subscription.receive_batch() == [1]
 
 
-async def test_a_reader_that_waits_is_told_when_the_subscription_is_closed() -> None:
+async def test_a_waiting_reader_is_woken_when_the_subscription_is_closed() -> None:
     topic: Topic[int] = Topic("news")
     subscription = topic.subscribe()
     async with trio.open_nursery() as nursery:
@@ -211,7 +211,7 @@ async def test_a_forwarding_never_harms_the_publisher(
     async with open_tree(spec) as system:
         topic = system.topic(NEWS)
         ref = system.ref(DEVICE, 1)
-        forwarding = topic.forward(ref, lambda number: Broken("told to") if number == 1 else number)
+        forwarding = topic.forward(ref, lambda number: Broken("on purpose") if number == 1 else number)
         broken = topic.forward(ref, lambda number: 1 // 0)
         for number in (1, 2, 3, 4):
             topic.publish(number)
@@ -221,7 +221,7 @@ async def test_a_forwarding_never_harms_the_publisher(
         broken.cancel()
 
 
-async def test_a_forwarding_to_somebody_gone_ends_by_itself() -> None:
+async def test_a_forwarding_to_an_ended_actor_ends_by_itself() -> None:
     spec = DynamicSpec(kind=DEVICE, name="devices", restart=Restart.TEMPORARY)
     async with open_tree(spec) as system:
         topic = system.topic(NEWS)

@@ -191,7 +191,7 @@ async def test_cancelling_the_sender_does_not_touch_a_handler_that_waits() -> No
     assert finished == ["kept"]
 
 
-async def test_an_exception_group_is_one_crash_and_its_asker_is_told(autojump_clock: MockClock) -> None:
+async def test_an_exception_group_is_one_crash_that_its_asker_receives(autojump_clock: MockClock) -> None:
     class Crowd(Actor[Any]):
         async def handle(self, message: Any) -> None:
             async with trio.open_nursery() as nursery:
@@ -274,16 +274,16 @@ async def test_a_crash_restarts_the_actor_keeps_the_mailbox_in_order_and_drops_t
 
 
 async def test_a_refs_actor_may_be_a_plain_child_on_demand() -> None:
-    told: list[Any] = []
+    received: list[Any] = []
 
     class First(Actor[Any]):
         def __init__(self, ref: list[Ref[Any]]) -> None:
             self.ref = ref
 
         def handle(self, message: Any) -> None:
-            told.append(message)
+            received.append(message)
 
     child = ChildSpec(kind=NEXT, factory=lambda: First([]), resident=False)
     async with open_tree(child) as system:
         system.ref(NEXT).tell_nowait("at once")
-        assert told == ["at once"]
+        assert received == ["at once"]

@@ -32,7 +32,7 @@ def write(path: Path, cuts: list[MediaFragment]) -> Path:
     return path
 
 
-def test_a_whole_film_has_nothing_wrong(film: Path, cuts: list[MediaFragment], tmp_path: Path) -> None:
+def test_a_complete_file_has_no_findings(film: Path, cuts: list[MediaFragment], tmp_path: Path) -> None:
     found = check_capture(film, write(tmp_path / "film.mp4", cuts))
     assert (found.frames, found.sounds, found.decoded) == (200, 125, 1)
     assert (found.gaps, found.altered, found.broken) == (0, 0, 0)
@@ -46,7 +46,7 @@ def test_a_fragment_that_is_missing_is_a_hole_of_both(
     assert (found.gaps, found.altered, found.broken) == (2, 0, 0)
 
 
-def test_a_byte_that_was_changed_is_noticed(film: Path, cuts: list[MediaFragment], tmp_path: Path) -> None:
+def test_a_changed_byte_is_found(film: Path, cuts: list[MediaFragment], tmp_path: Path) -> None:
     path = write(tmp_path / "film.mp4", cuts)
     content = bytearray(path.read_bytes())
     content[-20] ^= 0xFF
@@ -54,6 +54,6 @@ def test_a_byte_that_was_changed_is_noticed(film: Path, cuts: list[MediaFragment
     assert check_capture(film, path).altered == 1
 
 
-def test_what_is_no_film_is_broken(film: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_video_is_broken(film: Path, tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(b"never mind" * 100)
     assert check_capture(film, tmp_path / "film.mp4").broken == 1

@@ -49,7 +49,7 @@ def faults(found: Findings) -> tuple[int, int]:
     return found.gaps, found.altered
 
 
-def test_what_was_sent_proves_itself_over_the_seam_of_the_loop(loop: list[LoopUnit]) -> None:
+def test_what_was_sent_has_no_findings_across_the_end_of_the_loop(loop: list[LoopUnit]) -> None:
     found = look(loop, send(loop, 2), send(loop, first=2))
     assert (found.frames, found.sounds) == (600, 375)
     assert faults(found) == (0, 0)

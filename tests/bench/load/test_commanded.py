@@ -100,7 +100,7 @@ def test_a_command_that_comes_again_is_counted_and_leaves_the_first_arrival(plat
     assert 0 < result.arrivals[1] <= between
 
 
-def test_other_commands_are_obeyed_and_are_not_the_one_waited_for(platform: Platform) -> None:
+def test_other_commands_are_answered_and_do_not_count(platform: Platform) -> None:
     with run_program("commanded", platform.load) as program:
         platform.let_in()
         platform.connections[0].sendall(platform.order(0, "positionStop"))

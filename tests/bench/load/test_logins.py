@@ -1,4 +1,4 @@
-"""Terminals are connected and logged in, in both forms, and told apart where one is refused."""
+"""Terminals are connected and logged in, in both versions, and a refused one is named."""
 
 import socket
 import threading
@@ -75,7 +75,7 @@ def test_all_are_logged_in_and_every_second_one_speaks_the_2019_form(
         connected.close()
 
 
-def test_what_comes_behind_the_answer_is_left_for_whoever_reads_next(
+def test_bytes_behind_the_answer_are_left_unread(
     doors: Callable[[Answer], Door],
 ) -> None:
     door = doors(lambda connection, answer: connection.sendall(answer + b"~command~"))

@@ -21,7 +21,7 @@ Answer = Callable[[Jt808, PositionReport], bytes]
 
 @pytest.fixture
 def platform() -> Iterator[Callable[[Answer], int]]:
-    """Starts a platform of threads that answers each position as told; gives its port."""
+    """Starts a platform of threads that answers each position as configured; gives its port."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def hear(connection: socket.socket, answer: Answer) -> None:
@@ -73,10 +73,10 @@ def run_load(asked: ReporterLoad) -> tuple[dict[str, float], ReporterResult]:
     """When each mark was heard, and the result."""
     marks = {}
     with run_program("reporters", asked) as program:
-        while not isinstance(told := program.next(30), ReporterResult):
-            assert isinstance(told, Mark)
-            marks[told.name] = CLOCK.now().timestamp()
-    return marks, told
+        while not isinstance(message := program.next(30), ReporterResult):
+            assert isinstance(message, Mark)
+            marks[message.name] = CLOCK.now().timestamp()
+    return marks, message
 
 
 def test_both_spans_have_their_place_on_the_clock_and_all_their_answers(

@@ -16,7 +16,7 @@ Answer = Callable[[socket.socket, bytes], None]
 
 @pytest.fixture
 def platform() -> Iterator[Callable[[Answer], int]]:
-    """Starts a platform of threads that answers each message as told; gives its port."""
+    """Starts a platform of threads that answers each message as configured; gives its port."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve(answer: Answer) -> None:
@@ -59,13 +59,13 @@ def load(port: int, mode: str, **more: float) -> TerminalLoad:
 
 
 def run_load(asked: TerminalLoad) -> tuple[list[str], TerminalResult]:
-    """The marks that were told, and the result."""
+    """The marks and the result."""
     marks = []
     with run_program("terminals", asked) as program:
-        while not isinstance(told := program.next(30), TerminalResult):
-            assert isinstance(told, Mark)
-            marks.append(told.name)
-    return marks, told
+        while not isinstance(message := program.next(30), TerminalResult):
+            assert isinstance(message, Mark)
+            marks.append(message.name)
+    return marks, message
 
 
 def test_every_terminal_sends_as_soon_as_it_was_answered(platform: Callable[[Answer], int]) -> None:

@@ -10,6 +10,6 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 
 
-def test_an_unknown_scenario_is_told_so() -> None:
+def test_an_unknown_scenario_is_reported() -> None:
     with pytest.raises(KeyError):
         scenario("nonsense")

@@ -13,7 +13,7 @@ def test_schedules_sleep_open_all_at_once_and_end_offline(monkeypatch: pytest.Mo
     scenario("schedules").run(Options(seconds=1, terminals=20, schedules=40), report, steps.append)
     figures = {figure.metric: figure for figure in report.figures}
     assert len(steps) == scenario("schedules").STEPS
-    # Other tests may take the server's core meanwhile: that is told, and no fault.
+    # Other tests may take the server's core meanwhile: that is noted, and no fault.
     assert [note for note in report.notes if "waited for a core" not in note] == []
     assert 0 < figures["first steps received, p50"].value <= figures["first steps received, last"].value
     assert figures["first steps handed over, last"].value < 60

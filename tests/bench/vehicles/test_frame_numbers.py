@@ -23,7 +23,7 @@ def test_a_number_is_read_from_a_colour_picture_scaled_to_half_its_size() -> Non
 
 
 @pytest.mark.parametrize("grey", [0, 128, 255])
-def test_a_picture_without_number_is_told_from_one_with(grey: int) -> None:
+def test_a_picture_without_number_has_none(grey: int) -> None:
     assert read_number(Image.new("L", (640, 360), grey)) is None
 
 

@@ -30,7 +30,7 @@ def test_a_number_message_is_found_and_holds_no_start_code(number: int, before: 
     assert b"\0\0" not in message[4:]
 
 
-def test_a_picture_without_number_is_told_so() -> None:
+def test_a_picture_without_number_yields_none() -> None:
     assert read_number_message(b"\0\0\0\1\x65" + bytes(100)) is None
 
 

@@ -78,7 +78,7 @@ class Line:
 
 
 class Platform:
-    """Accepts terminals and their media; acknowledges positions unless told not to."""
+    """Accepts terminals and their media; acknowledges positions by default."""
 
     def __init__(self) -> None:
         self.stores = True
@@ -189,7 +189,7 @@ async def test_a_vehicle_registers_authenticates_and_reports(number: int) -> Non
         assert {"ignition", "odometer", "fuel", "rssi", "sat", "input"} <= position.attributes.keys()
 
 
-async def test_a_vehicle_comes_back_with_its_code_and_what_was_not_stored() -> None:
+async def test_a_vehicle_reconnects_with_its_code_and_sends_what_was_not_stored() -> None:
     async with scene() as here:
         here.platform.stores = False
         line = await here.platform.next_line()
@@ -204,7 +204,7 @@ async def test_a_vehicle_comes_back_with_its_code_and_what_was_not_stored() -> N
         assert (caught_up.latitude, caught_up.longitude) == (lost.latitude, lost.longitude)
 
 
-async def test_a_vehicle_that_is_not_wanted_asks_again_and_reports_nothing() -> None:
+async def test_a_refused_vehicle_retries_and_reports_nothing() -> None:
     async with scene() as here:
         here.platform.accepts = False
         for _ in range(3):
@@ -227,7 +227,7 @@ async def test_a_reboot_is_answered_before_the_vehicle_comes_back() -> None:
         assert await again.first(PositionReport)
 
 
-async def test_a_stopped_engine_stands_and_says_so_until_it_may_run_again() -> None:
+async def test_a_stopped_vehicle_reports_it_until_the_engine_is_resumed() -> None:
     async with scene() as here:
         line = await here.platform.next_line()
         await line.first(PositionReport)
@@ -255,7 +255,7 @@ async def test_single_positions_and_photos_are_sent_when_asked_for() -> None:
             assert next(container.decode(video=0)).width == 640
 
 
-async def test_an_order_that_a_vehicle_does_not_know_is_refused() -> None:
+async def test_an_unknown_command_is_refused() -> None:
     async with scene() as here:
         line = await here.platform.next_line()
         await line.first(PositionReport)
@@ -265,7 +265,7 @@ async def test_an_order_that_a_vehicle_does_not_know_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("number", "sound"), [(1, Coding.AAC), (2, Coding.G711A)], ids=["2013", "2019"])
-async def test_live_video_begins_and_ends_by_order(number: int, sound: Coding) -> None:
+async def test_live_video_begins_and_ends_by_command(number: int, sound: Coding) -> None:
     async with scene(number) as here:
         line = await here.platform.next_line()
         await line.first(PositionReport)
@@ -324,7 +324,7 @@ def _iso(instant: datetime) -> str:
     return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-async def test_a_playback_pauses_goes_on_seeks_and_ends_by_order() -> None:
+async def test_a_playback_pauses_resumes_seeks_and_ends_by_command() -> None:
     async with scene() as here:
         line = await here.platform.next_line()
         await line.first(PositionReport)
@@ -358,7 +358,7 @@ async def test_a_playback_pauses_goes_on_seeks_and_ends_by_order() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2], ids=["2013", "2019"])
-async def test_an_alarm_has_files_which_the_vehicle_brings_when_asked(number: int) -> None:
+async def test_a_vehicle_uploads_the_files_of_an_alarm_on_request(number: int) -> None:
     async with scene(number, alarm_seconds=3600.0) as here:
         line = await here.platform.next_line()
         alarm = await line.first(PositionReport, lambda report: "alarmLabel" in report.attributes)

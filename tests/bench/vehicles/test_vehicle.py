@@ -39,7 +39,7 @@ def test_a_location_says_what_the_drive_is(index: int) -> None:
     assert 6 <= said.attributes["fuel"] <= 60
 
 
-def test_a_halted_vehicle_stands_where_it_was_and_later_drives_on_from_there() -> None:
+def test_a_stopped_vehicle_keeps_its_place_and_continues_from_there() -> None:
     vehicle = Vehicle(plan_fleet(vehicles=1).vehicles[0])
     before = vehicle.state_at(NOON)
     vehicle.stop_engine(NOON)
