@@ -64,8 +64,8 @@ class Calendar:
     def covers(self, instant: datetime, *, zone: tzinfo = UTC) -> bool:
         """Return whether the calendar is open at an instant."""
         windows = self._month(_month_of(instant.astimezone(UTC)), zone)
-        place = bisect.bisect_right(windows, instant, key=lambda window: window[0])
-        return place > 0 and instant < windows[place - 1][1]
+        index = bisect.bisect_right(windows, instant, key=lambda window: window[0])
+        return index > 0 and instant < windows[index - 1][1]
 
     def next_edge(self, after: datetime, *, zone: tzinfo = UTC, horizon: timedelta = HORIZON) -> Edge | None:
         """Return the first opening or closing after `after`; None without one within `horizon`."""

@@ -72,21 +72,21 @@ class ContentLine:
             raise self.error(f"{text[:40]!r} is no date or date-time (20260131 or 20260131T080000)")
         try:
             text = text[:13] + "59" + text[15:] if text[13:15] == "60" else text  # a leap second
-            found = vDDDTypes.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
+            parsed = vDDDTypes.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
         except ValueError:
             raise self.error(f"{text[:40]!r} is not in the calendar") from None
-        assert isinstance(found, date)
-        if not 1 < found.year < 9990:
+        assert isinstance(parsed, date)
+        if not 1 < parsed.year < 9990:
             raise self.error(f"{text[:40]!r} is out of range")
-        return found
+        return parsed
 
     def parse_duration(self, text: str) -> timedelta:
         """Parse a duration from 0 to 3,660 days."""
         try:
             if _DURATION.fullmatch(text):
-                found = vDuration.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
-                if timedelta(0) <= found <= timedelta(days=3660):
-                    return timedelta(days=found.days, seconds=found.seconds)
+                parsed = vDuration.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
+                if timedelta(0) <= parsed <= timedelta(days=3660):
+                    return timedelta(days=parsed.days, seconds=parsed.seconds)
         except ValueError:
             pass
         raise self.error(f"{text[:40]!r} is no duration of up to ten years (PT1H30M)")
@@ -94,11 +94,11 @@ class ContentLine:
     def parse_offset(self, text: str) -> timedelta:
         """Parse an offset from UTC."""
         try:
-            found = vUTCOffset.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
+            parsed = vUTCOffset.from_ical(text)  # type: ignore[no-untyped-call]  # icalendar's
         except ValueError:
             raise self.error(f"{text[:40]!r} is no offset (+0100)") from None
-        assert isinstance(found, timedelta)
-        return found
+        assert isinstance(parsed, timedelta)
+        return parsed
 
 
 _MOMENT = re.compile(r"\d{8}(T\d{6}Z?)?", re.ASCII)
@@ -127,10 +127,10 @@ class Component:
         Raises:
             CalendarError: there are several.
         """
-        found = self.properties(name)
-        if len(found) > 1:
-            raise found[1].error("is there twice")
-        return found[0] if found else None
+        lines = self.properties(name)
+        if len(lines) > 1:
+            raise lines[1].error("is there twice")
+        return lines[0] if lines else None
 
 
 def read_components(data: bytes) -> list[Component]:
@@ -189,7 +189,7 @@ def _line(number: int, raw: bytes) -> ContentLine:
         text = raw.decode()
     except UnicodeDecodeError:
         raise CalendarError("is not UTF-8", line=number) from None
-    found = _LINE.match(text)
-    if found is None:
+    match = _LINE.match(text)
+    if match is None:
         raise CalendarError(f"{text[:40]!r} is not NAME:value", line=number)
-    return ContentLine(number, found[1].upper(), text)
+    return ContentLine(number, match[1].upper(), text)

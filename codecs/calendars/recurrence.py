@@ -71,8 +71,12 @@ def expand(
             days = [_clip(part, first.toordinal(), last.toordinal()) for part in days]
         spend(sum(map(len, days)) * len(rule.times))
         matching = (day for part in days for day in map(date.fromordinal, part) if rule.matches(day))
-        found = [datetime.combine(day, at) for day in matching for at in rule.times]
-        yield from (each for each in _select_positions(found, rule.positions) if first <= each <= last)
+        candidates = [datetime.combine(day, at) for day in matching for at in rule.times]
+        yield from (
+            instance
+            for instance in _select_positions(candidates, rule.positions)
+            if first <= instance <= last
+        )
 
 
 def _periods(rule: Rule, start: date, first: date, last: date) -> Iterator[tuple[int, int]]:
@@ -125,9 +129,11 @@ def _hourly(
         day = date.fromordinal(hour // 24)
         if rule.matches(day):
             if not rule.hours or hour % 24 in rule.hours:
-                found = [datetime.combine(day, at.replace(hour=hour % 24)) for at in rule.times]
+                candidates = [datetime.combine(day, at.replace(hour=hour % 24)) for at in rule.times]
                 yield from (
-                    each for each in _select_positions(found, rule.positions) if first <= each <= last
+                    instance
+                    for instance in _select_positions(candidates, rule.positions)
+                    if first <= instance <= last
                 )
             hour += rule.interval
         else:
@@ -135,11 +141,11 @@ def _hourly(
             hour += -(-(24 - hour % 24) // rule.interval) * rule.interval
 
 
-def _select_positions(found: list[datetime], positions: tuple[int, ...]) -> list[datetime]:
+def _select_positions(candidates: list[datetime], positions: tuple[int, ...]) -> list[datetime]:
     if not positions:
-        return found
-    places = {place - 1 if place > 0 else len(found) + place for place in positions}
-    return [found[place] for place in sorted(places) if 0 <= place < len(found)]
+        return candidates
+    indexes = {position - 1 if position > 0 else len(candidates) + position for position in positions}
+    return [candidates[index] for index in sorted(indexes) if 0 <= index < len(candidates)]
 
 
 def last_counted(rule: Rule, start: datetime, *, spend: Callable[[int], None]) -> datetime | None:

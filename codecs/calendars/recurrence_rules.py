@@ -88,7 +88,9 @@ class Rule:
             length = calendar.monthrange(day.year, day.month)[1]
             if day.day not in self.month_days and day.day - length - 1 not in self.month_days:
                 return False
-        if self.week_days and not any(self._is_weekday(day, which, kind) for which, kind in self.week_days):
+        if self.week_days and not any(
+            self._is_weekday(day, ordinal, weekday) for ordinal, weekday in self.week_days
+        ):
             return False
         if self.year_days:
             of_year = day.timetuple().tm_yday
@@ -96,23 +98,23 @@ class Rule:
                 return False
         return not self.weeks or bool(self._week_numbers(day) & set(self.weeks))
 
-    def _is_weekday(self, day: date, which: int, kind: int) -> bool:
-        if day.weekday() != kind:
+    def _is_weekday(self, day: date, ordinal: int, weekday: int) -> bool:
+        if day.weekday() != weekday:
             return False
-        if which == 0:
+        if ordinal == 0:
             return True
         if self.frequency == "MONTHLY" or self.months:
-            place, length = day.day, calendar.monthrange(day.year, day.month)[1]
+            position, length = day.day, calendar.monthrange(day.year, day.month)[1]
         else:
-            place, length = day.timetuple().tm_yday, _year_length(day.year)
-        return which in {(place - 1) // 7 + 1, -((length - place) // 7) - 1}
+            position, length = day.timetuple().tm_yday, _year_length(day.year)
+        return ordinal in {(position - 1) // 7 + 1, -((length - position) // 7) - 1}
 
     def _week_numbers(self, day: date) -> set[int]:
         """Return the number of a day's week from either end of the year that has the week's fourth day."""
         fourth = day.toordinal() - (day.weekday() - self.week_start) % 7 + 3
         middle = date.fromordinal(fourth)
-        place = middle.timetuple().tm_yday
-        return {(place - 1) // 7 + 1, -((_year_length(middle.year) - place) // 7) - 1}
+        position = middle.timetuple().tm_yday
+        return {(position - 1) // 7 + 1, -((_year_length(middle.year) - position) // 7) - 1}
 
 
 def _year_length(year: int) -> int:
@@ -132,12 +134,12 @@ def read_rule(text: str) -> Rule:
     """
     parts: dict[str, str] = {}
     for written in text.upper().rstrip(";").split(";"):
-        found = _PART.fullmatch(written.strip())
-        if found is None:
+        match = _PART.fullmatch(written.strip())
+        if match is None:
             raise ValueError(f"{written[:40]!r} is not NAME=value")
-        if found[1] in parts:
-            raise ValueError(f"{found[1]} is there twice")
-        parts[found[1]] = found[2]
+        if match[1] in parts:
+            raise ValueError(f"{match[1]} is there twice")
+        parts[match[1]] = match[2]
     frequency = parts.pop("FREQ", "")
     if frequency in {"SECONDLY", "MINUTELY"}:
         raise ValueError(f"FREQ={frequency} is finer than HOURLY")
@@ -170,7 +172,9 @@ def read_rule(text: str) -> Rule:
         raise ValueError(f"more than {MAX_TIMES} times a day")
     if rule.weeks and frequency != "YEARLY":
         raise ValueError("BYWEEKNO goes with FREQ=YEARLY only")
-    if any(which for which, _ in rule.week_days) and (frequency not in {"MONTHLY", "YEARLY"} or rule.weeks):
+    if any(ordinal for ordinal, _ in rule.week_days) and (
+        frequency not in {"MONTHLY", "YEARLY"} or rule.weeks
+    ):
         raise ValueError("BYDAY with numbers goes with FREQ=MONTHLY or YEARLY without BYWEEKNO only")
     return rule
 
@@ -190,22 +194,22 @@ def _numbers(
     text = parts.pop(name, None)
     if text is None:
         return ()
-    found = set()
+    numbers = set()
     for word in text.split(","):
         number = int(word) if _WHOLE.fullmatch(word) else high + 1
         if not low <= (abs(number) if signed else number) <= high:
             raise ValueError(f"{name}={word[:20]} is not from {low} to {high}")
-        found.add(number)
-    return tuple(sorted(found))
+        numbers.add(number)
+    return tuple(sorted(numbers))
 
 
 def _week_days(parts: dict[str, str]) -> tuple[tuple[int, int], ...]:
     text = parts.pop("BYDAY", None)
-    found = set()
+    week_days = set()
     for word in text.split(",") if text is not None else ():
         read = _BYDAY.fullmatch(word)
-        which = int(read[1] or 0) if read else 0
-        if read is None or abs(which) > 53 or (read[1] and not which):
+        ordinal = int(read[1] or 0) if read else 0
+        if read is None or abs(ordinal) > 53 or (read[1] and not ordinal):
             raise ValueError(f"BYDAY={word[:20]} is no weekday")
-        found.add((which, WEEKDAYS.index(read[2])))
-    return tuple(sorted(found))
+        week_days.add((ordinal, WEEKDAYS.index(read[2])))
+    return tuple(sorted(week_days))

@@ -19,15 +19,15 @@ FOREVER = datetime(9998, 12, 31)  # noqa: DTZ001 - local
 
 def merge(windows: Iterable[Window]) -> list[Window]:
     """Return windows in order, merged where they touch or overlap, without empty ones."""
-    found: list[Window] = []
+    merged: list[Window] = []
     for begin, end in sorted(windows):
         if begin >= end:
             continue
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
         else:
-            found.append((begin, end))
-    return found
+            merged.append((begin, end))
+    return merged
 
 
 class ZonedCalendar:
