@@ -57,7 +57,7 @@ from motorpool.actors.video.media_requests import MEDIA_REQUESTS, IdentifyPublis
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import FrameRejected
-from motorpool.runtime import ActorError, ActorStopped, MailboxFull, Ref
+from motorpool.runtime import ActorError, ActorStopped, Clock, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
 
 __all__ = ["MediaConnection"]
@@ -121,12 +121,14 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
         self._login_seconds = login_seconds
         self._codec = Jt1078Parser()
         self._publisher: PublisherDevice | None = None
+        self._clock: Clock
         self._numbers: dict[int, _Number] = {}
         self._dropped = 0
         """Units, since the last check of deadlines."""
 
     async def run(self) -> None:
         """Read until either side ends it."""
+        self._clock = self.context.clock
         await self._serve(f"{self._kind} media", self._codec, self._login_seconds)
 
     def _on_closed(self) -> None:
@@ -139,7 +141,7 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
         if not units:
             return
         self._is_active = True
-        now = self.context.clock.monotonic()
+        now = self._clock.monotonic()
         first = units[0].channel
         if all(unit.channel == first for unit in units):
             await self._send_units(first, units, now)
@@ -284,7 +286,7 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
     def _close(self, message: Close) -> None:
         """Close the connection; or release one channel, and close with the last one."""
         if message.channel is not None:
-            now = self.context.clock.monotonic()
+            now = self._clock.monotonic()
             for number in self._numbers_of(message.channel, _REQUESTED, _PUBLISHING):
                 number.state, number.stream, number.refused_at = _REFUSED, None, now
             if any(number.state in (_REQUESTED, _PUBLISHING) for number in self._numbers.values()):
@@ -293,7 +295,7 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
         self._socket.close(message.reason)
 
     def _check_deadlines(self) -> None:
-        now = self.context.clock.monotonic()
+        now = self._clock.monotonic()
         if self._dropped:
             self.context.log.warning("dropped %d units: the stream is too busy", self._dropped)
             self._dropped = 0

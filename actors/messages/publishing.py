@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Publish(msgspec.Struct, Request[bool], frozen=True, gc=False):
-    """A media connection of this channel asks to be the publisher; the newest wins."""
+    """A media connection asks to be the publisher of the channel; the newest wins."""
 
     connection: Ref[Any]
     is_retry: bool = False
@@ -41,7 +41,7 @@ class UnitsPublished(msgspec.Struct, frozen=True, gc=False):
     connection: Ref[Any]
     units: list[AccessUnit]
     lossy: bool = False
-    """Units before these were dropped on the way."""
+    """Units before these were dropped, as the mailbox was full."""
 
 
 class PublisherLeft(msgspec.Struct, frozen=True, gc=False):
@@ -51,39 +51,40 @@ class PublisherLeft(msgspec.Struct, frozen=True, gc=False):
 
 
 PublisherMessage = UnitsPublished | Publish | PublisherLeft
-"""What a media connection tells the stream or playback of a channel."""
+"""What a media connection sends to the stream or playback of a channel."""
 
 
 class Subscribe(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """Hand `subscriber` all fragments from now on: `FragmentsReady`, and one `StreamEnded` at the end.
+    """Send `subscriber` all fragments from now on: `FragmentsReady`, and one `StreamEnded` at the end.
 
-    Answered once the taker is on the list. A live stream is held by its takers as by `videoStart`, and
-    started if nobody has; a playback never is: a command starts it.
+    Answered once it is subscribed. Subscribers hold a live stream as `videoStart` does, and start it if
+    nobody has; a playback is only started by a command.
     """
 
     subscriber: Ref[Any]
 
 
 class Unsubscribe(msgspec.Struct, frozen=True, gc=False):
-    """`subscriber` wants no more; it is told the end, with what is still open."""
+    """End a subscription; `StreamEnded` brings what is still open."""
 
     subscriber: Ref[Any]
     reason: str
-    """Comes back in `StreamEnded`."""
+    """Returned in `StreamEnded`."""
 
 
 class FragmentsReady(msgspec.Struct, frozen=True, gc=False):
-    """What came, in order, with sound that MP4 carries.
+    """Fragments in order, their audio as AAC.
 
-    A live stream waits for no taker: whose mailbox is full misses it. A playback waits, up to a limit.
+    A live stream does not wait for a subscriber: one whose mailbox is full misses them. A playback waits, up
+    to `subscribers.WAIT_SECONDS`.
     """
 
     fragments: tuple[MediaFragment, ...]
 
 
 class StreamEnded(msgspec.Struct, frozen=True, gc=False):
-    """No more comes; the taker is off the list. Offered again until there is room."""
+    """The subscription has ended. Sent again until the mailbox has room."""
 
     reason: str
     rest: MediaFragment | None = None
-    """What had not become a cut yet; its sound as it came."""
+    """What was still open, with its audio as it came."""

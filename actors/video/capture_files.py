@@ -1,5 +1,5 @@
-"""Files of captures, among the media of their device: written in batches, named so that nobody guesses them,
-and the oldest removed for quota and age.
+"""Files of captures in the folder of their device: written, named so that they cannot be guessed, repaired
+after a crash, and removed for quota and age.
 
 All of it is blocking and belongs in a thread.
 """
@@ -19,29 +19,29 @@ from motorpool.actors.files.media_files import folder_name
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
 
-__all__ = ["CaptureWriter", "SweepResult", "capture_name", "device_folder", "repair_all", "sweep"]
+__all__ = ["CaptureWriter", "SweepResult", "device_folder", "new_file_name", "repair_all", "sweep"]
 
 _NAMES = "capture-*.mp4"
 
 
-def capture_name(now: datetime) -> str:
-    """A name for a new file: the time and what nobody can guess."""
+def new_file_name(now: datetime) -> str:
+    """Return a name for a new file: the time, and a part that cannot be guessed."""
     return f"capture-{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.mp4"
 
 
 class CaptureWriter:
-    """One file, from the first cut on; before that there is none. For one thread at a time."""
+    """Writes one file, which is created with the first fragment. For one thread at a time."""
 
-    def __init__(self, home: Path, name: str, *, reserve_bytes: int = 0) -> None:
+    def __init__(self, folder: Path, name: str, *, reserve_bytes: int = 0) -> None:
         """`reserve_bytes` of the disk stay free."""
-        self.path = home / name
+        self.path = folder / name
         self.size = 0
         """Bytes written so far."""
         self.duration = 0.0
         """Seconds."""
         self._reserve = reserve_bytes
         self._file: BinaryIO | None = None
-        self._film: CaptureFile | None = None
+        self._capture_file: CaptureFile | None = None
 
     def write(self, fragments: Iterable[MediaFragment]) -> None:
         """Send these on their way to the disk.
@@ -52,8 +52,8 @@ class CaptureWriter:
         """
         for fragment in fragments:
             self._open(fragment.size)
-            assert self._film is not None
-            encoded = self._film.encode(fragment)
+            assert self._capture_file is not None
+            encoded = self._capture_file.encode(fragment)
             if encoded is not None:
                 self._put(encoded)
 
@@ -62,7 +62,7 @@ class CaptureWriter:
 
         Not blocking: who has just made a segment of a cut has it in the processor's cache still.
         """
-        film = self._film
+        film = self._capture_file
         if film is None or not all(film.is_quick(fragment) for fragment in fragments):
             return None
         made = [film.encode(fragment) for fragment in fragments]
@@ -76,12 +76,12 @@ class CaptureWriter:
 
     def finish(self) -> None:
         """Bring all of it onto the disk; raises OSError as `write` does."""
-        if self._film is None or self._file is None:
+        if self._capture_file is None or self._file is None:
             return
         try:
             # The film first: should the machine fail here, an old head with all of the film plays.
             os.fsync(self._file.fileno())
-            self._film.finish()
+            self._capture_file.finish()
             os.fsync(self._file.fileno())
         finally:
             self.close()
@@ -95,29 +95,29 @@ class CaptureWriter:
     def _open(self, size: int) -> None:
         """Have the file, and room for so many bytes."""
         try:
-            if self._film is None:
+            if self._capture_file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             require_room(self.path.parent, size, self._reserve)
-            if self._film is None:
+            if self._capture_file is None:
                 self._file = self.path.open("xb", buffering=0)
-                self._film = CaptureFile(self._file)
+                self._capture_file = CaptureFile(self._file)
         except OSError:
             self._give_up()
             raise
 
     def _put(self, encoded: EncodedFragment) -> None:
-        assert self._film is not None
+        assert self._capture_file is not None
         try:
-            self._film.write(encoded)
+            self._capture_file.write(encoded)
         except OSError:
             self._give_up()
             raise
-        self.size = self._film.size
-        self.duration = self._film.duration
+        self.size = self._capture_file.size
+        self.duration = self._capture_file.duration
 
     def _give_up(self) -> None:
         self.close()
-        if self._film is not None and not self.size:
+        if self._capture_file is not None and not self.size:
             self.path.unlink(missing_ok=True)
 
 

@@ -1,7 +1,8 @@
 """The captures since the last start of the server: their records, in memory.
 
-Each capture is an actor of its own (`actors/capture.py`) that tells its record here; so lists and polls cost
-it nothing, and its crash leaves a record that says so. The files outlive this list (docs/decisions/0014).
+Each capture is an actor of its own (`actors/video/capture.py`) that reports its record here; so lists and
+polls cost it nothing, and its crash leaves a record that says so. The files outlive this list
+(docs/decisions/0014).
 """
 
 import secrets
@@ -10,7 +11,7 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from motorpool.actors.video.capture_files import capture_name
+from motorpool.actors.video.capture_files import new_file_name
 from motorpool.runtime import Actor, ChildSpec, Kind, Request
 
 __all__ = [
@@ -62,7 +63,7 @@ class CaptureRecord(msgspec.Struct, frozen=True):
 
 
 class OpenCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
-    """Make a record; None where the device has as many open ones as are allowed."""
+    """Make a record; None where the device has as many open captures as are allowed."""
 
     device_id: int
     channel: int
@@ -81,20 +82,20 @@ class BeginCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
 
 
 class CaptureGrew(msgspec.Struct, frozen=True, gc=False):
-    """So many bytes are written now."""
+    """A capture's file has grown to `size` bytes."""
 
     id: str
     size: int
 
 
 class CaptureEnded(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
-    """It is over; the first end counts. None where nobody knows such a capture."""
+    """A capture has ended; the first end counts. Return its record, None where there is no such capture."""
 
     id: str
     status: Status
     reason: str
     size: int | None = None
-    """None: as last told."""
+    """Bytes of the file; None: as last reported."""
 
 
 class CaptureFilesRemoved(msgspec.Struct, frozen=True):
@@ -105,19 +106,19 @@ class CaptureFilesRemoved(msgspec.Struct, frozen=True):
 
 
 class GetCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
-    """One record."""
+    """Return one record; None where there is none."""
 
     id: str
 
 
 class ListCaptures(msgspec.Struct, Request[tuple[CaptureRecord, ...]], frozen=True):
-    """Those of a device, newest first."""
+    """Return the records of a device, newest first."""
 
     device_id: int
 
 
 class GetOpenCaptures(msgspec.Struct, Request[tuple[CaptureRecord, ...]], frozen=True):
-    """Those of all devices that are still recording, oldest first."""
+    """Return the records of all captures that are still recording, oldest first."""
 
 
 CaptureListMessage = (
@@ -142,7 +143,7 @@ class CaptureList(Actor[CaptureListMessage]):
         self._by_device: dict[int, list[str]] = {}
 
     def handle(self, message: CaptureListMessage) -> object:
-        """One message; nothing here waits."""
+        """Handle a message; never waits."""
         match message:
             case CaptureGrew():
                 return self._change(message.id, size=message.size)
@@ -175,7 +176,7 @@ class CaptureList(Actor[CaptureListMessage]):
             id=secrets.token_hex(8),
             device_id=message.device_id,
             channel=message.channel,
-            file_name=capture_name(now),
+            file_name=new_file_name(now),
             started_at=now,
             live=message.live,
             unique_id=message.unique_id,

@@ -1,6 +1,6 @@
-"""Looks after the files of captures: mends what a crash has left, and keeps to their quota and their time.
+"""Retention of capture files: repairs those that a crash left, and keeps to their quota and age.
 
-What a crash left of uploads goes as well.
+It also removes the unfinished uploads that a crash left.
 """
 
 from datetime import timedelta
@@ -24,7 +24,7 @@ CAPTURE_RETENTION: Kind[None, None] = Kind("capture_retention")
 
 
 class CaptureRetention(Actor[None]):
-    """Looks once a minute."""
+    """Checks once a minute."""
 
     def __init__(self, media: Path, quota_bytes: int, days: int) -> None:
         self._media = media
@@ -35,26 +35,26 @@ class CaptureRetention(Actor[None]):
         """Takes no messages."""
 
     async def run(self) -> None:
-        """Look, then sleep."""
+        """Repair, then check in a loop."""
         if left := await trio.to_thread.run_sync(remove_parts, self._media):
             self.context.log.info("removed %d unfinished uploads that a crash left", left)
         await self._repair()
         while True:
             if self._quota_bytes or self._days:
-                await self._look()
+                await self._check()
             await trio.sleep(CHECK_SECONDS)
 
     async def _repair(self) -> None:
         try:
             being_written = await self.context.system.ref(CAPTURE_LIST).ask(GetOpenCaptures())
         except ActorError as error:
-            self.context.log.warning("captures are not mended: %s", error)
+            self.context.log.warning("captures are not repaired: %s", error)
             return
         keep = {record.file_name for record in being_written}
         for name in await trio.to_thread.run_sync(repair_all, self._media, keep):
             self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         captures = self.context.system.ref(CAPTURE_LIST)
         try:
             being_written = await captures.ask(GetOpenCaptures())
@@ -67,12 +67,12 @@ class CaptureRetention(Actor[None]):
                 oldest = self.context.system.ref(CAPTURE, being_written[0].id)
                 await oldest.ask(EndCapture("the quota of captures is used up"), seconds=END_SECONDS)
         except ActorError as error:
-            self.context.log.warning("captures not looked after, tried again later: %s", error)
+            self.context.log.warning("quota and age of captures not checked, retried later: %s", error)
 
     async def _sweep(self, keep: tuple[str, ...]) -> SweepResult:
         oldest = self.context.clock.now() - timedelta(days=self._days) if self._days else None
-        look = partial(sweep, self._media, quota_bytes=self._quota_bytes, oldest=oldest, keep=keep)
-        return await trio.to_thread.run_sync(look)
+        call_sweep = partial(sweep, self._media, quota_bytes=self._quota_bytes, oldest=oldest, keep=keep)
+        return await trio.to_thread.run_sync(call_sweep)
 
     def _reason(self) -> str:
         quota = [f"the quota of {self._quota_bytes} bytes"] if self._quota_bytes else []
@@ -81,7 +81,7 @@ class CaptureRetention(Actor[None]):
 
 
 def capture_retention_spec(media: Path, quota_bytes: int, days: int) -> ChildSpec[None]:
-    """Its place in the tree; 0 is no quota, and no end of time."""
+    """Return the child spec of the retention of captures; 0 is no quota, and no limit of age."""
     return ChildSpec(
         kind=CAPTURE_RETENTION, factory=lambda: CaptureRetention(media, quota_bytes, days), resident=False
     )

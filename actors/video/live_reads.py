@@ -15,38 +15,27 @@ RELOAD_TARGETS = 3
 """A reader waits at most this many target durations for what comes next (rfc8216bis, 6.2.5.2)."""
 
 
-class LiveReads:
+class LiveReads(PendingReads):
     """The readers of one stream that wait: for its first segment, for what comes next, for a key frame."""
 
     def __init__(
         self, context: Context[Any], playlist: LivePlaylist, is_published: Callable[[], bool]
     ) -> None:
+        super().__init__()
         self._context = context
         self._playlist = playlist
         self._is_published = is_published
-        self._pending = PendingReads()
         self._expire_at = inf
         """When `ExpireReads` comes, in monotonic seconds."""
-
-    def __len__(self) -> int:
-        return len(self._pending)
-
-    def settle(self, now: float) -> None:
-        """Answer reads that are ready or timed out; `now` in monotonic seconds."""
-        self._pending.settle(now)
 
     def expire(self) -> None:
         """Answer reads that are timed out, and look again when the next one is."""
         now = self._context.clock.monotonic()
-        self._pending.settle(now)
-        earliest = self._pending.earliest_timeout()
+        self.settle(now)
+        earliest = self.earliest_timeout()
         self._expire_at = inf if earliest is None else earliest
         if earliest is not None:
             self._context.after(earliest - now, ExpireReads())
-
-    def answer_all(self) -> None:
-        """Answer all reads with what there is: nothing more comes."""
-        self._pending.answer_all()
 
     def await_playlist(self, message: AwaitPlaylist) -> object:
         """Return the playlist once it holds what is asked for, of a stream that is published."""
@@ -75,7 +64,7 @@ class LiveReads:
         *,
         on_timeout: Callable[[], Any] | None = None,
     ) -> object:
-        """Answer once `is_ready()` or nobody publishes any more."""
+        """Answer once `is_ready()`, or once the stream is no longer published."""
         seconds = RELOAD_TARGETS * self._playlist.target_duration
         return self.wait(
             seconds, lambda: not self._is_published() or is_ready(), answer, on_timeout=on_timeout
@@ -97,4 +86,4 @@ class LiveReads:
         if until < self._expire_at:
             self._expire_at = until
             self._context.after(seconds, ExpireReads())
-        return self._pending.add(until, is_ready, answer, on_timeout=on_timeout)
+        return self.add(until, is_ready, answer, on_timeout=on_timeout)

@@ -32,7 +32,7 @@ OPEN_SECONDS = 120.0
 """A request older than that is no reason to take an unknown SIM for its device."""
 KEPT_REQUESTS = 10_000
 SUFFIX_DIGITS = 10
-"""Digits that must agree from the right where a SIM is cut or padded."""
+"""Digits that must agree from the right where a SIM is truncated or padded."""
 
 
 class MediaRequested(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +49,7 @@ class MediaRequested(msgspec.Struct, frozen=True, gc=False):
 
 
 class PublisherDevice(msgspec.Struct, frozen=True, gc=False):
-    """Whose media connection it is."""
+    """The device that a media connection belongs to."""
 
     device_id: int
     unique_id: str
@@ -57,7 +57,7 @@ class PublisherDevice(msgspec.Struct, frozen=True, gc=False):
 
 
 class IdentifyPublisher(msgspec.Struct, Request[PublisherDevice | None], frozen=True, gc=False):
-    """Whose connection is this?"""
+    """Return the device that a media connection belongs to; None where it is unknown."""
 
     sim: str
     """Digits of the packet's SIM, as they stand."""
@@ -79,7 +79,7 @@ class MediaRequests(Actor[MediaRequestsMessage]):
         """The same by the device's number."""
 
     def handle(self, message: MediaRequestsMessage) -> object:
-        """One message."""
+        """Handle a message."""
         match message:
             case MediaRequested():
                 return self._asked(message)
@@ -144,5 +144,5 @@ def _same_ending(sim: str, unique_id: str) -> bool:
 
 
 def media_requests_spec(database: Database) -> ChildSpec[MediaRequestsMessage]:
-    """Its place in the tree."""
+    """Return the child spec of the media requests."""
     return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: MediaRequests(database), resident=False)

@@ -1,8 +1,8 @@
-"""Playback of one channel: what a terminal sends of its memory after `videoPlayback`, as a growing playlist.
+"""Playback of one channel: the recording that a terminal sends after `videoPlayback`, as a growing playlist.
 
-Beside the live stream of the channel and buffered apart from it. A terminal sends as fast as it can, so
-nothing is dropped: who hands in units waits. Reading starts nothing. One run a command: a new one puts its
-playlist in the place of the last, with higher numbers.
+Independent of the channel's live stream. A terminal sends as fast as it can, and nothing is dropped: the
+publisher waits. Reading starts nothing. Each command begins a session, whose playlist replaces the one before
+and has higher numbers.
 """
 
 from typing import Any, assert_never
@@ -45,14 +45,15 @@ from motorpool.storage.database import Database
 __all__ = ["Playback", "playback_spec"]
 
 CHECK_SECONDS = 1.0
+"""Between two checks of what ends by time."""
 CLOSE_SECONDS = 5.0
 """For a device to close its media connection by itself after the end."""
 COMMAND_SECONDS = 15.0
-"""Longer than a command takes to be handed on or refused."""
+"""Longer than a command takes to be sent or refused."""
 EARLY_SUBSCRIBER_SECONDS = 30.0
-"""Who began to take units so shortly before a new playback wants that one, not what still ran."""
+"""A capture that subscribed this shortly before a new session is of that one, not of the one before."""
 STORE_SECONDS = 60.0
-"""A disk that takes longer for a segment is no disk."""
+"""For the disk to take a segment; longer is a failure."""
 WAITING_MESSAGES = 64
 """Reads of a media connection that wait, 64 KiB each; then it reads no more."""
 
@@ -66,20 +67,19 @@ class Playback(Actor[PlaybackMessage]):
         self._settings = settings
         self._numbers: SequenceAllocator
         self._builder: SegmentBuilder
-        """Of the session."""
         self._next = (0, 0)
-        """Index and discontinuity sequence of the next run."""
+        """Index and discontinuity sequence of the next session."""
         self._session: PlaybackSession | None = None
         self._requested_at: float | None = None
-        """A command is on its way to the device's connection."""
+        """When a command was on its way to the device, in monotonic seconds; None: no command is."""
         self._subscribers = Subscribers()
         self._reads = PendingReads()
-        """For the first segment of what was asked for."""
+        """Of the first segment of a session."""
         self._closing: dict[Ref[Any], float] = {}
-        """Connections that have nothing more to send, and when they are closed."""
+        """Connections of ended sessions, and when they are closed, in monotonic seconds."""
 
     async def start(self) -> None:
-        """Go on above the numbers of any earlier life; its files are of no use."""
+        """Continue above the numbers of any earlier actor of this channel, whose files are deleted."""
         log = self.context.log
         self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "playback", log)
         self._next = await self._numbers.load()
@@ -88,22 +88,20 @@ class Playback(Actor[PlaybackMessage]):
         self.context.every(CHECK_SECONDS, CheckPlayback())
 
     async def stop(self) -> None:
-        """Let go of all and write down where the numbers stand."""
+        """Answer readers, end subscriptions, close connections and save the numbers."""
         self._reads.answer_all()
-        self._subscribers.end(
-            StreamEnded("the server stops", self._session.peek() if self._session else None)
-        )
+        self._subscribers.end(self._ended("the server stops"))
         for connection in self._closing:
             connection.offer(Close("the server stops"))
         self._store.offer(DeleteSessions(self.context.ref))
         await self._numbers.save(*self._next_numbers())
 
     def may_leave(self) -> bool:
-        """Not while there is anything to see, or anybody who waits for it."""
+        """Not while there is a session, a subscriber, a reader or a connection to close."""
         return self._session is None and not self._subscribers and not self._reads and not self._closing
 
     def handle(self, message: PlaybackMessage) -> object:
-        """One message; pictures first."""
+        """Handle a message; media first, as most are."""
         match message:
             case UnitsPublished():
                 return self._units_published(message)
@@ -125,23 +123,23 @@ class Playback(Actor[PlaybackMessage]):
             case Subscribe():
                 return self._subscribers.add(message.subscriber, self.context.clock.monotonic())
             case Unsubscribe():
-                peek = self._session.peek() if self._session else None
-                return self._subscribers.remove(message.subscriber, StreamEnded(message.reason, peek))
+                return self._subscribers.remove(message.subscriber, self._ended(message.reason))
             case SegmentsEvicted():
-                return self._segments_dropped(message)
+                return self._segments_evicted(message)
             case CheckPlayback():
                 return self._check()
             case _:
                 assert_never(message)
 
-    # The command
+    def _ended(self, reason: str) -> StreamEnded:
+        return StreamEnded(reason, self._session.peek() if self._session else None)
 
     def _command_completed(self, message: PlaybackCommandCompleted) -> object:
-        asked, self._requested_at = self._requested_at, None
-        return self._start_session() if asked is not None and message.sent else None
+        requested_at, self._requested_at = self._requested_at, None
+        return self._start_session() if requested_at is not None and message.sent else None
 
     async def _start_session(self) -> PlaybackSession:
-        """A new run, in the place of the last."""
+        """Replace the session by a new one."""
         self._requested_at = None
         if self._session is not None and self._session.is_running:
             await self._end(self._session, "replaced by a new playback", superseded=True)
@@ -165,8 +163,6 @@ class Playback(Actor[PlaybackMessage]):
             return self._end(session, "stopped")
         session.control_sent(message.control, message.speed, self.context.clock.monotonic())
         return None
-
-    # The publisher
 
     async def _publish(self, message: Publish) -> bool:
         session = self._session
@@ -204,8 +200,6 @@ class Playback(Actor[PlaybackMessage]):
         fragments = session.push(message.units, self.context.clock.monotonic())
         return self._append(session, fragments) if fragments else None
 
-    # Segments
-
     async def _append(self, session: PlaybackSession, fragments: list[MediaFragment]) -> bool:
         """Store and list the segments of fragments. False: the disk is full, and the session has ended."""
         for fragment in fragments:
@@ -242,7 +236,7 @@ class Playback(Actor[PlaybackMessage]):
         superseded: bool = False,
         flush: bool = True,
     ) -> None:
-        """Close the playlist; `by_us` the device is told as well."""
+        """End a session and its playlist; `by_server`: the device is told to stop as well."""
         if flush and not await self._append(session, session.flush()):
             return
         now = self.context.clock.monotonic()
@@ -257,10 +251,10 @@ class Playback(Actor[PlaybackMessage]):
             self._subscribers.end(ended)
         self._reads.settle(now)
         if by_server:
-            # Not asked: it may be telling us something and wait for room here.
+            # Not `ask`: the device's actor may be waiting for room in this mailbox.
             stop = {"channel": self._channel, "control": "stop"}
-            order = SendCommand("videoPlaybackControl", stop, no_queue=True, by_reader=True)
-            self.context.system.ref(DEVICE, self._device_id).offer(order)
+            command = SendCommand("videoPlaybackControl", stop, no_queue=True, by_reader=True)
+            self.context.system.ref(DEVICE, self._device_id).offer(command)
         if publisher is not None:
             self._closing[publisher] = now + CLOSE_SECONDS
 
@@ -269,7 +263,7 @@ class Playback(Actor[PlaybackMessage]):
             self._next = (self._session.playlist.next_index, self._session.playlist.next_discontinuity)
         return self._next
 
-    def _segments_dropped(self, message: SegmentsEvicted) -> None:
+    def _segments_evicted(self, message: SegmentsEvicted) -> None:
         session = self._session
         if session is None or session.name != message.session:
             return
@@ -281,8 +275,6 @@ class Playback(Actor[PlaybackMessage]):
     def _forget_session(self) -> None:
         self._next_numbers()
         self._session = None
-
-    # Readers
 
     def _read(self) -> object:
         session = self._session
@@ -310,8 +302,6 @@ class Playback(Actor[PlaybackMessage]):
             return None
         session.read_at = self.context.clock.monotonic()
         return session.name
-
-    # Time
 
     def _check(self) -> object:
         now = self.context.clock.monotonic()
@@ -347,7 +337,7 @@ class Playback(Actor[PlaybackMessage]):
 def playback_spec(
     database: Database, settings: VideoSettings
 ) -> DynamicSpec[tuple[int, int], PlaybackMessage]:
-    """The playbacks of the tree, one actor a channel, made by the first message."""
+    """Return the spec of the playbacks: an actor for each channel, started by the first message to it."""
     return DynamicSpec(
         kind=PLAYBACK,
         name="playbacks",

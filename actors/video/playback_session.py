@@ -26,7 +26,7 @@ SAME_MS = 1_000
 
 
 class PlaybackSession:
-    """Pictures in, cuts and a playlist out; reads no clock."""
+    """Turns access units into fragments and keeps the playlist; reads no clock."""
 
     def __init__(
         self, name: str, settings: VideoSettings, now: float, *, first_index: int, first_discontinuity: int
@@ -55,11 +55,11 @@ class PlaybackSession:
 
     @property
     def is_running(self) -> bool:
-        """More may come."""
+        """Whether more may come."""
         return self.ended_at is None
 
     def publish(self, publisher: Ref[Any], now: float) -> bool:
-        """Take units from this connection alone; whether it goes on after another, as a discontinuity."""
+        """Accept units from this connection; return whether another one published before."""
         returns, self._has_published = self._has_published, True
         self.publisher = publisher
         self._heard_at = now
@@ -67,17 +67,17 @@ class PlaybackSession:
         return returns
 
     def publisher_left(self, now: float) -> None:
-        """The publisher is gone; it may come back."""
+        """Note that the publisher has left; it may come back."""
         self.publisher = None
         self._heard_at = now
 
     def control_sent(self, control: int, speed: int, now: float) -> None:
-        """The viewer ordered something other than the end."""
+        """Note a control that a viewer sent, other than the end."""
         self.control.note_sent(control, speed, now)
         self._heard_at = now
 
     def push(self, units: list[AccessUnit], now: float) -> list[MediaFragment]:
-        """Take units; what they complete."""
+        """Take units; return the fragments they complete."""
         self._heard_at = now
         fragments: list[MediaFragment | None] = []
         for unit in units:
@@ -100,16 +100,16 @@ class PlaybackSession:
         self._stamps = first, stamp
 
     def peek(self) -> MediaFragment | None:
-        """What is open; it stays so."""
+        """Return the open fragment, which stays open."""
         return self._segmenter.peek()
 
     def flush(self) -> list[MediaFragment]:
-        """What is open, as a last cut; whatever follows is a discontinuity."""
+        """Return the open fragment as a last one; what follows is a discontinuity."""
         fragment = self._segmenter.discontinuity()
         return [] if fragment is None else [fragment]
 
     def end_reason(self, now: float) -> str:
-        """Why nothing more is expected; empty while something is."""
+        """Return why nothing more is expected; empty while something is."""
         if self._repeats:
             return "the device begins again"
         quiet = now - self._heard_at
@@ -122,12 +122,12 @@ class PlaybackSession:
         return "the device sends nothing more" if quiet >= self._settings.playback_silence_seconds else ""
 
     def end(self, now: float) -> None:
-        """Nothing is taken any more; what is there stays."""
+        """End the session; its segments stay."""
         self.ended_at = now
         self.playlist.end()
         self.publisher = None
 
     def unread_seconds(self, now: float) -> float:
-        """How long nobody has read, counted from its end at the earliest when it has ended."""
+        """Return how long nobody has read; once it has ended, at most since its end."""
         since = self.started_at if self.read_at is None else self.read_at
         return now - max(since, self.ended_at or 0.0)

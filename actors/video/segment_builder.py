@@ -40,7 +40,7 @@ class SegmentBuilder:
             return self._leave_out(error)
         if self._has_gap:
             fragment = msgspec.structs.replace(fragment, discontinuity=True)
-        if self._subscribers:
+        if self._subscribers.members:
             self._note_missed(fragment, len(self._subscribers.send((fragment,))))
         return self._mux(fragment)
 
@@ -55,7 +55,7 @@ class SegmentBuilder:
             return self._leave_out(error)
         if self._has_gap:
             fragment = msgspec.structs.replace(fragment, discontinuity=True)
-        if self._subscribers:
+        if self._subscribers.members:
             missed = self._subscribers.send((fragment,))
             if missed and self._waits:
                 missed = await self._subscribers.wait(missed, (fragment,))

@@ -1,7 +1,7 @@
-"""Segments of playbacks on disk, under one quota: whoever has one stores it here and reads the file itself.
+"""Segments of playbacks on disk, under one quota. The HTTP server reads the files itself.
 
-What has ended goes before what runs, the oldest first; a playback that runs loses its beginning. Nothing of
-this outlives the server: what an earlier one left is removed at the start.
+Sessions that have ended are evicted first, the oldest before the others; one that runs loses its beginning.
+Nothing outlives the server: files of an earlier one are removed at the start.
 """
 
 import contextlib
@@ -33,13 +33,13 @@ __all__ = [
 
 
 class StoreSegment(msgspec.Struct, Request[int], frozen=True, gc=False):
-    """Write a segment of a run; the answer is the lowest index of it that is still there.
+    """Write a segment of a session; return the lowest index of the session that is still there.
 
-    Fails with OSError where the disk does not take it; nothing of it is left then.
+    Raises OSError in the asker where the disk is full; nothing of the segment is left then.
     """
 
     session: str
-    """Names the playback: never used again."""
+    """Name of the session, never used again."""
     owner: Ref[Any]
     index: int
     content: bytes
@@ -47,13 +47,13 @@ class StoreSegment(msgspec.Struct, Request[int], frozen=True, gc=False):
 
 
 class EndSession(msgspec.Struct, frozen=True, gc=False):
-    """No more comes of it: it may go before those that run."""
+    """A session has ended: it may be evicted before those that run."""
 
     session: str
 
 
 class DeleteSessions(msgspec.Struct, frozen=True, gc=False):
-    """Remove all runs of `owner`."""
+    """Remove all sessions of `owner`."""
 
     owner: Ref[Any]
 
@@ -63,11 +63,11 @@ SEGMENT_STORE: Kind[None, SegmentStoreMessage] = Kind("segment_files")
 
 
 FOLDER = "playback"
-"""Of the data folder."""
+"""Below the data folder."""
 
 
 def segment_path(data: Path, session: str, index: int, container: Container) -> Path:
-    """Where a segment lies."""
+    """Return the path of a segment's file."""
     return data / FOLDER / session / f"{index}.{container.suffix}"
 
 
@@ -92,11 +92,11 @@ class SegmentStore(Actor[SegmentStoreMessage]):
         self._bytes = 0
 
     async def start(self) -> None:
-        """Remove what an earlier life left."""
+        """Remove the files of an earlier server."""
         await _remove(self._data / FOLDER)
 
     def handle(self, message: SegmentStoreMessage) -> object:
-        """One message."""
+        """Handle a message."""
         match message:
             case StoreSegment():
                 return self._store(message)
@@ -178,7 +178,7 @@ async def _remove(folder: Path) -> None:
 def segment_store_spec(
     data: Path, quota_bytes: int, reserve_bytes: int = 0
 ) -> ChildSpec[SegmentStoreMessage]:
-    """Its place in the tree, above the playbacks."""
+    """Return the child spec of the segment store, which stands above the playbacks."""
     return ChildSpec(
         kind=SEGMENT_STORE,
         factory=lambda: SegmentStore(data, quota_bytes, reserve_bytes),

@@ -1,4 +1,4 @@
-"""The numbers of a playlist's segments, written down ahead: a crash skips some, none comes twice."""
+"""The numbers of a playlist's segments, reserved ahead: a crash skips some, none is used twice."""
 
 from motorpool.runtime.actor import ActorLog
 from motorpool.storage import stream_marks
@@ -8,10 +8,11 @@ from motorpool.storage.errors import StorageError
 __all__ = ["RESERVED_INDICES", "SequenceAllocator"]
 
 RESERVED_INDICES = 1_000
+"""Reserved by one statement."""
 
 
 class SequenceAllocator:
-    """Of one channel's live stream, or of its playbacks."""
+    """Allocates numbers for one channel's live stream, or for its playbacks."""
 
     def __init__(self, database: Database, device_id: int, channel: int, kind: str, log: ActorLog) -> None:
         """`kind` is "live" or "playback"."""
@@ -21,7 +22,7 @@ class SequenceAllocator:
         self._reserved = 0
 
     async def load(self) -> tuple[int, int]:
-        """The next index and discontinuity sequence, above those of any earlier life; reserves some.
+        """Return the next index and discontinuity sequence, above those of any earlier actor; reserve some.
 
         Raises:
             StorageError: they cannot be known.
@@ -35,14 +36,14 @@ class SequenceAllocator:
         return next_index + count <= self._reserved
 
     async def reserve(self, next_index: int, next_discontinuity: int) -> None:
-        """Write down that the next thousand may be used."""
+        """Reserve the next RESERVED_INDICES in the database."""
         self._reserved = next_index + RESERVED_INDICES
         await self.save(self._reserved, next_discontinuity + RESERVED_INDICES)
 
     async def save(self, next_index: int, next_discontinuity: int) -> None:
-        """Write down where they stand, at an orderly end.
+        """Save the next numbers, at an orderly end.
 
-        Without the database pictures go on: the numbers are only in danger if we crash as well.
+        Without the database the stream goes on: numbers are only used twice if the server crashes as well.
         """
         try:
             await stream_marks.save(self._database, *self._key, next_index, next_discontinuity)

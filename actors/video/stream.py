@@ -44,7 +44,7 @@ from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.runtime import Actor, DynamicSpec, Ref, Restart
+from motorpool.runtime import Actor, Clock, DynamicSpec, Ref, Restart
 from motorpool.storage.database import Database
 
 __all__ = ["Stream", "stream_spec"]
@@ -62,8 +62,9 @@ class Stream(Actor[StreamMessage]):
         self._device_id, self._channel = key
         self._database = database
         self._settings = settings
+        # Made by `start`; the numbers continue those in the database.
+        self._clock: Clock
         self._camera: CameraControl
-        # Made by `start`, as their numbers continue those in the database.
         self._segmenter: Segmenter
         self._builder: SegmentBuilder
         self._playlist: LivePlaylist
@@ -81,6 +82,7 @@ class Stream(Actor[StreamMessage]):
     async def start(self) -> None:
         """Continue above the numbers of any earlier actor of this channel."""
         context, settings = self.context, self._settings
+        self._clock = context.clock
         self._camera = CameraControl(context, self._device_id, self._channel, settings.start_seconds)
         self._builder = SegmentBuilder(self._subscribers, context.log)
         self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "live", context.log)
@@ -116,7 +118,7 @@ class Stream(Actor[StreamMessage]):
             case UnitsPublished():
                 return self._units_published(message)
             case ReadSegment():
-                self._read_at = self.context.clock.monotonic()
+                self._read_at = self._clock.monotonic()
                 return self._playlist.get(message.index)
             case ReadPart():
                 return self._read_part(message)
@@ -146,8 +148,6 @@ class Stream(Actor[StreamMessage]):
             case _:
                 assert_never(message)
 
-    # The publisher
-
     def _publish(self, message: Publish) -> object:
         is_accepted = self._camera.started_at is not None or (
             self._settings.unrequested and not message.is_retry
@@ -173,7 +173,7 @@ class Stream(Actor[StreamMessage]):
             return None
         self._publisher = None
         self._camera.close_at = None
-        self._publisher_left_at = self.context.clock.monotonic()
+        self._publisher_left_at = self._clock.monotonic()
         self.context.log.info("the publisher has left")
         appending = self._append(self._segmenter.flush())
         self._reads.settle(self._publisher_left_at)
@@ -184,9 +184,9 @@ class Stream(Actor[StreamMessage]):
             return None  # of a connection that was replaced
         segmenter = self._segmenter
         fragments = [segmenter.discontinuity()] if message.lossy else []
-        now = self.context.clock.monotonic()
+        now = self._clock.monotonic()
         fragments += [segmenter.push(unit, now) for unit in message.units]
-        if self._reads:
+        if self._reads.waiting:
             self._reads.settle(now)
         return self._append(*fragments)
 
@@ -215,17 +215,17 @@ class Stream(Actor[StreamMessage]):
     def _list(self, segment: Segment | None) -> None:
         if segment is None:
             return
-        clock = self.context.clock
+        clock = self._clock
         age = timedelta(seconds=clock.monotonic() - segment.arrived_at)
         self._playlist.append(segment, clock.now() - age)
         SEGMENTS_MADE.inc(segment.complete)
-        if self._reads:
+        if self._reads.waiting:
             self._reads.settle(clock.monotonic())
 
     # Readers
 
     def _read_playlist(self, message: ReadPlaylist) -> object:
-        self._read_at = self.context.clock.monotonic()
+        self._read_at = self._clock.monotonic()
         if message.start and self._may_start():
             return self._start_then(self._playlist_or_wait)
         return self._playlist_or_wait()
@@ -250,15 +250,15 @@ class Stream(Actor[StreamMessage]):
     def _await_playlist(self, message: AwaitPlaylist) -> object:
         if self._publisher is None or not len(self._playlist):
             return self._read_playlist(ReadPlaylist())
-        self._read_at = self.context.clock.monotonic()
+        self._read_at = self._clock.monotonic()
         return self._reads.await_playlist(message)
 
     def _read_part(self, message: ReadPart) -> object:
-        self._read_at = self.context.clock.monotonic()
+        self._read_at = self._clock.monotonic()
         return self._reads.read_part(message)
 
     def _read_keyframe(self) -> object:
-        self._read_at = self.context.clock.monotonic()
+        self._read_at = self._clock.monotonic()
         return self._start_then(self._keyframe_or_wait) if self._may_start() else self._keyframe_or_wait()
 
     def _keyframe_or_wait(self) -> object:
@@ -276,7 +276,7 @@ class Stream(Actor[StreamMessage]):
         last = self._segmenter.last_keyframe
         if last is None:
             return None
-        clock = self.context.clock
+        clock = self._clock
         taken_at = clock.now() - timedelta(seconds=clock.monotonic() - last.arrived_at)
         return StreamKeyframe(f"{self._first_index}-{last.pts}", last.coding, last.payload, taken_at)
 
@@ -284,7 +284,7 @@ class Stream(Actor[StreamMessage]):
 
     async def _subscribe(self, message: Subscribe) -> None:
         """Add a subscriber, which holds the stream as `videoStart` does, and starts it if nobody has."""
-        self._subscribers.add(message.subscriber, self.context.clock.monotonic())
+        self._subscribers.add(message.subscriber, self._clock.monotonic())
         if not self._expects_media():
             await self._camera.start()
 
@@ -303,7 +303,7 @@ class Stream(Actor[StreamMessage]):
             self._subscribers.end(StreamEnded(reason, self._segmenter.peek()))
 
     def _check(self) -> object:
-        now = self.context.clock.monotonic()
+        now = self._clock.monotonic()
         camera, linger_seconds = self._camera, self._settings.linger_seconds
         if camera.close_at is not None and now >= camera.close_at:
             camera.close_at = None
@@ -329,7 +329,7 @@ class Stream(Actor[StreamMessage]):
 
     def _close_soon(self) -> None:
         if self._publisher is not None:
-            self._camera.close_at = self.context.clock.monotonic() + CLOSE_SECONDS
+            self._camera.close_at = self._clock.monotonic() + CLOSE_SECONDS
             self.context.after(CLOSE_SECONDS, CheckStream())
 
     def _close_publisher(self, reason: str) -> None:

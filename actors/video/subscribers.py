@@ -19,25 +19,26 @@ class Subscribers:
     """Subscribers, and the ends that could not be sent yet. One that has stopped is forgotten."""
 
     def __init__(self) -> None:
-        self._joined_at: dict[Ref[Any], float] = {}
+        self.members: dict[Ref[Any], float] = {}
+        """When each subscribed, in monotonic seconds."""
         self._unsent_ends: dict[Ref[Any], StreamEnded] = {}
 
     def __len__(self) -> int:
-        return len(self._joined_at)
+        return len(self.members)
 
     @property
     def joined_at(self) -> float:
         """When the last of them subscribed, in monotonic seconds; 0 where there is none."""
-        return max(self._joined_at.values(), default=0.0)
+        return max(self.members.values(), default=0.0)
 
     def add(self, subscriber: Ref[Any], now: float) -> None:
         """Send it all fragments from now on; once, however often it subscribes."""
         self._unsent_ends.pop(subscriber, None)
-        self._joined_at.setdefault(subscriber, now)
+        self.members.setdefault(subscriber, now)
 
     def remove(self, subscriber: Ref[Any], ended: StreamEnded | None = None) -> None:
         """Send it nothing more but `ended`."""
-        self._joined_at.pop(subscriber, None)
+        self.members.pop(subscriber, None)
         self._unsent_ends.pop(subscriber, None)
         if ended is not None:
             self._unsent_ends[subscriber] = ended
@@ -47,7 +48,7 @@ class Subscribers:
         """Send fragments to all that have room; return those that have not, which miss them unless `wait`."""
         full = []
         message = FragmentsReady(fragments)
-        for subscriber in list(self._joined_at):
+        for subscriber in list(self.members):
             try:
                 subscriber.tell_nowait(message)
             except MailboxFull:
@@ -71,7 +72,7 @@ class Subscribers:
 
     def end(self, ended: StreamEnded, among: Callable[[float], bool] = lambda joined_at: True) -> None:
         """Remove those whose time of subscribing is `among`, and send them the end."""
-        for subscriber, joined_at in list(self._joined_at.items()):
+        for subscriber, joined_at in list(self.members.items()):
             if among(joined_at):
                 self.remove(subscriber, ended)
 

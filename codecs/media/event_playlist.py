@@ -47,12 +47,12 @@ class EventPlaylist:
 
     @property
     def first_index(self) -> int:
-        """The first segment that is still listed; before any came, what it will be called."""
+        """Number of the first segment that is still listed, or of the next one where none is."""
         return self._first_index
 
     @property
     def next_index(self) -> int:
-        """What the next segment will be called; a later playback starts at or above it."""
+        """Number of the next segment; a later playback starts at or above it."""
         return self._first_index + len(self._listed)
 
     @property
@@ -93,7 +93,7 @@ class EventPlaylist:
         return index
 
     def drop_before(self, index: int) -> None:
-        """Lose the segments below `index`: the playlist is no event any more."""
+        """Drop the segments below `index`; the playlist no longer has the type EVENT."""
         count = min(index - self._first_index, len(self._listed))
         if count <= 0:
             return

@@ -59,17 +59,17 @@ class LivePlaylist:
         """`window` segments are listed, `late` more can still be fetched; `max_bytes` bounds both.
 
         `prefix` stands before each segment's name. `first_index` and `first_discontinuity` continue an
-        earlier life of the stream.
+        earlier actor of the stream.
         """
         self._window = window
-        self._late = late
+        self._unlisted_limit = late
         self._max_bytes = max_bytes
         self._prefix = prefix
         self._target_duration = max(1, math.ceil(target_seconds))
         self._next_index = first_index
         self._discontinuities = first_discontinuity
         self._listed: deque[_Listed] = deque()
-        self._left: deque[_Listed] = deque()
+        self._unlisted: deque[_Listed] = deque()
         self._bytes = 0
         self._ended = False
         self._text: str | None = None
@@ -78,7 +78,7 @@ class LivePlaylist:
 
     @property
     def next_index(self) -> int:
-        """What the next segment will be called; a later life of the stream starts above it."""
+        """Number of the next segment; a later actor of the stream starts at or above it."""
         return self._next_index
 
     @property
@@ -88,7 +88,7 @@ class LivePlaylist:
 
     @property
     def next_discontinuity(self) -> int:
-        """The first discontinuity sequence for a later life of the stream."""
+        """The first discontinuity sequence for a later actor of the stream."""
         growing = self._growing is not None and self._growing.discontinuity
         return self._discontinuities + sum(listed.segment.discontinuity for listed in self._listed) + growing
 
@@ -138,12 +138,12 @@ class LivePlaylist:
         self._target_duration = max(self._target_duration, math.floor(segment.duration + 0.5))
         while len(self._listed) > self._window:
             self._unlist()
-        while len(self._left) > self._late:
-            self._forget()
-        while self._bytes > self._max_bytes and (self._left or len(self._listed) > 1):
-            if not self._left:
+        while len(self._unlisted) > self._unlisted_limit:
+            self._discard()
+        while self._bytes > self._max_bytes and (self._unlisted or len(self._listed) > 1):
+            if not self._unlisted:
                 self._unlist()
-            self._forget()
+            self._discard()
         return index
 
     def end(self) -> None:
@@ -189,7 +189,7 @@ class LivePlaylist:
         return index == self._next_index and part == (0 if self._growing is None else len(self._growing))
 
     def is_too_far_ahead(self, index: int, part: int | None = None) -> bool:
-        """Whether that will not come soon, so that nobody should wait for it (rfc8216bis, 6.2.5.2)."""
+        """Whether it will not come soon, so that it is not worth waiting for (rfc8216bis, 6.2.5.2)."""
         if index > self._next_index + 1:
             return True
         growing = 0 if self._growing is None else len(self._growing)
@@ -269,7 +269,7 @@ class LivePlaylist:
         )
 
     def _find(self, index: int) -> _Listed | None:
-        for kept in (self._listed, self._left):
+        for kept in (self._listed, self._unlisted):
             if kept and kept[0].index <= index <= kept[-1].index:
                 return kept[index - kept[0].index]
         return None
@@ -277,7 +277,7 @@ class LivePlaylist:
     def _unlist(self) -> None:
         listed = self._listed.popleft()
         self._discontinuities += listed.segment.discontinuity
-        self._left.append(listed)
+        self._unlisted.append(listed)
 
-    def _forget(self) -> None:
-        self._bytes -= len(self._left.popleft().segment.data)
+    def _discard(self) -> None:
+        self._bytes -= len(self._unlisted.popleft().segment.data)

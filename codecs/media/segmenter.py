@@ -30,7 +30,7 @@ from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 _EARLY_FRACTION = 0.9
 """A key frame past this part of the target ends the segment: stamps jitter, and the next may be far."""
 _MAX_KEPT_AUDIO_UNITS = 500
-"""Kept while nobody knows yet whether pictures come: 10 s of the shortest."""
+"""Kept while it is not known whether pictures come: 10 s of the shortest."""
 _TRAILING_AUDIO_TICKS = TICKS_PER_SECOND // 2
 """Audio may outlast the last picture by this much without making its segment longer."""
 _PRECEDING_AUDIO_MS = 1000

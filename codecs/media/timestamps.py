@@ -1,4 +1,4 @@
-"""Our own steady time for what devices stamp as they like (docs/protocols/jt1078.md#timestamps).
+"""A steady presentation time for what devices stamp irregularly (docs/protocols/jt1078.md#timestamps).
 
 Presentation times count 90 kHz ticks, never go back, and are not wrapped at 33 bits: the muxer does that.
 """
@@ -17,19 +17,19 @@ _SHORTEST_STEP_MS = 5
 _RECENT_SECONDS = 2.0
 _OVERDUE_STEPS = 4
 _SAME_BASE_MS = 250
-"""Sound and picture stamps this close to their arrival are taken to be of one clock."""
-_QUIET_TICKS = 20 * TICKS_PER_MS
-"""Sound follows its own samples while its stamps stay this near."""
+"""Audio and picture stamps this close to their arrival are taken to be of one clock."""
+_TOLERANCE_TICKS = 20 * TICKS_PER_MS
+"""Audio follows its own samples while its stamps stay this near."""
 _SNAP_TICKS = 250 * TICKS_PER_MS
-"""Further off than this, sound is set right at once; nearer, bit by bit."""
+"""Audio that is further off than this is corrected at once; nearer, in steps."""
 _SKEW_TICKS = 40 * TICKS_PER_MS
-"""How far sound on a clock of its own may drift from the pictures it arrives with."""
+"""How far audio on a clock of its own may drift from the pictures it arrives with."""
 _BASELINE_TICKS = 20 * TICKS_PER_SECOND
-"""Of sound, until it is known how far from the pictures' stamps its own are when they arrive."""
-_TREND_TICKS = 15 * TICKS_PER_SECOND
-"""Over so much sound that distance is smoothed: a link that stalls is no trend."""
-_TREND_DEAD_TICKS = 30 * TICKS_PER_MS
-"""A change of that distance which is not believed to be a drift of the sound's clock…"""
+"""Length of audio after which the distance of its stamps from the pictures' at arrival is known."""
+_DRIFT_SMOOTHING_TICKS = 15 * TICKS_PER_SECOND
+"""Length of audio over which that distance is smoothed: a link that stalls is no drift."""
+_DRIFT_DEAD_BAND_TICKS = 30 * TICKS_PER_MS
+"""A smaller change of that distance is not taken for a drift of the audio clock…"""
 _FASTEST_DRIFT = 200
 """…which is at most one part in so many."""
 _JUMP_REPORT_TICKS = 10 * TICKS_PER_SECOND
@@ -48,30 +48,30 @@ class _Track:
 
 @dataclass(slots=True)
 class _ClockDrift:
-    """How far the sound's clock has run ahead of the pictures' since both were first heard together."""
+    """How far the audio clock has run ahead of the picture clock since both were first received."""
 
     drift: int = 0
     """Ticks; behind is negative."""
     smoothed: float = 0.0
     baseline: float | None = None
-    heard: int = 0
+    received: int = 0
 
     def follow(self, difference: float, duration: int) -> None:
         """Take how far a unit's stamp lay before that of the picture it arrived with; all in ticks."""
-        self.heard += duration
-        self.smoothed += (difference - self.smoothed) * duration / min(self.heard, _TREND_TICKS)
+        self.received += duration
+        self.smoothed += (difference - self.smoothed) * duration / min(self.received, _DRIFT_SMOOTHING_TICKS)
         if self.baseline is None:
-            if self.heard >= _BASELINE_TICKS:
+            if self.received >= _BASELINE_TICKS:
                 self.baseline = self.smoothed
             return
         change = self.smoothed - self.baseline - self.drift
         fastest = duration / _FASTEST_DRIFT
-        if abs(change) > _TREND_DEAD_TICKS:
+        if abs(change) > _DRIFT_DEAD_BAND_TICKS:
             self.drift += round(min(max(change, -fastest), fastest))
 
 
 class Timeline:
-    """One camera's pictures and sound on one time; told when things arrive, reads no clock."""
+    """One time for one camera's pictures and audio; gets times of arrival as arguments, reads no clock."""
 
     def __init__(self, start: int = 0, *, live: bool = True) -> None:
         """`start` is the first presentation time. Not `live`: arrival says nothing of the pictures' pace."""
@@ -86,8 +86,8 @@ class Timeline:
         self._base_difference: float | None = None
         self._drift = _ClockDrift()
         self._audio_offset = 0
-        self._owed = 0
-        """Ticks by which sound is still to be set right; for stamps that stand still, which do not tell."""
+        self._correction = 0
+        """Ticks by which audio is still to be corrected, for stamps that stand still and do not say."""
         self._skew = 0.0
         self._last_jump = -_JUMP_REPORT_TICKS
 
@@ -99,7 +99,7 @@ class Timeline:
         self._audio = _Track()
         self._base_difference = None
         self._drift = _ClockDrift()
-        self._owed = 0
+        self._correction = 0
         self._skew = 0.0
 
     @property
@@ -109,11 +109,11 @@ class Timeline:
 
     @property
     def audio_end(self) -> int:
-        """Where the last unit of sound ends, by its samples."""
+        """Where the last unit of audio ends, by its samples."""
         return self._audio.pts + self._audio.step
 
     def place_picture(self, timestamp: int, interval: int, now: float) -> tuple[int, bool]:
-        """The picture's presentation time, and whether the device's clock jumped before it.
+        """Return the picture's presentation time, and whether the device's clock jumped before it.
 
         `timestamp` and `interval` in ms as the device says, `now` in seconds of arrival.
         """
@@ -144,16 +144,16 @@ class Timeline:
                 self._stamped = False
             pts = video.pts + video.step
             if not self._stamped and self._audio.started and now - self._audio.arrival < _RECENT_SECONDS:
-                heard = self._audio_position(now)
-                if heard - pts > _SNAP_TICKS:
-                    pts = heard  # the camera paused while its sound went on
+                received = self._audio_position(now)
+                if received - pts > _SNAP_TICKS:
+                    pts = received  # the camera paused while its sound went on
         video.timestamp = timestamp
         video.pts = pts
         video.arrival = now
         return pts, jumped and self._worth_reporting(pts)
 
     def place_audio(self, timestamp: int, duration: int, now: float) -> tuple[int, bool]:
-        """The presentation time of a unit of sound, and whether a clock jumped (never beside pictures).
+        """Return the presentation time of a unit of audio, and whether a clock jumped (not beside pictures).
 
         `duration` in ticks, from its count of samples; the other arguments as for `place_picture`.
         """
@@ -177,7 +177,7 @@ class Timeline:
         elif not regular:
             # A jump beside pictures is bridged by what they say; else sound just goes on.
             by_pictures = beside and jumped
-            position = self._picture_position(now) - duration if by_pictures else expected + self._owed
+            position = self._picture_position(now) - duration if by_pictures else expected + self._correction
             self._audio_offset = position - stamp
             if beside:
                 self._follow_pictures(position, duration, now)
@@ -186,11 +186,11 @@ class Timeline:
         error = self._audio_offset + stamp - expected
         if not audio.started or abs(error) > _SNAP_TICKS:
             pts = expected + error
-        elif abs(error) > _QUIET_TICKS:
+        elif abs(error) > _TOLERANCE_TICKS:
             pts = expected + error // 8
         else:
             pts = expected
-        self._owed = error - (pts - expected)
+        self._correction = error - (pts - expected)
         if audio.started:
             pts = max(pts, audio.pts + (audio.step >> 1))  # sound that is ahead waits, but never stands still
         audio.started = True
@@ -219,12 +219,12 @@ class Timeline:
         return max(TICKS_PER_MS, round(min(max(self._pace + 0.1 * behind, self._pace / 4), self._pace * 4)))
 
     def _audio_position(self, now: float) -> int:
-        """The presentation time that a picture arriving now has, by the sound."""
+        """Return the presentation time of a picture arriving now, by the audio."""
         audio = self._audio
         return self.audio_end + min(max(round((now - audio.arrival) * TICKS_PER_SECOND), 0), audio.step)
 
     def _picture_position(self, now: float) -> int:
-        """The presentation time at which sound arriving now ends, by the pictures.
+        """Return the presentation time at which audio arriving now ends, by the pictures.
 
         It cannot be sent before its last sample is there. Order of arrival counts more than time: behind a
         stalled link everything arrives at once.
@@ -233,7 +233,7 @@ class Timeline:
         return video.pts + min(max(round((now - video.arrival) * TICKS_PER_SECOND), 0), video.step)
 
     def _same_base(self, timestamp: int, duration: int, now: float) -> bool:
-        """Whether one clock stamps sound and pictures: then it says best how they belong together.
+        """Whether one clock stamps audio and pictures: then it is the best measure of their distance.
 
         Stamps that count samples begin on the pictures' clock and drift from it: that is a trend.
         """
@@ -249,7 +249,7 @@ class Timeline:
         return True
 
     def _follow_pictures(self, pts: int, duration: int, now: float) -> None:
-        """Keep sound on its own clock beside the pictures it arrives with."""
+        """Keep audio with a clock of its own beside the pictures it arrives with."""
         skew = pts + duration - self._picture_position(now)
         self._skew += (skew - self._skew) / 32
         if abs(self._skew) > _SKEW_TICKS:

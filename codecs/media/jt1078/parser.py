@@ -20,7 +20,7 @@ from motorpool.codecs.media.jt1078.packet_header import (
     sim_width,
     split_hisilicon,
 )
-from motorpool.codecs.media.jt1078.pending_unit import KNOWN_BYTES, Join
+from motorpool.codecs.media.jt1078.pending_unit import KNOWN_BYTES, PendingUnit
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.media.video_codecs import sniff
 from motorpool.codecs.reports import FrameRejected
@@ -29,7 +29,7 @@ MAX_UNIT_BYTES = 1 << 20
 """A picture past this is dropped: 4K key frames stay below."""
 MAX_OPEN_BYTES = 4 << 20
 """Of all unfinished units of a connection together."""
-MAX_JUNK_BYTES = 256 << 10
+MAX_GARBAGE_BYTES = 256 << 10
 """A peer that sends this much without one packet sends no media."""
 
 _FURTHEST_GAP = 1000
@@ -56,16 +56,16 @@ class Jt1078Parser:
     """One media connection (or UDP peer): any pieces of its bytes in, whole units out."""
 
     def __init__(self, is_known: Callable[[str], bool] | None = None) -> None:
-        """`is_known` is told a SIM's digits, zeros and all; it helps to tell the two widths of SIM apart."""
+        """`is_known` says whether a SIM, with leading zeros, is a device's: it decides between the widths."""
         self.statistics = Jt1078Statistics()
         self._is_known = is_known
         self._head = HEADERS[6]
         self._sim_bytes = b""
-        self._rest: bytes | bytearray = b""
+        self._unparsed: bytes | bytearray = b""
         self._needed = 0
-        self._joins: dict[int, Join] = {}
+        self._pending_units: dict[int, PendingUnit] = {}
         self._sequence = -1
-        self._junk = 0
+        self._garbage_bytes = 0
         self._open_bytes = 0
 
     @property
@@ -75,8 +75,8 @@ class Jt1078Parser:
 
     @property
     def buffered(self) -> int:
-        """Bytes held back: a cut packet and unfinished units."""
-        return len(self._rest) + self._open_bytes
+        """Bytes held back: an incomplete packet and unfinished units."""
+        return len(self._unparsed) + self._open_bytes
 
     def receive(self, data: bytes) -> list[AccessUnit | FrameRejected]:
         """All units that are complete with these bytes, in the order of their last packets.
@@ -85,36 +85,38 @@ class Jt1078Parser:
         is too large is noticed by the packet it would swallow.
 
         Raises:
-            CodecError: another SIM, or nothing but junk: the connection is to be closed.
+            CodecError: another SIM, or nothing but garbage: the connection is to be closed.
         """
-        if self._rest:
-            if len(self._rest) + len(data) < self._needed:
-                if isinstance(self._rest, bytes):
-                    self._rest = bytearray(self._rest)  # bytes that drip in must not be copied each time
-                self._rest += data
+        if self._unparsed:
+            if len(self._unparsed) + len(data) < self._needed:
+                if isinstance(self._unparsed, bytes):
+                    self._unparsed = bytearray(
+                        self._unparsed
+                    )  # bytes that drip in must not be copied each time
+                self._unparsed += data
                 return []
-            data = bytes(self._rest) + data
+            data = bytes(self._unparsed) + data
         found: list[AccessUnit | FrameRejected] = []
         position = 0 if self._sim_bytes else self._identify(data, found)
         if self._sim_bytes:
             position = self._packets(data, position, found)
-        self._rest = data[position:]
+        self._unparsed = data[position:]
         return found
 
     def _packets(self, data: bytes, position: int, found: list[AccessUnit | FrameRejected]) -> int:
         """Take the packets from `position` on; returns where the first incomplete one begins."""
         unpack, size = self._head.unpack_from, self._head.size
-        own_sim, joins, statistics = self._sim_bytes, self._joins, self.statistics
+        sim_bytes, pending_units, statistics = self._sim_bytes, self._pending_units, self.statistics
         end = len(data)
         while end - position >= size:
             magic, marked_type, sequence, sim, channel, kind, timestamp, interval_key, interval, length = (
                 unpack(data, position)
             )
             data_type = kind >> 4
-            cut = kind & 15
-            if magic != MAGIC_NUMBER or sim != own_sim or data_type > TRANSPARENT or cut > MIDDLE:
-                if magic == MAGIC_NUMBER and sim != own_sim and not self._junk:
-                    raise CodecError(f"media of SIM {sim.hex()} on a connection of {own_sim.hex()}")
+            fragmentation = kind & 15
+            if magic != MAGIC_NUMBER or sim != sim_bytes or data_type > TRANSPARENT or fragmentation > MIDDLE:
+                if magic == MAGIC_NUMBER and sim != sim_bytes and not self._garbage_bytes:
+                    raise CodecError(f"media of SIM {sim.hex()} on a connection of {sim_bytes.hex()}")
                 position = self._skip(data, position, found, "no packet head")
                 continue
             body = position + size
@@ -134,52 +136,52 @@ class Jt1078Parser:
                 self._needed = stop - position
                 return position
             position = stop
-            self._junk = 0
+            self._garbage_bytes = 0
             statistics.packets += 1
             if data_type == TRANSPARENT:
                 self._sequence = (sequence + 1) & 0xFFFF
                 continue
             key = channel << 1 | (data_type == AUDIO)
-            join = joins.get(key)
-            if join is None:
-                join = joins[key] = Join(channel, data_type == AUDIO, sequence=sequence)
-            if sequence != join.sequence and sequence != self._sequence:  # noqa: PLR1714 - a tuple costs here
-                if join.is_stale(sequence, kind, timestamp, data[stop - KNOWN_BYTES : stop]):
+            pending = pending_units.get(key)
+            if pending is None:
+                pending = pending_units[key] = PendingUnit(channel, data_type == AUDIO, sequence=sequence)
+            if sequence != pending.sequence and sequence != self._sequence:  # noqa: PLR1714 - a tuple costs here
+                if pending.is_stale(sequence, kind, timestamp, data[stop - KNOWN_BYTES : stop]):
                     statistics.stale += 1
                     continue
-                self._hole(join, sequence)
-            join.sequence = self._sequence = (sequence + 1) & 0xFFFF
+                self._note_gap(pending, sequence)
+            pending.sequence = self._sequence = (sequence + 1) & 0xFFFF
 
-            if cut >= LAST:
-                if not join.parts:
-                    statistics.dropped_units += cut == LAST
+            if fragmentation >= LAST:
+                if not pending.parts:
+                    statistics.dropped_units += fragmentation == LAST
                     continue
                 if length:  # or empty parts would pile up below any limit
-                    join.parts.append(data[body:stop])
-                join.size += length
+                    pending.parts.append(data[body:stop])
+                pending.size += length
                 self._open_bytes += length
-                if join.size > MAX_UNIT_BYTES or self._open_bytes > MAX_OPEN_BYTES:
-                    self._abandon(join)
-                elif cut == LAST:
-                    self._close(join, found)
+                if pending.size > MAX_UNIT_BYTES or self._open_bytes > MAX_OPEN_BYTES:
+                    self._drop_unit(pending)
+                elif fragmentation == LAST:
+                    self._close(pending, found)
                 continue
-            if join.parts:
-                self._abandon(join)
-            join.data_type = data_type
-            join.timestamp = timestamp
-            join.interval = interval
-            if marked_type & 127 != join.payload_type:
-                join.payload_type = marked_type & 127
-                join.coding = Coding.OTHER
-            join.holed = join.broken = False  # what was missing was missing before it
+            if pending.parts:
+                self._drop_unit(pending)
+            pending.data_type = data_type
+            pending.timestamp = timestamp
+            pending.interval = interval
+            if marked_type & 127 != pending.payload_type:
+                pending.payload_type = marked_type & 127
+                pending.coding = Coding.OTHER
+            pending.has_gap = pending.is_damaged = False  # what was missing was missing before it
             if not 0 < data_type < AUDIO:
-                join.recent.append((sequence, timestamp, data[stop - KNOWN_BYTES : stop]))
-            if cut == WHOLE:
-                join.trust()
-                self._emit(join, data[body:stop], found)
+                pending.recent.append((sequence, timestamp, data[stop - KNOWN_BYTES : stop]))
+            if fragmentation == WHOLE:
+                pending.note_complete()
+                self._emit(pending, data[body:stop], found)
             else:
-                join.parts.append(data[body:stop])
-                join.size = length
+                pending.parts.append(data[body:stop])
+                pending.size = length
                 self._open_bytes += length
         self._needed = size
         return position
@@ -209,63 +211,70 @@ class Jt1078Parser:
 
     def _skip(self, data: bytes, position: int, found: list[AccessUnit | FrameRejected], error: str) -> int:
         """Leave what is at `position`; returns where a packet may begin next."""
-        if not self._junk:
+        if not self._garbage_bytes:
             self.statistics.rejected += 1
             found.append(FrameRejected(error, data[position : position + 256]))
-            for join in self._joins.values():
-                if join.parts:
-                    self._abandon(join)
+            for pending in self._pending_units.values():
+                if pending.parts:
+                    self._drop_unit(pending)
         following = data.find(MAGIC, position + 1)
         if following < 0:
             following = max(position + 1, len(data) - 3)  # the magic itself may be cut
-        self._junk += following - position
-        if self._junk > MAX_JUNK_BYTES:
-            raise CodecError(f"{self._junk} bytes without a media packet")
+        self._garbage_bytes += following - position
+        if self._garbage_bytes > MAX_GARBAGE_BYTES:
+            raise CodecError(f"{self._garbage_bytes} bytes without a media packet")
         return following
 
-    def _hole(self, join: Join, sequence: int) -> None:
+    def _note_gap(self, pending: PendingUnit, sequence: int) -> None:
         """Note a step in the sequence: neither the unit's own count nor the connection's went on by one."""
-        gap = min((sequence - expected) & 0xFFFF for expected in (join.sequence, self._sequence))
+        gap = min((sequence - expected) & 0xFFFF for expected in (pending.sequence, self._sequence))
         if 0 < gap < _FURTHEST_GAP:
             self.statistics.lost += gap
-        join.doubt()
+        pending.note_gap()
 
-    def _abandon(self, join: Join) -> None:
+    def _drop_unit(self, pending: PendingUnit) -> None:
         self.statistics.dropped_units += 1
-        self._clear(join)
+        self._clear(pending)
 
-    def _clear(self, join: Join) -> None:
-        self._open_bytes -= join.size
-        join.parts.clear()
-        join.size = 0
-        join.broken = False
+    def _clear(self, pending: PendingUnit) -> None:
+        self._open_bytes -= pending.size
+        pending.parts.clear()
+        pending.size = 0
+        pending.is_damaged = False
 
-    def _close(self, join: Join, found: list[AccessUnit | FrameRejected]) -> None:
-        if join.broken:
-            self._abandon(join)
+    def _close(self, pending: PendingUnit, found: list[AccessUnit | FrameRejected]) -> None:
+        if pending.is_damaged:
+            self._drop_unit(pending)
             return
-        if not join.holed:
-            join.trust()
-        payload = b"".join(join.parts)
-        self._clear(join)
-        self._emit(join, payload, found)
+        if not pending.has_gap:
+            pending.note_complete()
+        payload = b"".join(pending.parts)
+        self._clear(pending)
+        self._emit(pending, payload, found)
 
-    def _emit(self, join: Join, payload: bytes, found: list[AccessUnit | FrameRejected]) -> None:
-        join.broken = False
+    def _emit(self, pending: PendingUnit, payload: bytes, found: list[AccessUnit | FrameRejected]) -> None:
+        pending.is_damaged = False
         if not payload:
             return
-        if join.is_audio:
-            coding = AUDIO_CODINGS.get(join.payload_type, Coding.OTHER)
+        if pending.is_audio:
+            coding = AUDIO_CODINGS.get(pending.payload_type, Coding.OTHER)
             pieces = [payload] if coding is Coding.AAC else split_hisilicon(payload)
             for piece in pieces:
                 self.statistics.units += 1
-                found.append(AccessUnit(join.channel, coding, False, join.timestamp, piece))
+                found.append(AccessUnit(pending.channel, coding, False, pending.timestamp, piece))
             return
-        if join.data_type == 0 or join.coding is Coding.OTHER:
-            if join.coding is Coding.OTHER:
-                join.coding = VIDEO_CODINGS.get(join.payload_type, Coding.OTHER)
-            join.coding = sniff(payload) or join.coding
+        if pending.data_type == 0 or pending.coding is Coding.OTHER:
+            if pending.coding is Coding.OTHER:
+                pending.coding = VIDEO_CODINGS.get(pending.payload_type, Coding.OTHER)
+            pending.coding = sniff(payload) or pending.coding
         self.statistics.units += 1
         found.append(
-            AccessUnit(join.channel, join.coding, join.data_type == 0, join.timestamp, payload, join.interval)
+            AccessUnit(
+                pending.channel,
+                pending.coding,
+                pending.data_type == 0,
+                pending.timestamp,
+                payload,
+                pending.interval,
+            )
         )

@@ -22,19 +22,19 @@ _FURTHEST_REPEAT = 256
 _LATEST_MS = 10_000
 """A picture stamped further back belongs to a clock that was set, and is not late."""
 _RECENT_UNITS = 32
-"""Of a join: as far back as key frames and sounds that come again are known for it."""
+"""How many of the last key frames or units of audio are remembered, to recognize repeated packets."""
 
 
 @dataclass(slots=True)
-class Join:
-    """The unit under way of one channel's pictures or sound; named fields are its first packet's."""
+class PendingUnit:
+    """The unfinished unit of one channel's pictures or audio, with the header fields of its first packet."""
 
     channel: int
     is_audio: bool
     parts: list[bytes] = field(default_factory=list)
     size: int = 0
-    broken: bool = False
-    holed: bool = False
+    is_damaged: bool = False
+    has_gap: bool = False
     """The sequence jumped since the unit began."""
     steady_units: int = 0
     sequence: int = -1
@@ -45,19 +45,19 @@ class Join:
     interval: int = 0
     coding: Coding = Coding.OTHER
     recent: deque[tuple[int, int, bytes]] = field(default_factory=lambda: deque(maxlen=_RECENT_UNITS))
-    """Sequence, timestamp and last bytes of the first packets of the last key frames or sounds."""
+    """Sequence, timestamp and last bytes of the first packets of the last key frames or units of audio."""
 
-    def trust(self) -> None:
-        """A unit came whole and in sequence."""
+    def note_complete(self) -> None:
+        """Count a unit that came complete and in sequence."""
         if self.steady_units < _MOST_STEADY_UNITS:
             self.steady_units += 1
 
-    def doubt(self) -> None:
-        """A packet is out of sequence: one was lost, if the device counts."""
-        # A device that never counts must not lose its pictures: only one that did count is believed.
+    def note_gap(self) -> None:
+        """Note a packet out of sequence: one was lost, if the device counts its packets."""
+        # A device that never counts must not lose its pictures: only one that has counted before is trusted.
         if self.steady_units >= _STEADY_UNITS:
-            self.broken = True
-        self.holed = True
+            self.is_damaged = True
+        self.has_gap = True
         self.steady_units >>= 1
 
     def is_stale(self, sequence: int, kind: int, timestamp: int, ending: bytes) -> bool:

@@ -54,14 +54,14 @@ class Jt1078Sender:
         for start in range(0, max(size, 1), step):
             body = payload[start : start + step]
             is_first, is_last = start == 0, start + step >= size
-            cut = (WHOLE if is_last else FIRST) if is_first else (LAST if is_last else MIDDLE)
+            fragmentation = (WHOLE if is_last else FIRST) if is_first else (LAST if is_last else MIDDLE)
             head = self._head.pack(
                 MAGIC_NUMBER,
                 payload_type | (is_last << 7),
                 sequence,
                 self._sim,
                 channel,
-                data_type << 4 | cut,
+                data_type << 4 | fragmentation,
                 timestamp & 0xFFFF_FFFF_FFFF_FFFF,
                 len(body) if is_audio else since_key,
                 since_picture,
@@ -75,5 +75,5 @@ class Jt1078Sender:
 
 
 def _interval(milliseconds: int) -> int:
-    """As a WORD; a jump of the clock is told as 0."""
+    """Return an interval as a WORD; 0 where the clock jumped."""
     return milliseconds if 0 <= milliseconds <= 0xFFFF else 0

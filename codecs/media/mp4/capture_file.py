@@ -71,7 +71,7 @@ class _IndexedFragment(msgspec.Struct, frozen=True):
 
 
 class EncodedFragment(msgspec.Struct, frozen=True, gc=False):
-    """What one cut adds to a film, ready for the disk."""
+    """What one fragment adds to a file, ready for the disk."""
 
     header: bytes
     """In the place of the one before, if not empty."""

@@ -7,7 +7,13 @@ from pathlib import Path
 import av
 import pytest
 
-from motorpool.actors.video.capture_files import CaptureWriter, capture_name, device_folder, repair_all, sweep
+from motorpool.actors.video.capture_files import (
+    CaptureWriter,
+    device_folder,
+    new_file_name,
+    repair_all,
+    sweep,
+)
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -20,7 +26,7 @@ def count(path: Path) -> int:
 
 def kept(media: Path, device: str, seconds_ago: float, size: int) -> Path:
     """A file that was last written so long before NOW."""
-    path = device_folder(media, device) / capture_name(NOW)
+    path = device_folder(media, device) / new_file_name(NOW)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(size))
     at = NOW.timestamp() - seconds_ago

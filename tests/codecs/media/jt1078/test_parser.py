@@ -331,7 +331,7 @@ def test_another_sim_on_the_connection_ends_it() -> None:
 
 def test_endless_junk_ends_the_connection() -> None:
     codec = Jt1078Parser()
-    for _ in range(parser.MAX_JUNK_BYTES // 1000):
+    for _ in range(parser.MAX_GARBAGE_BYTES // 1000):
         codec.receive(b"\x55" * 1000)
         assert codec.buffered < 2000
     with pytest.raises(CodecError, match="without a media packet"):

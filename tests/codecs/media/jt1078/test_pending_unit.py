@@ -1,6 +1,6 @@
 import pytest
 
-from motorpool.codecs.media.jt1078.pending_unit import Join
+from motorpool.codecs.media.jt1078.pending_unit import PendingUnit
 
 KEY, PLAIN, SOUND = 0x00, 0x10, 0x30
 """Data type and cut mark of whole units."""
@@ -8,11 +8,11 @@ LATER_PART = 0x13
 TAIL = b"sixteen bytes..."
 
 
-def believed(units: int = 20) -> Join:
+def believed(units: int = 20) -> PendingUnit:
     """The last unit was number 99, stamped 4000."""
-    join = Join(1, False, sequence=100, timestamp=4_000)
+    join = PendingUnit(1, False, sequence=100, timestamp=4_000)
     for _ in range(units):
-        join.trust()
+        join.note_complete()
     return join
 
 
@@ -56,15 +56,15 @@ def test_a_count_wraps() -> None:
 def test_a_hole_breaks_the_unit_of_a_device_that_counts_and_of_no_other() -> None:
     steady, unsteady = believed(64), believed(7)
     for _ in range(4):
-        steady.broken = False
-        steady.doubt()
-        assert steady.broken
-    steady.broken = False
-    steady.doubt()
-    unsteady.doubt()
-    assert (steady.broken, unsteady.broken) == (False, False)
-    assert steady.holed
-    assert unsteady.holed
+        steady.is_damaged = False
+        steady.note_gap()
+        assert steady.is_damaged
+    steady.is_damaged = False
+    steady.note_gap()
+    unsteady.note_gap()
+    assert (steady.is_damaged, unsteady.is_damaged) == (False, False)
+    assert steady.has_gap
+    assert unsteady.has_gap
 
 
 def test_belief_has_an_end() -> None:
