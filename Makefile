@@ -1,4 +1,4 @@
-# One command each for whoever wants to run, test or install Motorpool (see README.md).
+# Commands to run, test and install Motorpool (see README.md).
 PYTHON ?= python3
 BIN := .venv/bin
 # One more than there are processors: many a test waits for a film to play.
