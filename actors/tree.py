@@ -10,6 +10,7 @@ from motorpool.actors.access.access import access_spec
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.position_writer import position_writer_spec
+from motorpool.actors.files.media_files import media_folder
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
@@ -98,7 +99,7 @@ def fleet_tree(
             device_spec(
                 database,
                 media=media,
-                media_folder=settings.data / "media",
+                media_folder=media_folder(settings.data),
                 status_timeout_seconds=settings.device.status_seconds,
                 requests_alarm_files=settings.video.alarm_attachments,
                 reserve_bytes=settings.files.reserve_bytes,
@@ -106,7 +107,7 @@ def fleet_tree(
             # Above what they subscribe to, which sends them its last fragments when it stops.
             capture_spec(
                 database,
-                settings.data / "media",
+                media_folder(settings.data),
                 settings.captures,
                 reserve_bytes=settings.files.reserve_bytes,
             ),
@@ -117,7 +118,7 @@ def fleet_tree(
             ),
             playback_spec(database, settings.video),
             capture_retention_spec(
-                settings.data / "media", settings.captures.quota_bytes, settings.captures.retention_days
+                media_folder(settings.data), settings.captures.quota_bytes, settings.captures.retention_days
             ),
             *((hub_spec(hub),) if hub is not None else ()),
             DynamicSpec(
@@ -185,7 +186,9 @@ def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> 
     unknown = wanted - {*CODECS, "jt1078"}
     if unknown:
         raise ValueError(f"no such protocol: {', '.join(sorted(unknown))}")
-    room = UploadRoom(settings.data / "media", settings.video.attachment_bytes, settings.files.reserve_bytes)
+    room = UploadRoom(
+        media_folder(settings.data), settings.video.attachment_bytes, settings.files.reserve_bytes
+    )
     uploads = room if settings.video.alarm_attachments else None
     specs = [
         listener_spec(

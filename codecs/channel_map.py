@@ -17,6 +17,8 @@ from 0, `1:1,33:1` for one whose sub-stream arrives as channel 33.
 """
 MAX_CHANNEL = 31
 """The highest channel of the server."""
+CHANNELS = range(1, MAX_CHANNEL + 1)
+"""All channels of the server."""
 _MAX_DEVICE_NUMBER = 255
 
 

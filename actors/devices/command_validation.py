@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.devices import DeviceCodec
 
 __all__ = ["refusal"]
 
-CHANNELS = range(1, 32)
 CHANNELED = {"videoStart", "videoStop", "videoPlayback", "videoSnapshot"}
 LISTING = "videoPlaybackList"
 LONG_NUMBER = 10

@@ -12,6 +12,7 @@ import msgspec
 
 from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
 from motorpool.actors.devices.device_uploads import DeviceUploads
+from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.devices.presence import Presence
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
@@ -297,16 +298,12 @@ class DeviceActor(Actor[DeviceMessage]):
             self.context.log.warning("not reloaded, tried again: %s", error)
             self.context.after(RELOAD_SECONDS, change)
             return
-        now = self.context.clock.now()
-        if self._session.row is None:
+        row, connection = self._session.row, self._session.connection
+        if row is None:
             self._latest = None
             self._commands.forget()
-        if self._session.connection is not None and (
-            self._session.row is None
-            or self._session.row.disabled
-            or (self._session.row.expiration_time is not None and self._session.row.expiration_time <= now)
-        ):
-            self._session.connection.offer(Close("the device was deleted, disabled or has expired"))
+        if connection is not None and (row is None or not may_report(row, self._now())):
+            connection.offer(Close("the device was deleted, disabled or has expired"))
         else:
             self._configure()
 

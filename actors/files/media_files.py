@@ -14,8 +14,20 @@ import trio
 from motorpool.actors.files.disk_space import require_room
 from motorpool.codecs.reports import MediaFile
 
-__all__ = ["folder_name", "media_name", "move_folder", "remove_folder", "save_image", "save_media"]
+__all__ = [
+    "MEDIA",
+    "device_folder",
+    "folder_name",
+    "media_folder",
+    "media_name",
+    "move_folder",
+    "remove_folder",
+    "save_image",
+    "save_media",
+]
 
+MEDIA = "media"
+"""The folder of all files of devices, under the data folder."""
 IMAGE = "device"
 """Name of a device's own picture, before its ending."""
 LONGEST_BYTES = 200
@@ -35,6 +47,16 @@ def media_name(now: datetime, extension: str) -> str:
     return f"{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.{extension}"
 
 
+def media_folder(data: Path) -> Path:
+    """Return the folder of all files of devices; `data` is the data folder."""
+    return data / MEDIA
+
+
+def device_folder(media: Path, unique_id: str) -> Path:
+    """Return the folder of one device; `media` is that of all devices."""
+    return media / folder_name(unique_id)
+
+
 async def save_media(
     folder: Path, unique_id: str, media: MediaFile, now: datetime, reserve_bytes: int = 0
 ) -> str:
@@ -46,7 +68,7 @@ async def save_media(
         OSError: the disk does not take it.
     """
     name = media_name(now, media.extension)
-    home = folder / folder_name(unique_id)
+    home = device_folder(folder, unique_id)
     await trio.to_thread.run_sync(_write, home, name, media.content, reserve_bytes)
     return name
 
@@ -57,7 +79,7 @@ async def save_image(folder: Path, unique_id: str, extension: str, content: byte
     Raises:
         OSError: the disk does not take it; the earlier one stays.
     """
-    home = folder / folder_name(unique_id)
+    home = device_folder(folder, unique_id)
     name = f"{IMAGE}.{extension}"
 
     def write() -> None:
@@ -76,7 +98,7 @@ async def move_folder(folder: Path, unique_id: str, to: str) -> None:
     Raises:
         OSError: they stay where they are.
     """
-    old, new = folder / folder_name(unique_id), folder / folder_name(to)
+    old, new = device_folder(folder, unique_id), device_folder(folder, to)
 
     def move() -> None:
         if old.exists():
@@ -88,7 +110,7 @@ async def move_folder(folder: Path, unique_id: str, to: str) -> None:
 
 async def remove_folder(folder: Path, unique_id: str) -> None:
     """Remove a device's files; what the disk refuses stays."""
-    home = folder / folder_name(unique_id)
+    home = device_folder(folder, unique_id)
     await trio.to_thread.run_sync(partial(shutil.rmtree, home, ignore_errors=True))
 
 

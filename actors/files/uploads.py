@@ -15,7 +15,7 @@ from typing import BinaryIO, TypeVarTuple
 import trio
 
 from motorpool.actors.files.disk_space import require_room
-from motorpool.actors.files.media_files import folder_name, media_name
+from motorpool.actors.files.media_files import device_folder, media_name
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
 
 __all__ = ["Upload", "UploadRoom", "remove_parts"]
@@ -46,7 +46,7 @@ class Upload:
 
     def __init__(self, room: UploadRoom, unique_id: str) -> None:
         self._room = room
-        self._home = room.media_folder / folder_name(unique_id)
+        self._home = device_folder(room.media_folder, unique_id)
         self._open: dict[str, _Part] = {}
         self._begun = 0
 

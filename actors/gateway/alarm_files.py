@@ -5,8 +5,9 @@ They come on a connection of their own, which says who it is by the alarm alone,
 
 import msgspec
 
+from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import Upload, UploadRoom
-from motorpool.actors.gateway.identity import find_device, may_report
+from motorpool.actors.gateway.identity import find_device
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import DEVICE, AlarmFileStored, AuthorizeAlarmUpload, DeviceMessage
 from motorpool.codecs.reports import (

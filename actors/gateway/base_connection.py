@@ -142,9 +142,13 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
             await self._process(pending)
             self._socket.resume_reading()
 
-    def _is_idle(self, now: float) -> bool:
-        """Whether no whole message came within `idle_seconds`; looked at once a check, not once a message."""
+    def _idle_time(self, now: float) -> float:
+        """Return the seconds since the last whole message; noted once a check, not once a message."""
         if self._is_active:
             self._is_active = False
             self._last_active_at = now
-        return now - self._last_active_at >= self._idle_seconds
+        return now - self._last_active_at
+
+    def _is_idle(self, now: float) -> bool:
+        """Whether no whole message came within `idle_seconds`."""
+        return self._idle_time(now) >= self._idle_seconds

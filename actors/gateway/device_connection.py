@@ -1,7 +1,7 @@
-"""One connection of a device: bytes up through its codec to the device actor, orders and answers down.
+"""One connection of a device: bytes up through its codec to the device actor, commands and answers down.
 
-A task reads (`peer.py`); what is told to the connection (acknowledgements after the commit, commands) runs at
-once in the teller's task.
+Reading is in `base_connection.py`; messages to it (acknowledgements after the commit, commands) are
+handled at once in the sender's task.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,13 @@ from zoneinfo import ZoneInfo
 
 import trio
 
-from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.alarm_files import AlarmFiles
 from motorpool.actors.gateway.base_connection import BaseConnection
+from motorpool.actors.gateway.deadlines import Deadlines
 from motorpool.actors.gateway.device_socket import DeviceSocket
-from motorpool.actors.gateway.identity import find_device, may_report, register_device
+from motorpool.actors.gateway.identity import identify_device
 from motorpool.actors.gateway.recorder import Tap
-from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.counters import DEVICES_REFUSED, FRAMES_REJECTED, MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
     AcknowledgeStored,
@@ -68,7 +67,6 @@ from motorpool.codecs.reports import (
 from motorpool.runtime import ActorError, MailboxFull, Ref
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.records import Device
 
 __all__ = ["DeviceConnection"]
 
@@ -76,12 +74,6 @@ REFUSALS = 3
 """Answers to an unknown device before its connection is closed."""
 REJECTIONS = 100
 """Bad frames in a row before a connection counts as noise and is closed."""
-UPLOAD_IDLE_SECONDS = 60.0
-"""A connection made for an alarm's files is closed when nothing of them comes for so long."""
-UPLOAD_SECONDS = 3600.0
-"""All of an alarm's files must have come within this."""
-STALL_SECONDS = 60.0
-"""How long a peer may leave our answers unread."""
 
 
 class DeviceConnection(BaseConnection[Report]):
@@ -90,13 +82,13 @@ class DeviceConnection(BaseConnection[Report]):
     __slots__ = (
         "_codec",
         "_database",
+        "_deadlines",
         "_device",
         "_files",
+        "_login_seconds",
         "_refusals",
         "_register_unknown",
         "_rejected",
-        "_settings",
-        "_stalled_at",
         "_unique_ids",
     )
 
@@ -117,13 +109,13 @@ class DeviceConnection(BaseConnection[Report]):
         super().__init__(device_socket, idle_seconds=settings.idle_seconds, tap=tap)
         self._codec = codec
         self._database = database
-        self._settings = settings
+        self._login_seconds = settings.login_seconds
         self._register_unknown = register_unknown
         self._device: Ref[DeviceMessage] | None = None
         self._unique_ids: tuple[str, ...] = ()
         self._refusals = 0
         self._rejected = 0
-        self._stalled_at: float | None = None
+        self._deadlines = Deadlines(settings)
         self._files = AlarmFiles(database, uploads)
 
     async def run(self) -> None:
@@ -131,13 +123,13 @@ class DeviceConnection(BaseConnection[Report]):
         self._codec.utc_now = self.context.clock.now
         self._files.attend(self.context, self._codec.name)
         try:
-            await self._serve(self._codec.name, self._codec, self._settings.login_seconds)
+            await self._serve(self._codec.name, self._codec, self._login_seconds)
         finally:
             with trio.CancelScope(shield=True):
                 await self._files.close()
 
     def _on_closed(self) -> None:
-        self._leave_device()
+        self._detach()
 
     def _process_now(self, reports: Sequence[Report]) -> Sequence[Report]:
         """The positions of a known device, up to the first report that is anything else."""
@@ -188,31 +180,32 @@ class DeviceConnection(BaseConnection[Report]):
             case ImmediateReply():
                 self._socket.send(report.data)
             case DeviceInformation():
-                told = PositionReport(report.attributes, located=False, receipt=report.receipt)
-                await self._process([told])
+                position = PositionReport(report.attributes, located=False, receipt=report.receipt)
+                await self._process([position])
             case Heartbeat():
-                await self._note(report.receipt)
+                await self._acknowledge_without_storing(report.receipt)
             case RecordingList():
                 await self._recordings_listed(report)
             case Logout():
-                await self._note(report.receipt)
-                self._leave_device()
+                await self._acknowledge_without_storing(report.receipt)
+                self._detach()
             case CommandResult():
-                if self._device is None:
-                    self._refuse(report.receipt)
-                else:
-                    await self._device.tell(CommandAnswered(report, self._codec.name, self._ref))
+                answered = CommandAnswered(report, self._codec.name, self._ref)
+                await self._forward(answered, report.receipt)
             case MediaFile():
-                if self._device is None:
-                    self._refuse(report.receipt)
-                else:
-                    await self._device.tell(MediaUploaded(report, self._codec.name, self._ref))
+                await self._forward(MediaUploaded(report, self._codec.name, self._ref), report.receipt)
             case AlarmFilesAnnounced() | FileUploadStarted() | FileChunk() | FileUploadCompleted():
                 await self._take_files(report)
             case PositionReport() | FrameRejected():
                 raise AssertionError(report)  # handled by the loop above
             case _:
                 assert_never(report)
+
+    async def _forward(self, message: DeviceMessage, receipt: Receipt | None) -> None:
+        if self._device is None:
+            self._refuse(receipt)
+        else:
+            await self._device.tell(message)
 
     async def _take_files(self, report: UploadReport) -> None:
         own = self._device if self._unique_ids else None
@@ -237,11 +230,11 @@ class DeviceConnection(BaseConnection[Report]):
     async def _recordings_listed(self, report: RecordingList) -> None:
         """The answer to our own query is kept; what nobody asked for is noted and answered."""
         if self._device is None or report.reference is None:
-            await self._note(report.receipt)
+            await self._acknowledge_without_storing(report.receipt)
         else:
             await self._device.tell(RecordingListReceived(report, self._codec.name, self._ref))
 
-    async def _note(self, receipt: Receipt | None) -> None:
+    async def _acknowledge_without_storing(self, receipt: Receipt | None) -> None:
         """A message that needs no storing: the device is alive, and gets its answer."""
         if self._device is None:
             self._refuse(receipt)
@@ -257,9 +250,14 @@ class DeviceConnection(BaseConnection[Report]):
             if login.receipt is not None:
                 self._acknowledge((login.receipt,))
             return
-        self._leave_device()
+        self._detach()
         try:
-            device = await self._look_up(login)
+            device = await identify_device(
+                self.context.system,
+                self._database,
+                login.unique_ids,
+                register_unknown=self._register_unknown,
+            )
         except StorageError as error:
             self._close(f"cannot be looked up now: {error}")
             return
@@ -277,19 +275,9 @@ class DeviceConnection(BaseConnection[Report]):
     def _connected(self) -> Connected:
         return Connected(self._ref, self._codec.name, self._socket.peer, self._socket.local_host)
 
-    def _introduce(self) -> None:
+    def _announce(self) -> None:
         if self._device is not None:
             self._device.offer(self._connected())
-
-    async def _look_up(self, login: Login) -> Device | None:
-        device = await find_device(self._database, login.unique_ids)
-        if device is None and self._register_unknown:
-            device = await register_device(self._database, login.unique_ids)
-            if device is not None:
-                await publish_changes(self.context.system, DeviceChanged(device.id, "created"))
-        if device is not None and not may_report(device, self.context.clock.now()):
-            return None
-        return device
 
     def _refuse(self, receipt: Receipt | None, unique_ids: tuple[str, ...] = ()) -> None:
         self._socket.send(self._codec.refuse(receipt))
@@ -307,16 +295,16 @@ class DeviceConnection(BaseConnection[Report]):
         if self._refusals >= REFUSALS:
             self._close("not a known device")
 
-    def _leave_device(self) -> None:
+    def _detach(self) -> None:
         if self._device is not None:
             self._device.offer(Disconnected(self._ref))
             self._device = None
             self._unique_ids = ()
 
-    # Downwards
+    # Messages to the connection
 
     def handle(self, message: ConnectionMessage) -> object:
-        """Runs to completion in the task of whoever tells it."""
+        """Handle one message; runs to completion in the sender's task."""
         match message:
             case AcknowledgeStored():
                 return self._acknowledge(message.receipts)
@@ -326,11 +314,11 @@ class DeviceConnection(BaseConnection[Report]):
                 self._codec.deliver(message.text)
                 return None
             case Reannounce():
-                return self._introduce()
+                return self._announce()
             case ConfigureDecoder():
                 return self._configure(message.timezone)
             case CheckDeadlines():
-                return self._check_time()
+                return self._check_deadlines()
             case Close():
                 return self._close(message.reason)
             case _:
@@ -360,29 +348,19 @@ class DeviceConnection(BaseConnection[Report]):
 
     # Limits
 
-    def _check_time(self) -> None:
+    def _check_deadlines(self) -> None:
         now = self.context.clock.monotonic()
         self._socket.send(self._codec.tick(now))
-        if not self._socket.backlog:
-            self._stalled_at = None
-        elif self._stalled_at is None:
-            self._stalled_at = now
-        elif now - self._stalled_at >= STALL_SECONDS:
-            self._close("does not read what it is sent")
-        if self._device is None and self._files.is_open:
-            self._check_files(now)
-        elif self._device is None and now - self._opened_at >= self._settings.login_seconds:
-            self._close("did not say who it is")
-        elif self._is_idle(now):
-            self._close("said nothing whole for too long")
-
-    def _check_files(self, now: float) -> None:
-        """A connection that was made for files, and is nothing else."""
-        if self._is_active:
-            self._is_active = False
-            self._last_active_at = now
-        if now - self._last_active_at >= UPLOAD_IDLE_SECONDS or now - self._opened_at >= UPLOAD_SECONDS:
-            self._close("brings no more files")
+        reason = self._deadlines.check(
+            now=now,
+            age=now - self._opened_at,
+            idle=self._idle_time(now),
+            backlog=self._socket.backlog,
+            is_identified=self._device is not None,
+            is_uploading=self._files.is_open,
+        )
+        if reason:
+            self._close(reason)
 
     def _count_rejected(self, rejected: FrameRejected) -> None:
         self._rejected += 1

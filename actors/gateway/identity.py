@@ -2,14 +2,16 @@
 switched on.
 """
 
-from datetime import datetime
-
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.devices.eligibility import may_report
+from motorpool.actors.messages.changes import DeviceChanged
+from motorpool.runtime import System
 from motorpool.storage import devices, links, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import Conflict
 from motorpool.storage.records import Device
 
-__all__ = ["find_device", "may_report", "register_device"]
+__all__ = ["find_device", "identify_device", "register_device"]
 
 
 async def find_device(database: Database, unique_ids: tuple[str, ...]) -> Device | None:
@@ -21,9 +23,22 @@ async def find_device(database: Database, unique_ids: tuple[str, ...]) -> Device
     return await devices.by_unique_ids(database, unique_ids)
 
 
-def may_report(device: Device, now: datetime) -> bool:
-    """Whether this device is served: neither disabled nor expired."""
-    return not device.disabled and (device.expiration_time is None or device.expiration_time > now)
+async def identify_device(
+    system: System, database: Database, unique_ids: tuple[str, ...], *, register_unknown: bool
+) -> Device | None:
+    """Return the device that is known by one of these identities and may report; None where there is none.
+
+    With `register_unknown` a device that is not known is created, and the change announced.
+
+    Raises:
+        StorageUnavailable: nobody can say now; the peer is to come again.
+    """
+    device = await find_device(database, unique_ids)
+    if device is None and register_unknown:
+        device = await register_device(database, unique_ids)
+        if device is not None:
+            await publish_changes(system, DeviceChanged(device.id, "created"))
+    return device if device is not None and may_report(device, system.clock.now()) else None
 
 
 async def register_device(database: Database, unique_ids: tuple[str, ...]) -> Device | None:

@@ -13,6 +13,7 @@ from typing import Any, assert_never
 import msgspec
 import trio
 
+from motorpool.actors.files.media_files import device_folder
 from motorpool.actors.messages.live_stream import (
     STREAM,
 )
@@ -21,7 +22,7 @@ from motorpool.actors.messages.playback import (
 )
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
 from motorpool.actors.settings import CaptureSettings
-from motorpool.actors.video.capture_files import CaptureWriter, device_folder
+from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_list import (
     CAPTURE_LIST,
     BeginCapture,

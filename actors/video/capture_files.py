@@ -15,11 +15,10 @@ from typing import BinaryIO
 import msgspec
 
 from motorpool.actors.files.disk_space import require_room
-from motorpool.actors.files.media_files import folder_name
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
 
-__all__ = ["CaptureWriter", "SweepResult", "device_folder", "new_file_name", "repair_all", "sweep"]
+__all__ = ["CaptureWriter", "SweepResult", "new_file_name", "repair_all", "sweep"]
 
 _NAMES = "capture-*.mp4"
 
@@ -119,11 +118,6 @@ class CaptureWriter:
         self.close()
         if self._capture_file is not None and not self.size:
             self.path.unlink(missing_ok=True)
-
-
-def device_folder(media: Path, unique_id: str) -> Path:
-    """Where the files of a device lie."""
-    return media / folder_name(unique_id)
 
 
 def repair_all(media: Path, keep: Collection[str] = ()) -> list[str]:

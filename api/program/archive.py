@@ -13,6 +13,8 @@ from typing import BinaryIO
 
 import msgspec
 
+from motorpool.actors.files.media_files import MEDIA
+
 __all__ = [
     "DUMP",
     "FILES",
@@ -27,7 +29,7 @@ __all__ = [
 FORMAT = 1
 DUMP = "database.dump"
 MANIFEST = "manifest.json"
-FOLDERS = ("media", "override")
+FOLDERS = (MEDIA, "override")
 """Folders of the data folder that a backup contains; the database is dumped."""
 FILES = ("login.json",)
 

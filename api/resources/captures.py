@@ -24,13 +24,13 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_json
+from motorpool.codecs.channel_map import CHANNELS
 from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
 
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("media")
 
-CHANNELS = range(1, 32)
 END_SECONDS = 20.0
 """To write what is left and bring the file onto the disk."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
-from motorpool.actors.files.media_files import move_folder, remove_folder
+from motorpool.actors.files.media_files import media_folder, move_folder, remove_folder
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
@@ -99,7 +99,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         """Files go with their device (docs/decisions/0025): nobody who comes to have its identity sees
         them.
         """
-        media = call.context.settings.data / "media"
+        media = media_folder(call.context.settings.data)
         if new is None:
             await remove_folder(media, old.unique_id)
             return

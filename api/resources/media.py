@@ -4,7 +4,7 @@ docs/server.md#files).
 
 from quart import Response
 
-from motorpool.actors.files.media_files import folder_name, save_image
+from motorpool.actors.files.media_files import device_folder, media_folder, save_image
 from motorpool.api.access import may_see_device, require_device
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
@@ -58,7 +58,7 @@ async def get_media(call: Call) -> Response:
     kind = media_type(name)
     if not kind.startswith(("image/", "video/", "audio/")) or kind == "image/svg+xml":
         headers["Content-Disposition"] = "attachment"
-    home = call.context.settings.data / "media" / folder_name(unique_id)
+    home = device_folder(media_folder(call.context.settings.data), unique_id)
     response = await send_file(call.request, home, name, headers)
     if response is None:
         raise ResourceNotFound("no such file")
@@ -91,7 +91,9 @@ async def save_device_image(call: Call) -> Response:
         raise ResourceNotFound("no such device")
     await record_action(call, call.context.database, "upload", "device", call.id)
     try:
-        name = await save_image(call.context.settings.data / "media", device.unique_id, extension, content)
+        name = await save_image(
+            media_folder(call.context.settings.data), device.unique_id, extension, content
+        )
     except OSError as error:
         raise Unavailable(f"the picture cannot be kept: {error.strerror}") from error
     return as_text(name)

@@ -29,13 +29,13 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_bytes
+from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.media.containers import CONTAINERS, Container
 
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("stream")
 
-CHANNELS = range(1, 32)
 PLAYLIST = "application/vnd.apple.mpegurl"
 JPEG = "image/jpeg"
 SEGMENT_SECONDS = 86_400

@@ -75,7 +75,7 @@ NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 
 
-class House:
+class DeviceHarness:
     """A running tree with the device's actor, and what stands around it."""
 
     def __init__(self, system, neighbours, streams, playbacks, folder):
@@ -114,8 +114,8 @@ class House:
 
 
 @pytest.fixture
-def house(database, neighbours, tree, tmp_path):
-    """`async with house() as running:` with settings of the device's spec."""
+def device_harness(database, neighbours, tree, tmp_path):
+    """`async with device_harness() as running:` with settings of the device's spec."""
     streams, playbacks = {}, {}
 
     def opened_for(probes):
@@ -141,7 +141,7 @@ def house(database, neighbours, tree, tmp_path):
             neighbours.connections_spec,
         )
         around = {"neighbours": neighbours, "streams": streams, "playbacks": playbacks, "folder": tmp_path}
-        return _Opened(tree(*specs), partial(House, **around))
+        return _Opened(tree(*specs), partial(DeviceHarness, **around))
 
     return opened
 
@@ -168,10 +168,10 @@ def said(report, connection, protocol="jt808"):
 
 class TestPositions:
     async def test_a_report_becomes_a_position_with_its_receipt_and_connection(
-        self, make_device, house, time
+        self, make_device, device_harness, time
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             report = fix(
                 NOW - MINUTE, speed=12.5, course=90.0, altitude=30.0, accuracy=5.0, attributes={"sat": 9}
@@ -196,9 +196,9 @@ class TestPositions:
                 attributes={"sat": 9, "distance": 0.0, "totalDistance": 0.0, "motion": True},
             )
 
-    async def test_a_message_without_a_location_repeats_the_last_one(self, make_device, house, time):
+    async def test_a_message_without_a_location_repeats_the_last_one(self, make_device, device_harness, time):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             device = running.device(row)
             blind = PositionReport({"alarm": "sos"}, device_time=NOW, located=False)
@@ -233,10 +233,10 @@ class TestPositions:
         ids=["soon", "future", "archived", "older", "same time"],
     )
     async def test_only_the_newest_fix_that_is_not_of_the_future_is_the_latest(
-        self, make_device, house, time, report, is_latest
+        self, make_device, device_harness, time, report, is_latest
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             for told in (fix(NOW, 40.0), report, PositionReport({}, device_time=NOW, located=False)):
                 await running.device(row).tell(said(told, connection))
@@ -246,7 +246,7 @@ class TestPositions:
         assert kept.attributes.get("archive", False) is report.archived
         assert repeated.latitude == (50.0 if is_latest else 40.0)
 
-    async def test_the_latest_position_is_loaded_from_the_table(self, database, make_device, house):
+    async def test_the_latest_position_is_loaded_from_the_table(self, database, make_device, device_harness):
         row = await make_device()
         stored = Position(
             id=5,
@@ -260,7 +260,7 @@ class TestPositions:
             attributes={"totalDistance": 1000.0},
         )
         await positions.store(database, [positions.pack_row(stored)], [5])
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             await running.device(row).tell(said(fix(NOW, 1.0, 2.001), connection))
             await running.device(row).ask(GetCommandTypes())
@@ -269,9 +269,9 @@ class TestPositions:
         assert position.attributes["distance"] == pytest.approx(111.3, abs=0.3)
         assert position.attributes["totalDistance"] == pytest.approx(1111.3, abs=0.3)
 
-    async def test_a_position_without_any_time_takes_ours(self, make_device, house, time):
+    async def test_a_position_without_any_time_takes_ours(self, make_device, device_harness, time):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             report = PositionReport({}, latitude=1.0, longitude=2.0)
             await running.device(row).tell(said(report, connection))
@@ -287,9 +287,11 @@ class TestPositions:
         [10**400, -(10**400), float("inf"), float("nan"), 1e300, "far", True, None],
         ids=["huge", "hugely back", "infinite", "no number", "past all stars", "text", "true", "nothing"],
     )
-    async def test_no_number_that_a_device_sends_stops_its_actor(self, make_device, house, time, distance):
+    async def test_no_number_that_a_device_sends_stops_its_actor(
+        self, make_device, device_harness, time, distance
+    ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             for _ in range(3):
                 await running.device(row).tell(
@@ -299,8 +301,8 @@ class TestPositions:
             totals = [one.attributes["totalDistance"] for one in running.positions]
             assert totals == ([1, 2, 3] if distance is True else [0, 0, 0])
 
-    async def test_a_device_without_a_row_stores_nothing(self, house, time):
-        async with house() as running:
+    async def test_a_device_without_a_row_stores_nothing(self, device_harness, time):
+        async with device_harness() as running:
             connection, probe = await running.neighbours.connect(running.system, 1)
             device = running.system.ref(DEVICE, 4242)
             for told in (
@@ -319,7 +321,7 @@ class TestPositions:
             assert list(running.folder.iterdir()) == []
 
     async def test_a_busy_writer_slows_the_device_down_and_loses_nothing(
-        self, make_device, house, time, until_full
+        self, make_device, device_harness, time, until_full
     ):
         row = await make_device()
         free = trio.Event()
@@ -331,7 +333,7 @@ class TestPositions:
                 written.append(message.receipt)
 
         busy = ChildSpec(kind=POSITION_WRITER, factory=Busy, resident=False, mailbox_size=2)
-        async with house(writer=busy) as running:
+        async with device_harness(writer=busy) as running:
             connection, _ = await running.connect(row)
             await time.settle()
             device = running.device(row)
@@ -347,9 +349,11 @@ class TestPositions:
 
 
 class TestConnections:
-    async def test_the_newest_connection_wins_and_the_older_is_closed(self, make_device, house, time):
+    async def test_the_newest_connection_wins_and_the_older_is_closed(
+        self, make_device, device_harness, time
+    ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             older_ref, older = await running.connect(row, 1)
             newer_ref, newer = await running.connect(row, 2)
             await time.settle()
@@ -361,9 +365,11 @@ class TestConnections:
             await running.device(row).tell(Disconnected(newer_ref))
             assert running.statuses[-1] == "offline"
 
-    async def test_a_connection_that_introduces_itself_again_is_not_closed(self, make_device, house, time):
+    async def test_a_connection_that_introduces_itself_again_is_not_closed(
+        self, make_device, device_harness, time
+    ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, probe = await running.connect(row)
             await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
             await time.settle()
@@ -371,10 +377,10 @@ class TestConnections:
 
     @pytest.mark.parametrize("first", ["position", "heartbeat"])
     async def test_after_a_crash_it_asks_whoever_speaks_to_introduce_himself(
-        self, make_device, house, time, first
+        self, make_device, device_harness, time, first
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, probe = await running.connect(row)
             await time.settle()
             await running.device(row).tell("nonsense")  # no such message: a crash
@@ -394,10 +400,10 @@ class TestConnections:
         "edit", [{"disabled": True}, {"expiration_time": NOW - MINUTE}, {"expiration_time": NOW}]
     )
     async def test_a_device_that_is_disabled_or_expired_is_closed(
-        self, database, make_device, house, time, edit
+        self, database, make_device, device_harness, time, edit
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             _, probe = await running.connect(row)
             await time.settle()
             await devices.TABLE.update(database, msgspec.structs.replace(row, name="harmless"))
@@ -410,10 +416,10 @@ class TestConnections:
             assert probe.messages == [Close("the device was deleted, disabled or has expired")]
 
     async def test_a_deleted_device_is_closed_and_stores_nothing_more(
-        self, database, make_device, house, time
+        self, database, make_device, device_harness, time
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, probe = await running.connect(row)
             await time.settle()
             await devices.TABLE.delete(database, row.id)
@@ -438,10 +444,10 @@ class TestConnections:
             assert [type(message) for message in probe.messages] == [Close]
 
     async def test_an_edit_during_an_outage_is_looked_at_afterwards(
-        self, database, make_device, house, outage, time
+        self, database, make_device, device_harness, outage, time
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             _, probe = await running.connect(row)
             await devices.TABLE.update(database, msgspec.structs.replace(row, disabled=True))
             with outage():
@@ -452,10 +458,10 @@ class TestConnections:
             assert [type(told) for told in probe.messages] == [Close]
 
     async def test_the_connection_is_told_the_time_zone_and_when_it_is_taken_away(
-        self, database, make_device, house, time
+        self, database, make_device, device_harness, time
     ):
         row = await make_device(attributes={"decoder.timezone": "Europe/Lisbon"})
-        async with house() as running:
+        async with device_harness() as running:
             _, probe = await running.connect(row)
             await time.settle()
             assert probe.messages == [ConfigureDecoder("Europe/Lisbon")]
@@ -472,10 +478,10 @@ class TestConnections:
 
 class TestStatus:
     async def test_a_device_is_online_while_heard_then_unknown_then_online_again(
-        self, make_device, house, time
+        self, make_device, device_harness, time
     ):
         row = await make_device()
-        async with house(status_timeout_seconds=100) as running:
+        async with device_harness(status_timeout_seconds=100) as running:
             connection, _ = await running.connect(row)
             await time.passes(90, step=5)
             await running.device(row).tell(DeviceSeen("jt808", connection))
@@ -493,9 +499,9 @@ class TestStatus:
             await time.passes(300, step=50)
             assert running.statuses[-1] == "offline"
 
-    async def test_the_last_update_is_told_at_most_once_a_second(self, make_device, house, time):
+    async def test_the_last_update_is_told_at_most_once_a_second(self, make_device, device_harness, time):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             await time.settle()
             seen = len(running.statuses)
@@ -508,9 +514,11 @@ class TestStatus:
                 for seconds in (1, 2)
             ]
 
-    async def test_a_protocol_of_requests_is_online_without_a_connection(self, make_device, house, time):
+    async def test_a_protocol_of_requests_is_online_without_a_connection(
+        self, make_device, device_harness, time
+    ):
         row = await make_device("phone")
-        async with house(status_timeout_seconds=100) as running:
+        async with device_harness(status_timeout_seconds=100) as running:
             connection, probe = await running.connect(row, protocol="osmand")
             await running.device(row).tell(said(fix(NOW), connection, "osmand"))
             await running.device(row).tell(Disconnected(connection))
@@ -521,10 +529,10 @@ class TestStatus:
             assert running.statuses == ["online", "unknown"]
 
     async def test_a_silent_device_leaves_memory_and_an_online_one_stays(
-        self, database, make_device, house, time
+        self, database, make_device, device_harness, time
     ):
         one, two = await make_device("1"), await make_device("2")
-        async with house(idle_seconds=50) as running:
+        async with device_harness(idle_seconds=50) as running:
             connection, _ = await running.connect(one)
             await running.connect(two, 2)
             await time.passes(200, step=10)
@@ -538,11 +546,11 @@ class TestStatus:
 
 class TestCommands:
     async def test_commands_for_an_offline_device_are_sent_in_order_and_once(
-        self, database, make_device, house, time
+        self, database, make_device, device_harness, time
     ):
         row = await make_device()
         kinds = ["positionSingle", "engineStop", "engineResume"]
-        async with house() as running:
+        async with device_harness() as running:
             device = running.device(row)
             queued = [await device.ask(SendCommand(kind)) for kind in kinds]
             assert [outcome.queued.type for outcome in queued] == kinds
@@ -562,7 +570,7 @@ class TestCommands:
             assert newer.messages == []
 
     async def test_a_queued_command_is_out_of_its_table_before_its_bytes_go_out(
-        self, database, make_device, house, time
+        self, database, make_device, device_harness, time
     ):
         """At most once: whatever happens while it is sent, it is not sent again (docs/decisions/0002)."""
         row = await make_device()
@@ -573,7 +581,7 @@ class TestCommands:
                 left.append(await commands.queued_for(database, row.id))
                 raise RuntimeError("the power went")
 
-        async with house() as running:
+        async with device_harness() as running:
             await running.device(row).ask(SendCommand("engineStop"))
             await running.device(row).ask(SendCommand("engineResume"))
             ref = await running.system.start(CONNECTION, 9, Connection)
@@ -587,10 +595,10 @@ class TestCommands:
             assert probe.messages == []
 
     async def test_queued_commands_wait_on_through_an_outage(
-        self, database, make_device, house, outage, time
+        self, database, make_device, device_harness, outage, time
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             await running.device(row).ask(SendCommand("positionSingle"))
             with outage():
                 connection, probe = await running.connect(row)
@@ -603,10 +611,10 @@ class TestCommands:
                 "positionSingle"
             ]
 
-    async def test_what_is_refused_says_why(self, database, make_device, house):
+    async def test_what_is_refused_says_why(self, database, make_device, device_harness):
         row = await make_device()
         refusal = {Transmit: EncodingRefused("data is required")}
-        async with house() as running:
+        async with device_harness() as running:
             device = running.device(row)
             for order in (
                 SendCommand("positionSingle", no_queue=True),
@@ -625,7 +633,7 @@ class TestCommands:
             assert await commands.queued_for(database, row.id) == []
 
     async def test_a_full_queue_is_an_error_of_the_asker_and_not_of_the_device(
-        self, database, make_device, house
+        self, database, make_device, device_harness
     ):
         row = await make_device()
         await database.execute(
@@ -634,14 +642,16 @@ class TestCommands:
             row.id,
             commands.MAX_QUEUED,
         )
-        async with house() as running:
+        async with device_harness() as running:
             with pytest.raises(StatementRejected, match="1000 commands wait"):
                 await running.device(row).ask(SendCommand("positionSingle"))
             assert await running.device(row).ask(GetCommandTypes()) == ("custom",)
 
-    async def test_the_command_types_are_those_of_the_protocol_it_spoke_last(self, make_device, house):
+    async def test_the_command_types_are_those_of_the_protocol_it_spoke_last(
+        self, make_device, device_harness
+    ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             assert await running.device(row).ask(GetCommandTypes()) == ("custom",)
             await running.connect(row)
             types = await running.device(row).ask(GetCommandTypes())
@@ -649,10 +659,10 @@ class TestCommands:
             assert list(types) == sorted(types)
 
     async def test_a_protocol_of_requests_gets_one_queued_command_with_each_answer(
-        self, database, make_device, house, time
+        self, database, make_device, device_harness, time
     ):
         row = await make_device("phone")
-        async with house() as running:
+        async with device_harness() as running:
             device = running.device(row)
             for text in ("one", "two"):
                 outcome = await device.ask(SendCommand("custom", {"data": text}))
@@ -667,10 +677,10 @@ class TestCommands:
             assert await commands.queued_for(database, row.id) == []
 
     async def test_a_video_start_announces_the_media_connection_and_holds_the_stream(
-        self, make_device, house, time
+        self, make_device, device_harness, time
     ):
         row = await make_device()
-        async with house(host="") as running:
+        async with device_harness(host="") as running:
             _, probe = await running.connect(row)
             device = running.device(row)
             told = running.neighbours.media_requests.messages
@@ -687,17 +697,19 @@ class TestCommands:
             assert [one.kind for one in told] == ["live", "live", "playback"]
             assert (row.id, 1) not in running.streams
 
-    async def test_a_refused_video_start_holds_no_stream(self, make_device, house):
+    async def test_a_refused_video_start_holds_no_stream(self, make_device, device_harness):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             await running.connect(row, answers={Transmit: EncodingRefused("no such channel")})
             outcome = await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
             assert outcome == CommandRefused("no such channel")
             assert running.streams == {}
 
-    async def test_a_video_start_from_the_queue_holds_its_stream_as_well(self, make_device, house, time):
+    async def test_a_video_start_from_the_queue_holds_its_stream_as_well(
+        self, make_device, device_harness, time
+    ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             device = running.device(row)
             queued = [
                 SendCommand("videoStart", {"channel": 3}),
@@ -713,9 +725,11 @@ class TestCommands:
             told = running.playbacks[(row.id, 4)].messages
             assert told == [PlaybackRequested(), PlaybackCommandCompleted(sent=True), PlaybackControlSent(1)]
 
-    async def test_a_video_stop_that_must_wait_lets_go_of_the_stream_at_once(self, make_device, house, time):
+    async def test_a_video_stop_that_must_wait_lets_go_of_the_stream_at_once(
+        self, make_device, device_harness, time
+    ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             device = running.device(row)
             assert isinstance(await device.ask(SendCommand("videoStop", {"channel": 3})), CommandQueued)
             assert running.streams[(row.id, 3)].messages == [ReleaseStream()]
@@ -725,9 +739,11 @@ class TestCommands:
             await time.settle()
             assert [told.command.type for told in probe.messages] == ["videoStop"]
 
-    async def test_a_queued_video_start_that_is_refused_holds_no_stream(self, make_device, house, time):
+    async def test_a_queued_video_start_that_is_refused_holds_no_stream(
+        self, make_device, device_harness, time
+    ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
             await running.connect(row, answers={Transmit: EncodingRefused("no such channel")})
             await time.settle()
@@ -735,10 +751,10 @@ class TestCommands:
 
     @pytest.mark.parametrize(("text", "numbers"), [("0:1,1:2", {0: 1, 1: 2}), ("first", {})])
     async def test_commands_and_media_know_what_the_device_calls_its_channels(
-        self, make_device, house, text, numbers
+        self, make_device, device_harness, text, numbers
     ):
         row = await make_device(attributes={CHANNEL_MAP_ATTRIBUTE: text})
-        async with house() as running:
+        async with device_harness() as running:
             _, probe = await running.connect(row)
             assert await running.device(row).ask(SendCommand("videoStart", {"channel": 1})) == CommandSent()
             (announced,) = running.neighbours.media_requests.messages
@@ -750,9 +766,9 @@ class TestCommands:
             # Streams, like all that the API tells, go by our numbers.
             assert running.streams.keys() == {(row.id, 1)}
 
-    async def test_a_playback_is_told_of_its_commands(self, make_device, house):
+    async def test_a_playback_is_told_of_its_commands(self, make_device, device_harness):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             await running.connect(row)
             device = running.device(row)
             start = {"channel": 2, "startTime": "2026-06-15T10:00:00Z"}
@@ -769,9 +785,11 @@ class TestCommands:
             assert len(told) == 4
             assert running.streams.keys() == {(row.id, 2)}
 
-    async def test_a_playback_is_told_before_the_bytes_go_out_and_of_a_refusal(self, make_device, house):
+    async def test_a_playback_is_told_before_the_bytes_go_out_and_of_a_refusal(
+        self, make_device, device_harness
+    ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             seen = []
 
             class TerminalProbe(Probe):
@@ -790,9 +808,9 @@ class TestCommands:
             assert seen == [[PlaybackRequested()]]
             assert running.playbacks[(row.id, 1)].messages[1:] == [PlaybackCommandCompleted(sent=False)]
 
-    async def test_an_answer_is_stored_as_a_position_with_its_event(self, make_device, house):
+    async def test_an_answer_is_stored_as_a_position_with_its_event(self, make_device, device_harness):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             for result in (
                 CommandResult(1, True, "oil cut", receipt=5),
@@ -809,10 +827,10 @@ class TestCommands:
 
 
 class TestMedia:
-    async def test_an_upload_is_a_file_before_its_position_is_stored(self, make_device, house, time):
+    async def test_an_upload_is_a_file_before_its_position_is_stored(self, make_device, device_harness, time):
         row = await make_device()
         photo = MediaFile("image", "jpg", b"\xff\xd8", channel=2, position=fix(NOW, 7.0), receipt=9)
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
             told = await running.neighbours.writer.receive()
@@ -824,9 +842,9 @@ class TestMedia:
             ]
             assert (told.position.latitude, told.receipt, told.connection) == (7.0, 9, connection)
 
-    async def test_an_upload_tells_our_channel(self, make_device, house):
+    async def test_an_upload_tells_our_channel(self, make_device, device_harness):
         row = await make_device(attributes={CHANNEL_MAP_ATTRIBUTE: "0:1"})
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             photo = MediaFile("image", "jpg", b"\xff\xd8", channel=0, position=fix(NOW))
             await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
@@ -834,10 +852,10 @@ class TestMedia:
             assert told.position.attributes["channel"] == 1
 
     async def test_an_upload_that_the_disk_does_not_take_is_not_acknowledged(
-        self, make_device, house, caplog
+        self, make_device, device_harness, caplog
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             (running.folder / row.unique_id).write_bytes(b"a file where the folder should be")
             photo = MediaFile("image", "jpg", b"\xff\xd8", receipt=9)
@@ -856,9 +874,9 @@ class TestFilesOfAlarms:
     def offered(self, key="aa", is_ours=False):
         return AlarmFilesAnnounced(("13912345678",), "aa01", key, is_ours=is_ours, files=1)
 
-    async def test_a_device_is_asked_once_for_the_files_of_each_alarm(self, make_device, house):
+    async def test_a_device_is_asked_once_for_the_files_of_each_alarm(self, make_device, device_harness):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, probe = await running.connect(row)
             for label in ("aa01", "aa01,bb01", "bb01"):
                 await running.device(row).tell(said(self.alarm(label=label), connection))
@@ -873,10 +891,10 @@ class TestFilesOfAlarms:
             assert len(running.appended) == 4
 
     async def test_what_could_not_be_asked_is_asked_with_the_next_word_of_it(
-        self, make_device, house, caplog
+        self, make_device, device_harness, caplog
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, probe = await running.connect(row, answers={Transmit: EncodingRefused("no address")})
             for _ in range(2):
                 await running.device(row).tell(said(self.alarm(), connection))
@@ -884,19 +902,21 @@ class TestFilesOfAlarms:
             assert len([told for told in probe.messages if isinstance(told, Transmit)]) == 2
             assert caplog.text.count("cannot request the files of an alarm: no address") == 2
 
-    async def test_where_it_is_switched_off_nobody_is_asked_and_nothing_is_taken(self, make_device, house):
+    async def test_where_it_is_switched_off_nobody_is_asked_and_nothing_is_taken(
+        self, make_device, device_harness
+    ):
         row = await make_device()
-        async with house(requests_alarm_files=False) as running:
+        async with device_harness(requests_alarm_files=False) as running:
             connection, probe = await running.connect(row)
             await running.device(row).tell(said(self.alarm(), connection))
             assert await running.device(row).ask(AuthorizeAlarmUpload(self.offered(is_ours=True))) == ""
             assert not [told for told in probe.messages if isinstance(told, Transmit)]
 
     async def test_files_are_wanted_of_alarms_that_were_asked_for_even_before_a_restart(
-        self, make_device, house
+        self, make_device, device_harness
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             claim = running.device(row).ask
             assert await claim(AuthorizeAlarmUpload(self.offered())) == ""
@@ -912,10 +932,10 @@ class TestFilesOfAlarms:
             )
 
     async def test_a_kept_file_is_named_by_a_position_where_the_alarm_was_and_by_an_event(
-        self, make_device, house
+        self, make_device, device_harness
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             main, _ = await running.connect(row)
             other, _ = await running.neighbours.connect(running.system, 2)
             await running.device(row).tell(said(self.alarm(), main))
@@ -943,11 +963,11 @@ class TestFilesOfAlarms:
 
 class TestRecordings:
     async def test_a_list_takes_the_place_of_the_last_one_and_is_acknowledged_once_stored(
-        self, make_device, database, house, time
+        self, make_device, database, device_harness, time
     ):
         row = await make_device()
         found = Recording(3, NOW, NOW + MINUTE, 1 << 40, 0, 1, 2, 5_000)
-        async with house() as running:
+        async with device_harness() as running:
             connection, probe = await running.connect(row)
             for number, listed in enumerate([(found, found), (found,), ()]):
                 told = RecordingList(7, listed, receipt=number)
@@ -957,9 +977,9 @@ class TestRecordings:
                 assert [each.size for each in kept] == [5_000] * len(listed)
                 assert probe.messages[-1] == AcknowledgeStored((number,))
 
-    async def test_recordings_are_listed_by_our_channels(self, database, make_device, house, time):
+    async def test_recordings_are_listed_by_our_channels(self, database, make_device, device_harness, time):
         row = await make_device(attributes={CHANNEL_MAP_ATTRIBUTE: "0:1,1:2"})
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             found = [Recording(number, NOW, NOW + MINUTE, 5, 1, 2, 1, 999) for number in (0, 1, 7)]
             listed = RecordingList(None, tuple(found))
@@ -970,11 +990,11 @@ class TestRecordings:
             assert (kept[0].start_time, kept[0].alarm_flag, kept[0].size) == (NOW, 5, 999)
 
     async def test_a_list_that_cannot_be_stored_is_not_acknowledged(
-        self, make_device, house, time, outage, caplog
+        self, make_device, device_harness, time, outage, caplog
     ):
         row = await make_device()
         found = Recording(3, NOW, NOW + MINUTE, 0, 0, 1, 2, 5_000)
-        async with house() as running:
+        async with device_harness() as running:
             connection, probe = await running.connect(row)
             await time.settle()
             with outage():
@@ -987,10 +1007,10 @@ class TestRecordings:
 
 class TestCorrections:
     async def test_values_set_by_hand_are_stored_at_the_latest_place_and_counted_on(
-        self, make_device, house, time
+        self, make_device, device_harness, time
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             await running.device(row).tell(said(fix(NOW - MINUTE, attributes={"hours": 5}), connection))
             replies = []
@@ -1015,14 +1035,14 @@ class TestCorrections:
             assert (again.fix_time, again.latitude, again.server_time) == (NOW - MINUTE, 1.0, NOW)
             assert 112_000 < onward.attributes["totalDistance"] < 112_500
 
-    async def test_without_a_position_there_is_nothing_to_set(self, make_device, house):
+    async def test_without_a_position_there_is_nothing_to_set(self, make_device, device_harness):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             assert await running.device(row).ask(SetAccumulators(1.0, 2.0)) is None
             assert running.appended == []
 
     async def test_after_a_deletion_the_newest_that_remains_is_counted_on_from(
-        self, database, make_device, house, time
+        self, database, make_device, device_harness, time
     ):
         row = await make_device()
         kept = Position(
@@ -1036,7 +1056,7 @@ class TestCorrections:
             attributes={"totalDistance": 7000.0},
         )
         await positions.store(database, [positions.pack_row(kept)], [5])
-        async with house() as running:
+        async with device_harness() as running:
             connection, _ = await running.connect(row)
             # A jump to nowhere, which somebody deletes afterwards.
             await running.device(row).tell(said(fix(NOW, latitude=50.0), connection))

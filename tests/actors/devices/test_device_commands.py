@@ -43,7 +43,7 @@ MINUTE = timedelta(minutes=1)
 OFFLINE = CommandRefused("the device is offline", offline=True)
 
 
-class House:
+class CommandHarness:
     """A device's actor between probes, and its run records."""
 
     def __init__(self, database, neighbours, row):
@@ -100,9 +100,9 @@ class House:
 
 
 @pytest.fixture
-async def house(database, neighbours, tree, make_device, tmp_path):
+async def device_harness(database, neighbours, tree, make_device, tmp_path):
     """One device, offline."""
-    its = House(database, neighbours, await make_device())
+    its = CommandHarness(database, neighbours, await make_device())
     specs = (
         neighbours.writer_spec,
         neighbours.directory_spec,
@@ -122,30 +122,30 @@ async def house(database, neighbours, tree, make_device, tmp_path):
 
 
 class TestSending:
-    async def test_an_online_device_is_sent_it_and_the_sender_settles_it(self, house):
-        _, probe = await house.connect()
-        run_id, outcome = await house.step(attributes={"data": "x"}, minutes=5)
+    async def test_an_online_device_is_sent_it_and_the_sender_settles_it(self, device_harness):
+        _, probe = await device_harness.connect()
+        run_id, outcome = await device_harness.step(attributes={"data": "x"}, minutes=5)
         assert outcome == CommandSent()
         ((order,),) = [[told.command for told in probe.messages]]
         assert (order.type, order.attributes) == ("positionSingle", {"data": "x"})
-        assert (await house.run(run_id))[0] == "sending"
-        assert await house.queued() == []
+        assert (await device_harness.run(run_id))[0] == "sending"
+        assert await device_harness.queued() == []
 
-    async def test_an_offline_device_is_told_of_as_such_where_nothing_may_wait(self, house):
+    async def test_an_offline_device_is_told_of_as_such_where_nothing_may_wait(self, device_harness):
         for fields in ({"minutes": 0}, {"minutes": 5, "attributes": {"noQueue": True}}):
-            run_id, outcome = await house.step(**fields)
+            run_id, outcome = await device_harness.step(**fields)
             assert outcome == OFFLINE
-            assert (await house.run(run_id))[0] == "sending"
-        assert await house.queued() == []
+            assert (await device_harness.run(run_id))[0] == "sending"
+        assert await device_harness.queued() == []
 
-    async def test_what_may_wait_waits_so_many_minutes(self, house, time):
+    async def test_what_may_wait_waits_so_many_minutes(self, device_harness, time):
         await time.settle()
-        run_id, outcome = await house.step(attributes={"data": "x"}, minutes=5)
+        run_id, outcome = await device_harness.step(attributes={"data": "x"}, minutes=5)
         assert isinstance(outcome, CommandQueued)
-        assert await house.queued() == [outcome.queued]
+        assert await device_harness.queued() == [outcome.queued]
         assert (outcome.queued.type, outcome.queued.attributes) == ("positionSingle", {"data": "x"})
-        assert await house.run(run_id) == ("queued", None, None, NOW)
-        expires = await house.database.fetch_value("select expires from queued_commands")
+        assert await device_harness.run(run_id) == ("queued", None, None, NOW)
+        expires = await device_harness.database.fetch_value("select expires from queued_commands")
         assert expires == NOW + 5 * MINUTE
 
     @pytest.mark.parametrize(
@@ -160,105 +160,112 @@ class TestSending:
         ],
         ids=["text channel", "no camera", "unknown"],
     )
-    async def test_what_is_wrong_with_it_is_found_before_it_is_sent_or_waits(self, house, fields, reason):
-        connection, probe = await house.connect()
-        assert (await house.step(**fields, minutes=5))[1] == CommandRefused(reason)
-        await house.device.tell(Disconnected(connection))
-        assert (await house.step(**fields, minutes=5))[1] == CommandRefused(reason)
+    async def test_what_is_wrong_with_it_is_found_before_it_is_sent_or_waits(
+        self, device_harness, fields, reason
+    ):
+        connection, probe = await device_harness.connect()
+        assert (await device_harness.step(**fields, minutes=5))[1] == CommandRefused(reason)
+        await device_harness.device.tell(Disconnected(connection))
+        assert (await device_harness.step(**fields, minutes=5))[1] == CommandRefused(reason)
         assert probe.messages == []
-        assert await house.queued() == []
+        assert await device_harness.queued() == []
 
-    async def test_what_the_device_declines_is_told_in_its_words(self, house):
-        await house.connect({Transmit: EncodingRefused("data is required")})
-        assert (await house.step(minutes=5))[1] == CommandRefused("data is required")
+    async def test_what_the_device_declines_is_told_in_its_words(self, device_harness):
+        await device_harness.connect({Transmit: EncodingRefused("data is required")})
+        assert (await device_harness.step(minutes=5))[1] == CommandRefused("data is required")
 
-    async def test_one_that_was_cancelled_as_it_was_sent_does_not_wait(self, house):
-        run_id, _ = await house.step()
-        await runs.cancel(house.database, 1, NOW)
+    async def test_one_that_was_cancelled_as_it_was_sent_does_not_wait(self, device_harness):
+        run_id, _ = await device_harness.step()
+        await runs.cancel(device_harness.database, 1, NOW)
         order = SendCommand("positionSingle", run_id=run_id, queue_minutes=5)
-        assert await house.device.ask(order) == CommandRefused("it was cancelled meanwhile")
-        assert await house.queued() == []
-        _, probe = await house.connect()
+        assert await device_harness.device.ask(order) == CommandRefused("it was cancelled meanwhile")
+        assert await device_harness.queued() == []
+        _, probe = await device_harness.connect()
         assert probe.messages == []
 
-    async def test_an_outage_as_it_would_wait_is_an_error_of_the_asker(self, house, outage):
-        run_id, _ = await house.step()
+    async def test_an_outage_as_it_would_wait_is_an_error_of_the_asker(self, device_harness, outage):
+        run_id, _ = await device_harness.step()
         with outage(), pytest.raises(StorageUnavailable):
-            await house.device.ask(SendCommand("positionSingle", run_id=run_id, queue_minutes=5))
-        assert (await house.run(run_id))[0] == "sending"
+            await device_harness.device.ask(SendCommand("positionSingle", run_id=run_id, queue_minutes=5))
+        assert (await device_harness.run(run_id))[0] == "sending"
 
 
 class TestDelivery:
-    async def test_it_is_delivered_when_the_device_connects(self, house, time):
-        ids = [(await house.step(kind, minutes=5))[0] for kind in ("engineStop", "positionSingle")]
-        numbers = [waiting.id for waiting in await house.queued()]
+    async def test_it_is_delivered_when_the_device_connects(self, device_harness, time):
+        ids = [(await device_harness.step(kind, minutes=5))[0] for kind in ("engineStop", "positionSingle")]
+        numbers = [waiting.id for waiting in await device_harness.queued()]
         await time.passes(60)
-        _, probe = await house.connect()
+        _, probe = await device_harness.connect()
         await time.settle()
         assert [told.command.type for told in probe.messages] == ["engineStop", "positionSingle"]
         for run_id in ids:
-            assert await house.run(run_id) == ("delivered", None, None, NOW + MINUTE)
-        assert house.events == [("queuedCommandSent", {"id": number}) for number in numbers]
-        assert await house.queued() == []
+            assert await device_harness.run(run_id) == ("delivered", None, None, NOW + MINUTE)
+        assert device_harness.events == [("queuedCommandSent", {"id": number}) for number in numbers]
+        assert await device_harness.queued() == []
 
-    async def test_of_what_waits_only_what_has_its_time_yet_is_delivered(self, house, time):
-        (old, _), (young, _) = await house.step(minutes=5), await house.step("engineStop", minutes=6)
+    async def test_of_what_waits_only_what_has_its_time_yet_is_delivered(self, device_harness, time):
+        (old, _), (young, _) = (
+            await device_harness.step(minutes=5),
+            await device_harness.step("engineStop", minutes=6),
+        )
         await time.passes(300)
-        _, probe = await house.connect()
+        _, probe = await device_harness.connect()
         await time.settle()
         assert [told.command.type for told in probe.messages] == ["engineStop"]
-        assert await house.run(old) == ("skipped", "queue_expired", None, NOW + 5 * MINUTE)
-        assert (await house.run(young))[0] == "delivered"
-        assert await house.queued() == []
+        assert await device_harness.run(old) == ("skipped", "queue_expired", None, NOW + 5 * MINUTE)
+        assert (await device_harness.run(young))[0] == "delivered"
+        assert await device_harness.queued() == []
 
-    async def test_of_what_waits_only_what_is_wanted_yet_is_delivered(self, house, time):
-        run_id, _ = await house.step(minutes=5)
-        await house.device.ask(SendCommand("engineStop"))
-        await runs.cancel(house.database, 1, NOW)
-        _, probe = await house.connect()
+    async def test_of_what_waits_only_what_is_wanted_yet_is_delivered(self, device_harness, time):
+        run_id, _ = await device_harness.step(minutes=5)
+        await device_harness.device.ask(SendCommand("engineStop"))
+        await runs.cancel(device_harness.database, 1, NOW)
+        _, probe = await device_harness.connect()
         await time.settle()
         assert [told.command.type for told in probe.messages] == ["engineStop"]
-        assert (await house.run(run_id))[:2] == ("skipped", "schedule_inactive")
+        assert (await device_harness.run(run_id))[:2] == ("skipped", "schedule_inactive")
 
-    async def test_a_device_that_declines_it_then_has_not_been_sent_it(self, house, time):
-        run_id, _ = await house.step(minutes=5)
+    async def test_a_device_that_declines_it_then_has_not_been_sent_it(self, device_harness, time):
+        run_id, _ = await device_harness.step(minutes=5)
         await time.passes(60)
-        await house.connect({Transmit: EncodingRefused("data is required")})
+        await device_harness.connect({Transmit: EncodingRefused("data is required")})
         await time.settle()
-        assert await house.run(run_id) == ("skipped", "not_sent", "data is required", NOW + MINUTE)
-        assert house.events == []
-        assert await house.queued() == []
+        assert await device_harness.run(run_id) == ("skipped", "not_sent", "data is required", NOW + MINUTE)
+        assert device_harness.events == []
+        assert await device_harness.queued() == []
 
-    async def test_a_device_that_speaks_in_requests_takes_one_with_each(self, house, time):
+    async def test_a_device_that_speaks_in_requests_takes_one_with_each(self, device_harness, time):
         for number in (1, 2):
-            await house.step("custom", {"data": f"do {number}"}, minutes=5)
-        connection, probe = await house.connect(protocol="osmand")
+            await device_harness.step("custom", {"data": f"do {number}"}, minutes=5)
+        connection, probe = await device_harness.connect(protocol="osmand")
         await time.settle()
         assert probe.messages == []
         report = PositionReport({}, device_time=NOW, valid=True, latitude=1.0, longitude=2.0)
         statuses = []
         for _ in range(3):
-            await house.device.tell(PositionReported(report, "osmand", connection))
+            await device_harness.device.tell(PositionReported(report, "osmand", connection))
             await time.settle()
-            rows = await house.database.fetch("select status from scheduled_command_runs order by id")
+            rows = await device_harness.database.fetch(
+                "select status from scheduled_command_runs order by id"
+            )
             statuses.append([row[0] for row in rows])
         assert statuses == [["delivered", "queued"], ["delivered"] * 2, ["delivered"] * 2]
         assert probe.messages == [DeliverInResponse("do 1"), DeliverInResponse("do 2")]
-        assert [kind for kind, _ in house.events] == ["queuedCommandSent"] * 2
+        assert [kind for kind, _ in device_harness.events] == ["queuedCommandSent"] * 2
 
-    async def test_a_request_that_has_ended_before_its_answer_takes_none(self, house, time):
-        run_id, _ = await house.step("custom", {"data": "do"}, minutes=5)
-        connection, _ = await house.connect(protocol="osmand")
+    async def test_a_request_that_has_ended_before_its_answer_takes_none(self, device_harness, time):
+        run_id, _ = await device_harness.step("custom", {"data": "do"}, minutes=5)
+        connection, _ = await device_harness.connect(protocol="osmand")
         await time.settle()
         await connection.stop()
         report = PositionReport({}, device_time=NOW, valid=True, latitude=1.0, longitude=2.0)
-        await house.device.tell(PositionReported(report, "osmand", connection))
+        await device_harness.device.tell(PositionReported(report, "osmand", connection))
         await time.settle()
-        assert await house.run(run_id) == ("skipped", "not_sent", "the connection has ended", NOW)
+        assert await device_harness.run(run_id) == ("skipped", "not_sent", "the connection has ended", NOW)
 
-    async def test_it_is_being_delivered_while_nobody_knows_whether_it_arrived(self, house, time):
+    async def test_it_is_being_delivered_while_nobody_knows_whether_it_arrived(self, device_harness, time):
         """As it stands in its row when the server dies just then: never sent a second time."""
-        run_id, _ = await house.step(minutes=5)
+        run_id, _ = await device_harness.step(minutes=5)
         free = trio.Event()
         seen = []
 
@@ -268,21 +275,21 @@ class TestDelivery:
                 await free.wait()
                 return Transmitted(None)
 
-        connection = await house.system.start(CONNECTION, 77, Slow)
-        await house.device.tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+        connection = await device_harness.system.start(CONNECTION, 77, Slow)
+        await device_harness.device.tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
         await time.settle()
         assert len(seen) == 1
-        assert (await house.run(run_id))[0] == "delivering"
-        assert await house.queued() == []
-        await runs.cancel(house.database, 1, NOW)
+        assert (await device_harness.run(run_id))[0] == "delivering"
+        assert await device_harness.queued() == []
+        await runs.cancel(device_harness.database, 1, NOW)
         free.set()
         await time.settle()
-        assert (await house.run(run_id))[0] == "delivered"
+        assert (await device_harness.run(run_id))[0] == "delivered"
 
     async def test_where_the_database_leaves_as_it_goes_out_that_is_logged_and_settled_by_the_next_start(
-        self, house, time, outage, caplog
+        self, device_harness, time, outage, caplog
     ):
-        run_id, _ = await house.step(minutes=5)
+        run_id, _ = await device_harness.step(minutes=5)
         leaving = outage()
 
         class Last(Actor):
@@ -290,24 +297,26 @@ class TestDelivery:
                 leaving.__enter__()
                 return Transmitted(None)
 
-        connection = await house.system.start(CONNECTION, 77, Last)
-        await house.device.tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+        connection = await device_harness.system.start(CONNECTION, 77, Last)
+        await device_harness.device.tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
         await time.settle()
         leaving.__exit__(None, None, None)
         assert f"what came of step {run_id} is not written down" in caplog.text
-        assert (await house.run(run_id))[0] == "delivering"
-        assert [kind for kind, _ in house.events] == ["queuedCommandSent"]
+        assert (await device_harness.run(run_id))[0] == "delivering"
+        assert [kind for kind, _ in device_harness.events] == ["queuedCommandSent"]
         later = {"delivering_before": NOW + timedelta(minutes=1), "sending": False}
-        assert await runs.fail_interrupted(house.database, NOW, "who knows", **later) == {run_id: False}
+        assert await runs.fail_interrupted(device_harness.database, NOW, "who knows", **later) == {
+            run_id: False
+        }
 
-    async def test_it_outlives_the_devices_actor_and_ends_with_the_device(self, house, time):
-        run_id, _ = await house.step(minutes=5)
-        await house.device.stop()
-        async with house.database.transaction() as transaction:
-            await runs.cancel_for_device(transaction, house.row.id, NOW)
-            await devices.TABLE.delete(transaction, house.row.id)
-        await house.device.tell(DeviceChanged(house.row.id, "deleted"))
-        _, probe = await house.connect()
+    async def test_it_outlives_the_devices_actor_and_ends_with_the_device(self, device_harness, time):
+        run_id, _ = await device_harness.step(minutes=5)
+        await device_harness.device.stop()
+        async with device_harness.database.transaction() as transaction:
+            await runs.cancel_for_device(transaction, device_harness.row.id, NOW)
+            await devices.TABLE.delete(transaction, device_harness.row.id)
+        await device_harness.device.tell(DeviceChanged(device_harness.row.id, "deleted"))
+        _, probe = await device_harness.connect()
         await time.settle()
         assert probe.messages == []
-        assert (await house.run(run_id))[:2] == ("skipped", "device_not_found")
+        assert (await device_harness.run(run_id))[:2] == ("skipped", "device_not_found")

@@ -5,11 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.files.uploads import UploadRoom
-from motorpool.actors.gateway.device_connection import (
-    UPLOAD_IDLE_SECONDS,
-    UPLOAD_SECONDS,
-    DeviceConnection,
-)
+from motorpool.actors.gateway.deadlines import UPLOAD_IDLE_SECONDS, UPLOAD_SECONDS
+from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored
 from motorpool.actors.messages.uplink import (

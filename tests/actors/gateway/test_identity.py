@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
-from motorpool.actors.gateway.identity import find_device, may_report, register_device
+from motorpool.actors.devices.eligibility import may_report
+from motorpool.actors.gateway.identity import find_device, register_device
 from motorpool.storage import devices, links, users
 from motorpool.storage.records import Device, User
 

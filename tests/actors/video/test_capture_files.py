@@ -7,13 +7,8 @@ from pathlib import Path
 import av
 import pytest
 
-from motorpool.actors.video.capture_files import (
-    CaptureWriter,
-    device_folder,
-    new_file_name,
-    repair_all,
-    sweep,
-)
+from motorpool.actors.files.media_files import device_folder
+from motorpool.actors.video.capture_files import CaptureWriter, new_file_name, repair_all, sweep
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
