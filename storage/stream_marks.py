@@ -1,4 +1,4 @@
-"""Where the numbers of a stream's playlist stand, so that they never go back across restarts."""
+"""The next numbers of a stream's playlist, so that they never go back across restarts."""
 
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import StreamMark
@@ -21,7 +21,7 @@ async def load(q: Queries, device_id: int, channel: int, kind: str) -> StreamMar
 async def save(
     q: Queries, device_id: int, channel: int, kind: str, next_index: int, next_discontinuity: int
 ) -> None:
-    """Write a stream's mark down; nothing happens where the device is gone."""
+    """Save the mark of a stream; do nothing where the device is gone."""
     await q.execute(
         "insert into stream_marks (device_id, channel, kind, next_index, next_discontinuity)"
         " select id, $2, $3, $4, $5 from devices where id = $1"

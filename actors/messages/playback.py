@@ -32,7 +32,7 @@ class PlaybackControlSent(msgspec.Struct, frozen=True, gc=False):
     """`videoPlaybackControl` is about to be sent."""
 
     control: int
-    """0 to 6 (JT/T 1078-2016, table 25)."""
+    """0 to 6 (JT/T 1078-2016, message 0x9202)."""
     speed: int = 1
     """Multiple, of forward and rewind."""
 

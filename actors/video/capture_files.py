@@ -43,11 +43,11 @@ class CaptureWriter:
         self._capture_file: CaptureFile | None = None
 
     def write(self, fragments: Iterable[MediaFragment]) -> None:
-        """Send these on their way to the disk.
+        """Encode and write fragments.
 
         Raises:
-            OSError: the disk does not take it. What was written before stays, and is closed.
-            CodecError: FFmpeg does not take a cut's sound.
+            OSError: the disk is full or fails. What was written before stays, and is closed.
+            CodecError: FFmpeg rejects a fragment's audio.
         """
         for fragment in fragments:
             self._open(fragment.size)
@@ -57,18 +57,17 @@ class CaptureWriter:
                 self._put(encoded)
 
     def encode(self, fragments: Sequence[MediaFragment]) -> list[EncodedFragment] | None:
-        """What is to be `put`; None where making it would take long, and `write` is to do it in a thread.
+        """Return what `write_encoded` takes; None where encoding is slow: then `write` does it, in a thread.
 
-        Not blocking: who has just made a segment of a cut has it in the processor's cache still.
+        Not blocking. Cheaper right after a segment was made: the pictures are in the processor's cache.
         """
-        film = self._capture_file
-        if film is None or not all(film.is_quick(fragment) for fragment in fragments):
+        file = self._capture_file
+        if file is None or not all(file.is_quick(fragment) for fragment in fragments):
             return None
-        made = [film.encode(fragment) for fragment in fragments]
-        return [encoded for encoded in made if encoded is not None]
+        return [encoded for fragment in fragments if (encoded := file.encode(fragment)) is not None]
 
     def write_encoded(self, encoded: Iterable[EncodedFragment]) -> None:
-        """Send these on their way to the disk; raises OSError as `write` does."""
+        """Write what `encode` returned; raises OSError as `write` does."""
         for each in encoded:
             self._open(len(each.content))
             self._put(each)
@@ -121,7 +120,7 @@ class CaptureWriter:
 
 
 def repair_all(media: Path, keep: Collection[str] = ()) -> list[str]:
-    """Make readable what a crash of the server has left, but for `keep`; the names of what was mended.
+    """Repair the files that a crash of the server has left, but for `keep`; return the names of the repaired.
 
     What holds nothing whole is removed.
     """

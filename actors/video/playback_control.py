@@ -1,7 +1,7 @@
-"""What the viewer did to a playback (9202), as far as it tells how to take what comes next.
+"""Controls of a playback (JT/T 1078-2016, message 0x9202): where their effect begins in the units.
 
-The order is noted before its bytes go out, and what is on its way by then still belongs to what was: so the
-break is looked for in the units.
+A control is noted before it is sent, and units on their way by then precede its effect: so the discontinuity
+is looked for in the units.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ __all__ = ["END", "PlaybackControlTracker", "parse_control"]
 RESUME, PAUSE, END, FORWARD, REWIND, SEEK, KEYFRAMES = range(7)
 
 LATE_SECONDS = 3.0
-"""Units that come so long after an order obey it."""
+"""Units that arrive this long after a control follow it."""
 LONGEST_STEP_MS = 1_000
-"""A larger step of the pictures' stamps is a jump, as `timestamps` has it."""
+"""A larger step of the pictures' stamps is a jump, as in `timestamps`."""
 
 
 def parse_control(attributes: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The control (0 to 6) and speed of a `videoPlaybackControl`; None where no codec sends such."""
+    """Return control (0 to 6) and speed of a `videoPlaybackControl`; None where they are invalid."""
     wanted = attributes.get("control", "start")
     if isinstance(wanted, str) and wanted in CONTROLS:
         wanted = CONTROLS[wanted]
@@ -33,7 +33,7 @@ def parse_control(attributes: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 class PlaybackControlTracker:
-    """Of one playback."""
+    """Follows the controls of one playback."""
 
     def __init__(self) -> None:
         self._paused = False
@@ -45,11 +45,11 @@ class PlaybackControlTracker:
 
     @property
     def is_paused(self) -> bool:
-        """Silence is no end."""
+        """Whether silence is expected."""
         return self._paused
 
     def note_sent(self, control: int, speed: int, now: float) -> None:
-        """Note an order: `control` 0 to 6 without the end, `speed` for forward and rewind."""
+        """Note a control: `control` 0 to 6 without the end, `speed` for forward and rewind."""
         self._sent_at = now
         if control == PAUSE:
             self._paused = True
@@ -64,14 +64,14 @@ class PlaybackControlTracker:
             self._expects_break = True
 
     def breaks_before(self, unit: AccessUnit, now: float) -> bool:
-        """Whether this unit, which arrived at `now`, is the first of what was ordered.
+        """Whether this unit, which arrived at `now`, is the first that follows the control.
 
         That is where the stamps jump; or a key frame, at once after a change of speed, after a while where a
         seek did not go far enough to be seen.
         """
         late = now - self._sent_at >= LATE_SECONDS
         if self._paused and late:
-            self._paused = False  # it does not obey, or somebody else let it go on
+            self._paused = False  # it ignores the control, or was resumed from elsewhere
         if not unit.coding.is_video:
             return False
         before, self._timestamp = self._timestamp, unit.timestamp

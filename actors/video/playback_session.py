@@ -17,12 +17,12 @@ from motorpool.runtime import Ref
 __all__ = ["PlaybackSession"]
 
 CONNECT_SECONDS = 120.0
-"""For a terminal to connect after the command: it may have to start up its disk first."""
+"""For a terminal to connect after the command: its disk may have to spin up first."""
 PREFIX = "playback/"
 LOOP_MS = 30_000
-"""A recording that begins again after less is not told from a clock that is set back with each key frame."""
+"""A recording that repeats sooner looks like a clock that is set back with each key frame."""
 SAME_MS = 1_000
-"""So near to the first picture's stamp another one is the first picture again."""
+"""A picture stamped this near to the first one is the first one again."""
 
 
 class PlaybackSession:
@@ -31,7 +31,7 @@ class PlaybackSession:
     def __init__(
         self, name: str, settings: VideoSettings, now: float, *, first_index: int, first_discontinuity: int
     ) -> None:
-        """`name` is for its files; `now` in monotonic seconds, as everywhere here."""
+        """`name` is that of its files; `now` in monotonic seconds, as all times here."""
         self.name = name
         self.control = PlaybackControlTracker()
         self.playlist = EventPlaylist(
@@ -47,10 +47,10 @@ class PlaybackSession:
         self._settings = settings
         self._segmenter = Segmenter(settings.segment_seconds, live=False, discontinuity=first_index > 0)
         self._has_published = False
-        self._heard_at = now
-        """The last unit, order, or coming or going of a publisher."""
+        self._active_at = now
+        """When the last unit, control, or change of publisher came."""
         self._stamps: tuple[int, int] | None = None
-        """Of this publisher's first picture, and of its last one."""
+        """Of this publisher's first and last picture."""
         self._repeats = False
 
     @property
@@ -62,23 +62,23 @@ class PlaybackSession:
         """Accept units from this connection; return whether another one published before."""
         returns, self._has_published = self._has_published, True
         self.publisher = publisher
-        self._heard_at = now
+        self._active_at = now
         self._stamps = None
         return returns
 
     def publisher_left(self, now: float) -> None:
         """Note that the publisher has left; it may come back."""
         self.publisher = None
-        self._heard_at = now
+        self._active_at = now
 
     def control_sent(self, control: int, speed: int, now: float) -> None:
         """Note a control that a viewer sent, other than the end."""
         self.control.note_sent(control, speed, now)
-        self._heard_at = now
+        self._active_at = now
 
     def push(self, units: list[AccessUnit], now: float) -> list[MediaFragment]:
         """Take units; return the fragments they complete."""
-        self._heard_at = now
+        self._active_at = now
         fragments: list[MediaFragment | None] = []
         for unit in units:
             is_requested = self.control.breaks_before(unit, now)
@@ -112,7 +112,7 @@ class PlaybackSession:
         """Return why nothing more is expected; empty while something is."""
         if self._repeats:
             return "the device begins again"
-        quiet = now - self._heard_at
+        quiet = now - self._active_at
         if not self._has_published:
             return "the device does not send it" if quiet >= CONNECT_SECONDS else ""
         if self.control.is_paused:

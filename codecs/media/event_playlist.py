@@ -22,7 +22,7 @@ class _Listed(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventPlaylist:
-    """All segments of one playback, by number; their files lie elsewhere. Reading changes nothing.
+    """The segments of one playback, by number, without their files. Reading changes nothing.
 
     The target duration is the longest segment so far, rounded, and at least the target, as in `LivePlaylist`.
     """
@@ -35,7 +35,7 @@ class EventPlaylist:
         first_index: int = 0,
         first_discontinuity: int = 0,
     ) -> None:
-        """`prefix` stands before each segment's name; the numbers continue those of earlier playbacks."""
+        """`prefix` precedes each segment's name; the numbers continue those of earlier playbacks."""
         self._prefix = prefix
         self._target_duration = max(1, math.ceil(target_seconds))
         self._first_index = first_index
@@ -62,12 +62,12 @@ class EventPlaylist:
 
     @property
     def seconds(self) -> float:
-        """Length of all that is listed."""
+        """Length of all listed segments."""
         return math.fsum(listed.seconds for listed in self._listed)
 
     @property
     def is_ended(self) -> bool:
-        """No segment will follow."""
+        """Whether no segment will follow."""
         return self._ended
 
     def __len__(self) -> int:
@@ -104,12 +104,12 @@ class EventPlaylist:
         self._text = None
 
     def end(self) -> None:
-        """No segment follows: players stop asking."""
+        """Declare that no segment follows: players stop reloading."""
         self._ended = True
         self._text = None
 
     def render(self) -> str:
-        """The playlist as text; the same object until something changes."""
+        """Return the playlist as text; the same object until something changes."""
         if self._text is None:
             head = [
                 "#EXTM3U",

@@ -14,10 +14,10 @@ MAGIC_NUMBER = int.from_bytes(MAGIC)
 HEADERS = {
     width: Struct(
         f">IxBH{width}sBBQHHH"
-    )  # magic, mark and payload type, sequence, SIM, channel, type and cut
+    )  # magic, mark and payload type, sequence, SIM, channel, type and fragmentation
     for width in (6, 10)  # mark, timestamp, ms since key frame, ms since picture, length
 }
-"""The video head by bytes of SIM. Sound lacks the two intervals, transparent data the timestamp too."""
+"""The video header by bytes of SIM. Audio lacks the two intervals, transparent data the timestamp too."""
 
 AUDIO, TRANSPARENT = 3, 4
 """Data types; those below are pictures: 0 I, 1 P, 2 B."""

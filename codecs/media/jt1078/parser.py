@@ -219,7 +219,7 @@ class Jt1078Parser:
                     self._drop_unit(pending)
         following = data.find(MAGIC, position + 1)
         if following < 0:
-            following = max(position + 1, len(data) - 3)  # the magic itself may be cut
+            following = max(position + 1, len(data) - 3)  # the magic itself may be incomplete
         self._garbage_bytes += following - position
         if self._garbage_bytes > MAX_GARBAGE_BYTES:
             raise CodecError(f"{self._garbage_bytes} bytes without a media packet")
