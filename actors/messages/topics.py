@@ -8,27 +8,14 @@ from motorpool.runtime import TopicName
 from motorpool.storage.records import Event, Position
 
 __all__ = [
-    "ACCESS_CHANGES",
     "DEVICES",
     "EVENTS",
     "LATEST_POSITIONS",
     "POSITIONS",
     "WEB_EVENTS",
-    "AccessChanged",
     "DeviceStatus",
     "WebEvent",
 ]
-
-
-class AccessChanged(msgspec.Struct, frozen=True, gc=False):
-    """What somebody may see, or whether he may log in, may be different; without names nobody knows what."""
-
-    user_ids: tuple[int, ...] = ()
-    """Users whose rows or links changed."""
-    device_ids: tuple[int, ...] = ()
-    """Devices whose rows, or the links of users to them, changed."""
-    group_ids: tuple[int, ...] = ()
-    """Groups whose rows changed."""
 
 
 class DeviceStatus(msgspec.Struct, frozen=True, gc=False):
@@ -50,9 +37,6 @@ class WebEvent(msgspec.Struct, frozen=True, gc=False):
     event: Event
     """Its attribute `message` says in words what happened; id 0 where it is not stored."""
 
-
-ACCESS_CHANGES: TopicName[AccessChanged] = TopicName("access")
-"""After the commit, and after actors/access.py has read it."""
 
 POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
 """Each stored batch, after its commit; latest or not (compare fix times)."""

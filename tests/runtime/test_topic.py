@@ -234,3 +234,18 @@ async def test_a_forwarding_to_an_ended_actor_ends_by_itself() -> None:
         await system.start(DEVICE, 1, lambda: probe)
         topic.publish(3)
         assert probe.messages == ["1"]
+
+
+async def test_a_listener_is_called_within_publish_until_cancelled(caplog: pytest.LogCaptureFixture) -> None:
+    async with open_tree() as system:
+        topic = system.topic(NEWS)
+        received: list[int] = []
+        listener = topic.listen(received.append)
+        failing = topic.listen(lambda number: number // 0)
+        topic.publish(1)
+        assert received == [1]
+        assert "a listener of news failed" in caplog.text
+        failing.cancel()
+        listener.cancel()
+        topic.publish(2)
+        assert received == [1]

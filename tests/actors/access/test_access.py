@@ -23,7 +23,7 @@ from motorpool.storage.records import Device, Group, User
 
 
 @pytest.fixture
-def house(database, neighbours, tree):
+def running_system(database, neighbours, tree):
     return lambda: tree(access_spec(database), directory_spec(database), neighbours.devices_spec)
 
 
@@ -56,13 +56,13 @@ def devices_in(group_id):
 
 
 class History:
-    """Random changes by several writers at once, each published after its commit."""
+    """Random changes by several concurrent writers, each published after its commit."""
 
     def __init__(self, database, system, seed):
-        self.database, self.system, self.dice = database, system, random.Random(seed)
+        self.database, self.system, self.random = database, system, random.Random(seed)
         self.user_ids, self.device_ids, self.group_ids = [], [], []
 
-    async def begin(self):
+    async def populate(self):
         for number in range(4):
             user = await users.TABLE.insert(self.database, User(email=f"u{number}@example.org"))
             self.user_ids.append(user.id)
@@ -73,7 +73,7 @@ class History:
             await self.make_device(number)
 
     async def make_device(self, number):
-        row = Device(unique_id=f"d{number}", group_id=self.dice.choice([0, *self.group_ids]))
+        row = Device(unique_id=f"d{number}", group_id=self.random.choice([0, *self.group_ids]))
         device = await devices.TABLE.insert(self.database, row)
         self.device_ids.append(device.id)
         await publish_changes(self.system, DeviceChanged(device.id, "created"))
@@ -89,7 +89,7 @@ class History:
             (self.delete_user, 1),
         )
         for _ in range(count):
-            step = self.dice.choices([s for s, _ in steps], [w for _, w in steps])[0]
+            step = self.random.choices([s for s, _ in steps], [w for _, w in steps])[0]
             # What another writer has deleted meanwhile is a refusal as in the API.
             try:
                 await step()
@@ -97,23 +97,23 @@ class History:
                 continue
 
     async def link_device(self):
-        user_id, device_id = self.dice.choice(self.user_ids), self.dice.choice(self.device_ids)
-        change = self.dice.choice([links.add, links.add, links.remove])
+        user_id, device_id = self.random.choice(self.user_ids), self.random.choice(self.device_ids)
+        change = self.random.choice([links.add, links.add, links.remove])
         try:
             await change(self.database, links.USER_DEVICE, user_id, device_id)
         finally:
             await publish_changes(self.system, LinkChanged("user", user_id, "device", device_id))
 
     async def link_group(self):
-        user_id, group_id = self.dice.choice(self.user_ids), self.dice.choice(self.group_ids)
-        change = self.dice.choice([links.add, links.add, links.remove])
+        user_id, group_id = self.random.choice(self.user_ids), self.random.choice(self.group_ids)
+        change = self.random.choice([links.add, links.add, links.remove])
         try:
             await change(self.database, links.USER_GROUP, user_id, group_id)
         finally:
             await publish_changes(self.system, LinkChanged("user", user_id, "group", group_id))
 
     async def move_device(self):
-        device_id, group_id = self.dice.choice(self.device_ids), self.dice.choice([0, *self.group_ids])
+        device_id, group_id = self.random.choice(self.device_ids), self.random.choice([0, *self.group_ids])
         sql = "update devices set group_id = nullif($2, 0) where id = $1"
         try:
             await self.database.execute(sql, device_id, group_id)
@@ -121,7 +121,7 @@ class History:
             await publish_changes(self.system, DeviceChanged(device_id, "updated", ("group_id",)))
 
     async def move_group(self):
-        group_id, above = self.dice.choice(self.group_ids), self.dice.choice([0, *self.group_ids])
+        group_id, above = self.random.choice(self.group_ids), self.random.choice([0, *self.group_ids])
         if above and group_id in await groups.with_ancestors(self.database, above):
             return
         sql = "update groups set group_id = nullif($2, 0) where id = $1"
@@ -131,26 +131,26 @@ class History:
             await publish_changes(self.system, GroupChanged(group_id, "updated", ("group_id",)))
 
     async def delete_device(self):
-        device_id = self.dice.choice(self.device_ids)
+        device_id = self.random.choice(self.device_ids)
         await devices.TABLE.delete(self.database, device_id)
         await publish_changes(self.system, DeviceChanged(device_id, "deleted"))
 
     async def delete_group(self):
-        group_id = self.dice.choice(self.group_ids)
+        group_id = self.random.choice(self.group_ids)
         await groups.TABLE.delete(self.database, group_id)
         await publish_changes(self.system, GroupChanged(group_id, "deleted"))
 
     async def delete_user(self):
-        user_id = self.dice.choice(self.user_ids)
+        user_id = self.random.choice(self.user_ids)
         await users.TABLE.delete(self.database, user_id)
         await publish_changes(self.system, UserChanged(user_id, "deleted"))
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_what_is_in_memory_is_what_the_tables_say_after_any_history(database, house, seed):
-    async with house() as system:
+async def test_after_any_history_memory_agrees_with_the_tables(database, running_system, seed):
+    async with running_system() as system:
         history = History(database, system, seed)
-        await history.begin()
+        await history.populate()
         every = {
             "user_ids": history.user_ids,
             "device_ids": history.device_ids,
@@ -164,8 +164,8 @@ async def test_what_is_in_memory_is_what_the_tables_say_after_any_history(databa
             await assert_exact(database, system, **every)
 
 
-async def test_each_change_counts_from_its_publication(database, house):
-    async with house() as system:
+async def test_each_change_takes_effect_with_its_publication(database, running_system):
+    async with running_system() as system:
         user = await users.TABLE.insert(database, User(email="a@example.org"))
         device = await devices.TABLE.insert(database, Device(unique_id="1"))
         ref = system.ref(ACCESS)
@@ -179,8 +179,8 @@ async def test_each_change_counts_from_its_publication(database, house):
         assert not await ref.ask(MaySee(user.id, device.id))
 
 
-async def test_a_change_drops_only_the_sets_of_the_users_it_concerns(database, house):
-    async with house() as system:
+async def test_a_change_drops_only_the_sets_of_the_users_it_concerns(database, running_system):
+    async with running_system() as system:
         ref = system.ref(ACCESS)
         ann, ben, eve = [
             (await users.TABLE.insert(database, User(email=f"{name}@example.org"))).id
@@ -217,11 +217,11 @@ async def test_a_change_drops_only_the_sets_of_the_users_it_concerns(database, h
         assert known == {ann: set(), ben: set(), eve: {his}}
 
 
-async def test_without_the_database_nobody_is_told_yes_or_no(database, house, outage):
+async def test_without_the_database_questions_fail(database, running_system, outage):
     user = await users.TABLE.insert(database, User(email="a@example.org"))
     device = await devices.TABLE.insert(database, Device(unique_id="1"))
     await links.add(database, links.USER_DEVICE, user.id, device.id)
-    async with house() as system:
+    async with running_system() as system:
         ref = system.ref(ACCESS)
         with outage(), pytest.raises(StorageUnavailable):
             await ref.ask(MaySee(user.id, device.id))
