@@ -145,7 +145,7 @@ async def test_a_closed_port_is_unreachable():
 
 async def test_what_is_no_http_is_unreachable(mail_server):
     server = await mail_server()
-    with pytest.raises(Unreachable, match="no HTTP"):
+    with pytest.raises(Unreachable, match="not HTTP"):
         await OutgoingHttp(LOOPBACK).request("GET", f"http://127.0.0.1:{server.port}/")
 
 
@@ -181,7 +181,7 @@ async def test_a_header_that_cannot_be_sent_is_refused(web_server):
 async def test_what_is_no_json_is_refused(web_server):
     server = web_server(lambda _: (200, b"[" * 100_000))
     answer = await OutgoingHttp(LOOPBACK).request("GET", server.url)
-    with pytest.raises(DeliveryRefused, match="no JSON"):
+    with pytest.raises(DeliveryRefused, match="not JSON"):
         answer.json()
 
 
