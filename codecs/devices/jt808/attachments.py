@@ -158,11 +158,12 @@ def attachment_request(command: DeviceCommand) -> bytes:
     if address is None or not address.host:
         raise UnsupportedCommand("the server knows no address of its own for the device's files")
     try:
-        label = AlarmLabel.parse(bytes.fromhex(str(command.attributes.get("label", ""))))
+        content = bytes.fromhex(str(command.attributes.get("label", "")))
     except ValueError:
-        label = None
-    if label is None:
+        content = b""
+    if len(content) not in {size for _, size in LABEL_FORMS}:
         raise UnsupportedCommand("label must be an alarm label in hex digits")
+    label = AlarmLabel(content)
     host = address.host.encode("gbk", "replace")[:255]
     ports = pack(">HH", address.upload_port, 0)
     return bytes((len(host),)) + host + ports + label.content + label.number.encode() + bytes(16)

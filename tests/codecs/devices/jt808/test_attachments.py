@@ -45,7 +45,7 @@ def test_without_an_address_of_the_server_no_files_are_requested():
             attachment_request(DeviceCommand(REQUEST_ALARM_FILES, {"label": SU.hex()}, media=media))
 
 
-@pytest.mark.parametrize("label", [None, "", "xyz", "00", SU.hex()[2:], bytes(16).hex()])
+@pytest.mark.parametrize("label", [None, "", "xyz", "00", SU.hex()[2:]])
 def test_a_malformed_label_is_refused(label):
     with pytest.raises(UnsupportedCommand, match="label must be"):
         attachment_request(
