@@ -14,6 +14,8 @@ With no worker the actor is idle, and a message to it is handled at once in the 
 A life ends in two steps. `ending` is set, once; from then on no message is begun. When the last task has
 ended, or the inline turn where there was none, the life is closed and the group decides what comes next:
 `launch` again, now or after a while, or `retire`.
+
+The file is longer than others because its methods are the transitions of one state machine.
 """
 
 import logging

@@ -31,8 +31,8 @@ KEPT_ALARMS = 8
 TELEPHONE = 2
 """Alarm type of item 0x65: telephone."""
 DRIVER_CHANNEL = 65
-FILM_PICTURES = 20
-IMAGE, FILM = 0, 2
+VIDEO_PICTURES = 20
+IMAGE, VIDEO = 0, 2
 
 Item = tuple[int, bytes]
 Answer = TypeVar("Answer", bound=PlatformMessage)
@@ -98,14 +98,14 @@ class Alarms:
         moment = self._vehicle.state_at(instant)
         photo = await self._encoding_thread.take_photo(plan.name, 1, moment, instant)
         camera = await self._encoding_thread.open_camera(plan.name, 1, plan.video)
-        film = b""
-        for _ in range(FILM_PICTURES):
+        video = b""
+        for _ in range(VIDEO_PICTURES):
             units = await self._encoding_thread.encode_frame(camera, moment, instant)
-            film += b"".join(unit.payload for unit in units if unit.coding.is_video)
+            video += b"".join(unit.payload for unit in units if unit.coding.is_video)
         stem = f"{DRIVER_CHANNEL}_65{TELEPHONE:02}"
         return {
             f"00_{stem}_0.jpg".encode(): (IMAGE, photo),
-            f"02_{stem}_1.{plan.video.coding.name.lower()}".encode(): (FILM, film),
+            f"02_{stem}_1.{plan.video.coding.name.lower()}".encode(): (VIDEO, video),
         }
 
 

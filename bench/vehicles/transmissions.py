@@ -69,58 +69,58 @@ class Transmissions:
         for transmission in (*self._live.values(), *self._playbacks.values()):
             transmission.scope.cancel()
 
-    def start_live(self, order: LiveVideoRequest) -> int:
+    def start_live(self, request: LiveVideoRequest) -> int:
         """Execute 0x9101."""
-        if not 1 <= order.channel <= self._channels:
+        if not 1 <= request.channel <= self._channels:
             return FAILED
         live = LiveState()
-        film = partial(send_live, order.host, order.tcp_port, order.channel, live=live)
-        self._start(self._live, order.channel, live, film)
+        send = partial(send_live, request.host, request.tcp_port, request.channel, live=live)
+        self._start(self._live, request.channel, live, send)
         return DONE
 
-    def control_live(self, order: LiveVideoControl) -> int:
+    def control_live(self, request: LiveVideoControl) -> int:
         """Execute 0x9102."""
-        found = self._live.get(order.channel)
+        found = self._live.get(request.channel)
         if found is None:
             # Closing what is not running succeeds.
-            return DONE if order.control == 0 else FAILED
+            return DONE if request.control == 0 else FAILED
         assert isinstance(found.state, LiveState)
-        match order.control:
+        match request.control:
             case 0:
                 found.scope.cancel()
             case 2 | 3:
-                found.state.paused = order.control == 2
+                found.state.paused = request.control == 2
             case _:
                 return UNSUPPORTED
         return DONE
 
-    def recordings(self, order: RecordingListQuery) -> list[Recording]:
+    def recordings(self, request: RecordingListQuery) -> list[Recording]:
         """Return the recordings that 0x9205 queries."""
         now = self._clock.now()
         return recorded_files.recordings(
-            self._channels, now, channel=order.channel, start=order.start_time, end=order.end_time
+            self._channels, now, channel=request.channel, start=request.start_time, end=request.end_time
         )
 
-    def start_playback(self, order: PlaybackRequest) -> list[Recording]:
+    def start_playback(self, request: PlaybackRequest) -> list[Recording]:
         """Execute 0x9201 and return the recordings within the span, as the standard requires."""
         now = self._clock.now()
-        span = recorded_files.playable(now, order.start_time, order.end_time)
-        if span is None or not 1 <= order.channel <= self._channels:
+        span = recorded_files.playable(now, request.start_time, request.end_time)
+        if span is None or not 1 <= request.channel <= self._channels:
             return []
         start, end = span
-        playback = PlaybackState(start, end, _speed(order.speed) if order.method == 1 else 1)
-        film = partial(send_playback, order.host, order.tcp_port, order.channel, playback=playback)
-        self._start(self._playbacks, order.channel, playback, film)
-        return recorded_files.recordings(self._channels, now, channel=order.channel, start=start, end=end)
+        playback = PlaybackState(start, end, _speed(request.speed) if request.method == 1 else 1)
+        send = partial(send_playback, request.host, request.tcp_port, request.channel, playback=playback)
+        self._start(self._playbacks, request.channel, playback, send)
+        return recorded_files.recordings(self._channels, now, channel=request.channel, start=start, end=end)
 
-    def control_playback(self, order: PlaybackControl) -> int:
+    def control_playback(self, request: PlaybackControl) -> int:
         """Execute 0x9202."""
-        found = self._playbacks.get(order.channel)
+        found = self._playbacks.get(request.channel)
         if found is None:
             return FAILED
         playback = found.state
         assert isinstance(playback, PlaybackState)
-        match order.control:
+        match request.control:
             case 0:
                 playback.paused, playback.speed = False, 1
             case 1:
@@ -128,9 +128,9 @@ class Transmissions:
             case 2:
                 found.scope.cancel()
             case 3:
-                playback.speed = _speed(order.speed)
-            case 5 if order.time is not None:
-                playback.seek(order.time)
+                playback.speed = _speed(request.speed)
+            case 5 if request.time is not None:
+                playback.seek(request.time)
             case _:
                 return UNSUPPORTED
         return DONE
@@ -140,13 +140,13 @@ class Transmissions:
         transmissions: dict[int, Transmission],
         channel: int,
         state: LiveState | PlaybackState,
-        film: Callable[..., Awaitable[None]],
+        send: Callable[..., Awaitable[None]],
     ) -> None:
         if channel in transmissions:
             transmissions[channel].scope.cancel()
         transmission = Transmission(trio.CancelScope(), state)
         transmissions[channel] = transmission
-        whole = partial(film, source=self._source, encoding_thread=self._encoding_thread, clock=self._clock)
+        whole = partial(send, source=self._source, encoding_thread=self._encoding_thread, clock=self._clock)
         self._nursery.start_soon(self._transmit, transmissions, channel, transmission, whole)
 
     async def _transmit(
@@ -154,11 +154,11 @@ class Transmissions:
         transmissions: dict[int, Transmission],
         channel: int,
         transmission: Transmission,
-        film: Callable[[], Awaitable[None]],
+        send: Callable[[], Awaitable[None]],
     ) -> None:
         try:
             with transmission.scope:
-                await film()
+                await send()
         except (OSError, trio.BrokenResourceError) as error:
             _log.debug("%s: channel %d stopped: %s", self._source.vehicle, channel, error)
         finally:
