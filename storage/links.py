@@ -156,5 +156,5 @@ def linked_to(pair: LinkType, owner_id: int) -> Condition:
 
 
 def access_by_link(pair: LinkType) -> Callable[[int], Condition]:
-    """Return the access rule of a family that a user sees by his own link only."""
+    """Return the access rule of a table whose rows a user sees only by a link of their own."""
     return lambda user_id: linked_to(pair, user_id)

@@ -1,8 +1,8 @@
-"""What is to leave the house by mail or text message, kept until it has gone out (docs/decisions/0002).
+"""Mails and text messages to be sent, kept until they are (docs/decisions/0002).
 
     async with database.transaction() as transaction:
-        await outbox.put(transaction, OutgoingMessage(channel="mail", to=…, text=…), now=call.now)
-    house.system.ref(OUTBOX).offer(OutboxFilled())
+        await outbox.enqueue(transaction, OutgoingMessage(channel="mail", to=…, text=…), now=call.now)
+    context.system.ref(OUTBOX).offer(OutboxFilled())
 
 The message is committed with what made it necessary; the actor sends it at least once, later if need be.
 """
@@ -45,7 +45,7 @@ MAX_QUEUED = 100_000
 ERROR_LENGTH = 500
 """Characters that are kept of the last error."""
 USER_SMTP_HOST = "mail.smtp.host"
-"""The attribute of a user who has a mail account of his own (docs/users.md#preferences)."""
+"""The attribute of a user who has a mail account of their own (docs/users.md#preferences)."""
 
 
 class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     html: str | None = None
     """Of a mail, beside the plain form."""
     user_id: int = 0
-    """Who it is for, 0 for nobody here: his own mail account sends it where he has one."""
+    """The recipient, whose own mail account sends it where they have one; 0 for no user."""
     system: bool = False
     """By the server's own account in any case: what must not depend on what the user has set."""
     urgent: bool = False
@@ -76,7 +76,7 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """The same at each attempt."""
     message: OutgoingMessage
     account: dict[str, Any]
-    """The user's attributes, where they name a mail account of his own; else empty."""
+    """The user's attributes, where they name a mail account of their own; else empty."""
     created: datetime
     attempts: int
     """So far."""

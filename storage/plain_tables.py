@@ -1,4 +1,4 @@
-"""Plain families: rows that people write and nothing here looks into; seen by one's own link alone."""
+"""Tables of plain resources: rows that users write, visible to the users linked to them."""
 
 from motorpool.storage import links
 from motorpool.storage.records import (

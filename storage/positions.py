@@ -17,7 +17,6 @@ __all__ = [
     "allocate_ids",
     "between",
     "by_ids",
-    "count_between",
     "delete",
     "delete_between",
     "drop_before",
@@ -123,12 +122,6 @@ async def stream_between(
         if len(rows) < batch:
             return
         after = (rows[-1]["fix_time"], rows[-1]["id"])
-
-
-async def count_between(q: Queries, device_id: int, start: datetime, end: datetime, *, limit: int) -> int:
-    """Return how many positions a span has, `limit` where there are more."""
-    sql = f"select count(*) from (select 1 from positions where {_SPAN} limit $4) counted"  # noqa: S608 - constants
-    return int(await q.fetch_value(sql, device_id, start, end, limit))
 
 
 async def by_ids(q: Queries, ids: Iterable[int]) -> list[Position]:

@@ -3,6 +3,8 @@
 References are 0 where unset, `attributes` is never None, times are aware UTC datetimes. What must never
 reach JSON is no field here: password hashes stay in their column (users.credential). The one-time-code
 secret is a field (`totp_key`), because the owner sets it through the API: api/ hides it on output.
+
+Longer than other files because it is a plain list of structs, one for each table.
 """
 
 from datetime import datetime
@@ -37,7 +39,7 @@ __all__ = [
 
 
 class User(msgspec.Struct, frozen=True, rename="camel"):
-    """Somebody who may log in; the fields of the specification and docs/users.md#fields."""
+    """A user, who may log in; the fields of the specification and docs/users.md#fields."""
 
     id: int = 0
     name: str = ""
@@ -58,16 +60,16 @@ class User(msgspec.Struct, frozen=True, rename="camel"):
     device_limit: int = 0
     """-1 is no limit."""
     user_limit: int = 0
-    """Users he may have; 0 makes him no manager, -1 is no limit."""
+    """Users that they may manage; 0: the user is not a manager, -1: no limit."""
     device_readonly: bool = False
     limit_commands: bool = False
     disable_reports: bool = False
     fixed_email: bool = False
     poi_layer: str | None = None
     totp_key: str | None = None
-    """Base32 secret of his one-time codes; to be hidden on output."""
+    """Base32 secret of the one-time codes; hidden on output."""
     temporary: bool = False
-    """A user made by sharing; deleted after his expiration."""
+    """A user made by sharing; deleted after its expiration."""
     attributes: dict[str, Any] = {}
 
 
@@ -104,7 +106,7 @@ class Device(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Where a device was, and what it said then."""
+    """Where a device was, and what it reported then."""
 
     id: int = 0
     device_id: int = 0
@@ -173,7 +175,7 @@ class QueuedCommand(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Driver(msgspec.Struct, frozen=True, rename="camel"):
-    """Somebody who drives (docs/http-api.md#drivers-orders-and-maintenance)."""
+    """A driver (docs/http-api.md#drivers-orders-and-maintenance)."""
 
     id: int = 0
     name: str = ""

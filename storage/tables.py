@@ -1,8 +1,8 @@
-"""One description for each plain family of rows, and all that is done with such rows.
+"""Reads and writes the rows of a table as records, by a description of the table.
 
-A family needs no more than a table, a record and a line:
+A plain resource needs no more than a table, a record and a line:
 
-    TABLE = Table("drivers", Driver, keywords=("name", "unique_id"), access=links.of_user(links.USER_DRIVER))
+    TABLE = Table("drivers", Driver, access=links.access_by_link(links.USER_DRIVER))
 """
 
 import types

@@ -30,7 +30,7 @@ TABLE = Table("users", User, keywords=("name", "email"), access=links.access_by_
 
 
 class Account(msgspec.Struct, frozen=True):
-    """A user and what his credentials are checked against."""
+    """A user, and what their credentials are checked against."""
 
     user: User
     password_hash: str | None
@@ -111,7 +111,7 @@ async def any_exist(q: Queries) -> bool:
 async def register(transaction: Queries) -> bool:
     """Keep all others from creating users until the transaction ends; whether any user exists.
 
-    So the first of two who register at the same time becomes the administrator, and only he.
+    So the first of two who register at the same time becomes the administrator, and nobody else.
     """
     await transaction.execute("lock table users in share row exclusive mode")
     return await any_exist(transaction)

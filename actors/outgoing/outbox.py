@@ -199,5 +199,5 @@ class Outbox(Actor[OutboxFilled]):
 def outbox_spec(
     database: Database, outgoing: OutgoingServices, give_up_days: float = OutboxSettings.give_up_days
 ) -> ChildSpec[OutboxFilled]:
-    """Its place in the tree."""
+    """Return the child spec of the outbox."""
     return ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, give_up_days), resident=False)

@@ -1,4 +1,4 @@
-"""Makes the partitions of positions ahead of time, and drops what has outlived its time."""
+"""Creates partitions of positions ahead of time, and deletes rows older than their retention."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ RETENTION: Kind[None, None] = Kind("retention")
 
 
 class Retention(Actor[None]):
-    """Looks once an hour; what fails is tried at the next look."""
+    """Runs once an hour; what fails is tried again an hour later."""
 
     def __init__(self, database: Database, position_days: int, run_days: int) -> None:
         self._database = database
@@ -57,7 +57,7 @@ class Retention(Actor[None]):
 
 
 def retention_spec(database: Database, *, position_days: int = 0, run_days: int = 0) -> ChildSpec[None]:
-    """Its place in the tree: how long positions and runs of scheduled commands are kept; 0 is for ever."""
+    """Return the child spec; positions and runs of scheduled commands are kept so many days, 0 for ever."""
     return ChildSpec(
         kind=RETENTION, factory=lambda: Retention(database, position_days, run_days), resident=False
     )

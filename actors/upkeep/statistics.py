@@ -34,13 +34,13 @@ TALLIES: Final = {
 
 
 class RequestServed(msgspec.Struct, frozen=True, gc=False):
-    """Somebody who is logged in asked the API for something."""
+    """A logged-in user sent an API request."""
 
     user_id: int
 
 
 class SaveNow(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """Save what is counted, because somebody wants to read it."""
+    """Save the counts now: they are about to be read."""
 
 
 class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
@@ -192,7 +192,7 @@ class DayStatistics(Actor[StatisticsMessage]):
 
 
 def statistics_spec(database: Database, zone: tzinfo | None = None) -> ChildSpec[StatisticsMessage]:
-    """Its place in the tree. `zone` is where days begin; None is the machine's own."""
+    """Return the child spec of the statistics. Days begin in `zone`; None is the time zone of the machine."""
     return ChildSpec(
         kind=STATISTICS, factory=lambda: DayStatistics(database, zone), resident=False, mailbox_size=10_000
     )

@@ -252,9 +252,9 @@ class _PipeFeeder(threading.Thread):
 
 
 def _without_password(url: str) -> tuple[str, dict[str, str]]:
-    """The address for a command line, which everybody may read, and the environment with what he may not."""
+    """Return the URL without its password, for a command line, and an environment that holds the password."""
     parts = urlsplit(url)
-    # All is said of our own server; with one of the user's, his variables are meant.
+    # Our own server needs no PG… variables; for one of the user's they apply.
     ours = not url or parts.netloc == f"{USER}@"
     environment = {name: value for name, value in os.environ.items() if not (ours and name.startswith("PG"))}
     environment |= {"LC_ALL": "C", "PGAPPNAME": "motorpool backup"}

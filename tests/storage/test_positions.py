@@ -119,8 +119,6 @@ async def test_a_span_has_both_its_ends_in_order_of_fix_time(database):
     found = await positions.between(database, 1, NOW + SECOND, NOW + 3 * SECOND)
     assert [each.id for each in found] == [4, 3, 2]
     assert [each.id for each in await positions.between(database, 1, NOW, NOW + DAY, 2)] == [5, 4]
-    assert await positions.count_between(database, 1, NOW, NOW + DAY, limit=3) == 3
-    assert await positions.count_between(database, 1, NOW, NOW + DAY, limit=9) == 5
 
 
 async def test_a_span_across_months_and_the_open_ends_is_one(database):
