@@ -1,8 +1,8 @@
 # Commands to run, test and install Motorpool (see README.md).
 PYTHON ?= python3
 BIN := .venv/bin
-# One more than there are processors: many a test waits for a film to play.
-PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+# Twice as many as there are processors: many a test waits for a film to play.
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
 
 .PHONY: run test install check clean
 

@@ -15,7 +15,7 @@ import pytest
 
 from motorpool.api.engine.examples import BODIES
 
-EXAMPLES = int(os.environ.get("CRAWL_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("CRAWL_EXAMPLES", "4"))
 
 EMAIL, PASSWORD = "crawler@example.org", "crawler"
 ADDRESS = b'{"display_name": "x", "address": {"road": "Markt", "town": "Bruchsal", "country_code": "de"}}'
