@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Twice as many as there are processors: many a test waits for a film to play.
-PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * len(os.sched_getaffinity(0))))')
 
 .PHONY: run test install check clean
 

@@ -16,6 +16,7 @@ import socket
 import ssl
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
@@ -453,3 +454,24 @@ def hanging_port() -> Iterator[int]:
     """A port where connections are taken and nothing is ever said."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield int(listening.getsockname()[1])
+
+
+@pytest.fixture
+def machine_was_idle() -> Callable[[], bool]:
+    """`machine_was_idle()`: whether the processors had time to spare since the test began.
+
+    Only then does lateness say something about the program: a busy machine holds up all that runs on it.
+    Times are judged by `motorpool bench`, which runs alone.
+    """
+    begun, at = _idle_seconds(), time.monotonic()
+
+    def was_idle() -> bool:
+        elapsed = (time.monotonic() - at) * len(os.sched_getaffinity(0))
+        return (_idle_seconds() - begun) / elapsed > 0.3
+
+    return was_idle
+
+
+def _idle_seconds() -> float:
+    processors = psutil.cpu_times(percpu=True)
+    return float(sum(processors[number].idle for number in os.sched_getaffinity(0)))

@@ -32,7 +32,7 @@ def fleet(request):
             yield server
         finally:
             vehicles.terminate()
-            vehicles.wait(20)
+            vehicles.wait(60)
 
 
 def watch(server, folder):

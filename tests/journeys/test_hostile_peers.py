@@ -28,7 +28,7 @@ def strict_server(start_server):
 
 
 def connect(server, name):
-    return socket.create_connection((server.host, PORTS[name] + server.offset), timeout=10)
+    return socket.create_connection((server.host, PORTS[name] + server.offset), timeout=40)
 
 
 def is_closed_within(peer, seconds):
@@ -72,7 +72,7 @@ def test_random_bytes_end_at_most_their_own_connection(strict_server, connected,
 
 def test_a_peer_that_never_says_who_it_is_is_closed(strict_server):
     peers = {name: connect(strict_server, name) for name in PORTS}
-    still_open = [name for name, peer in peers.items() if not is_closed_within(peer, 10)]
+    still_open = [name for name, peer in peers.items() if not is_closed_within(peer, 40)]
     for peer in peers.values():
         peer.close()
     assert still_open == []
@@ -88,7 +88,7 @@ def test_a_slow_loris_is_closed_although_it_keeps_sending(strict_server):
     peers = {name: connect(strict_server, name) for name in PORTS}
     for name, peer in peers.items():
         peer.sendall(beginnings[name])
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 40
     while time.monotonic() < deadline and peers:
         for name, peer in list(peers.items()):
             try:
@@ -134,11 +134,11 @@ def test_one_address_gets_no_more_connections_than_the_setting_says(strict_serve
     peers = [connect(strict_server, "jt808") for _ in range(20)]
     try:
         with connect(strict_server, "jt808") as one_more:
-            assert is_closed_within(one_more, 5)
+            assert is_closed_within(one_more, 40)
     finally:
         for peer in peers:
             peer.close()
-    eventually(lambda: accepts(strict_server, connected), seconds=10)
+    eventually(lambda: accepts(strict_server, connected))
 
 
 def accepts(server, connected):
@@ -153,7 +153,7 @@ def test_media_of_an_unknown_sim_is_closed(strict_server):
         # Section 6's worked example: a real packet, of nobody we know.
         head = bytes.fromhex("3031636481e20076000008664960775821640110" + "0000000001c71cd5074a00210067")
         peer.sendall((head + b"\0\0\0\1\x21" + bytes(98)) * 3)
-        assert is_closed_within(peer, 20)
+        assert is_closed_within(peer, 40)
 
 
 def test_a_terminal_that_stops_reading_does_not_hold_memory(strict_server, connected):

@@ -70,7 +70,7 @@ def order(client, device, kind, **attributes):
 
 
 def told(peer, kind):
-    return peer.messages(lambda message: isinstance(message, kind), seconds=15)[-1]
+    return peer.messages(lambda message: isinstance(message, kind))[-1]
 
 
 def playlist(client, device, channel, name="live"):
@@ -89,7 +89,7 @@ def pictures(client, device, channel, listed):
 
 
 def eventually_listed(client, device, channel, wanted, name="live"):
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 40
     while not wanted(found := playlist(client, device, channel, name)):
         assert time.monotonic() < deadline, found.dumps()
         time.sleep(0.1)
@@ -119,7 +119,7 @@ def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(ser
         order(client, device, "videoStart", channel=1)
         asked = told(peer, LiveVideoRequest)
         assert asked.channel == 0
-        with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
+        with socket.create_connection((asked.host, asked.tcp_port), timeout=40) as media:
             for unit in film:
                 media.sendall(sender.encode(msgspec.structs.replace(unit, channel=0)))
             found = eventually_listed(client, device, 1, lambda listed: len(listed.segments) >= 5)
@@ -131,7 +131,7 @@ def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(ser
         order(client, device, "videoPlayback", channel=2, startTime=START.isoformat())
         asked = told(peer, PlaybackRequest)
         assert asked.channel == 1
-        with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
+        with socket.create_connection((asked.host, asked.tcp_port), timeout=40) as media:
             sender = Jt1078Sender("0")
             media.sendall(b"".join(map(sender.encode, film)))
             found = eventually_listed(client, device, 2, lambda listed: len(listed.segments) >= 5, "playback")
@@ -155,7 +155,7 @@ def test_two_cameras_share_a_connection_and_one_is_stopped(server, connected, fi
             for one, two in zip(film[first:last], other[first:last], strict=True):
                 media.sendall(sender.encode(one) + sender.encode(two))
 
-        with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
+        with socket.create_connection((asked.host, asked.tcp_port), timeout=40) as media:
             both(0, 25)
             eventually_listed(client, device, 2, lambda listed: len(listed.segments) >= 2)
             order(client, device, "videoStop", channel=2)
@@ -167,7 +167,7 @@ def test_two_cameras_share_a_connection_and_one_is_stopped(server, connected, fi
             found = eventually_listed(client, device, 1, lambda listed: len(listed.segments) >= 5)
             assert pictures(client, device, 1, found) == 5 * FPS
             order(client, device, "videoStop", channel=1)
-            media.settimeout(10)
+            media.settimeout(60)
             with contextlib.suppress(ConnectionError):
                 assert media.recv(1024) == b""
             # What came of the second camera while it was on its way out, and nothing of later.
@@ -198,7 +198,7 @@ def test_a_playback_of_before_a_restart_is_gone_and_the_next_goes_on_above_it(
                 order(client, device, "videoPlayback", channel=1, startTime=START.isoformat())
                 asked = told(peer, PlaybackRequest)
                 sender = Jt1078Sender(phone)
-                with socket.create_connection((asked.host, asked.tcp_port), timeout=10) as media:
+                with socket.create_connection((asked.host, asked.tcp_port), timeout=40) as media:
                     media.sendall(b"".join(map(sender.encode, film)))
                     with ThreadPoolExecutor() as pool:
                         read = pool.submit(
@@ -209,7 +209,7 @@ def test_a_playback_of_before_a_restart_is_gone_and_the_next_goes_on_above_it(
                             lambda listed: len(listed.segments) >= 5,
                             "playback",
                         )
-                        found = read.result(20)
+                        found = read.result(60)
                 assert found.media_sequence > last
                 assert found.segments[0].discontinuity == (last >= 0)
                 last = found.media_sequence + len(found.segments) - 1

@@ -93,7 +93,7 @@ def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(start_server, 
             assert (film.status_code, len(film.content)) == (200, complete["size"])
             assert vehicle.stdin is not None
             vehicle.stdin.close()
-            vehicle.wait(20)
+            vehicle.wait(60)
 
 
 @needs_curl

@@ -55,7 +55,7 @@ class Reader:
         self.news.set()
 
     async def until(self, probe):
-        with trio.fail_after(5):
+        with trio.fail_after(30):
             while not probe():
                 self.news = trio.Event()
                 await self.news.wait()

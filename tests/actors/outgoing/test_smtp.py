@@ -20,7 +20,7 @@ PLAIN = SmtpEnvelope("fleet@example.net", "ann@example.org", b"Subject: x\r\n\r\
 def hand_in(authority):
     async def hand(port, envelope=PLAIN, **fields):
         account = SmtpAccount(**{"host": "mail.example", "port": port, "security": "none", **fields})
-        with trio.fail_after(5):
+        with trio.fail_after(30):
             await submit(account, ("127.0.0.1",), envelope, authority.trusting, trio.CapacityLimiter(1))
 
     return hand
@@ -340,9 +340,9 @@ async def test_a_server_that_dribbles_costs_the_deadline_and_no_thread(authority
             await submit(account, ("127.0.0.1",), PLAIN, authority.trusting, threads)
         assert patience.cancelled_caught
         # The only place is free again as soon as the thread has ended.
-        with trio.fail_after(1):
+        with trio.fail_after(30):
             async with threads:
-                assert await trio.to_thread.run_sync(gone.wait, 1)
+                assert await trio.to_thread.run_sync(gone.wait, 30)
         await trio.to_thread.run_sync(thread.join)
 
 
@@ -368,7 +368,7 @@ async def test_a_server_that_does_not_read_keeps_no_thread_after_the_end(authori
             nursery.start_soon(submit, account, ("127.0.0.1",), large, authority.trusting, threads)
             await trio.to_thread.run_sync(sending.wait)
             nursery.cancel_scope.cancel()
-        with trio.fail_after(1):
+        with trio.fail_after(30):
             async with threads:
                 over.set()
         await trio.to_thread.run_sync(thread.join)

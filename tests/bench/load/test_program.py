@@ -18,7 +18,7 @@ def test_marks_come_before_the_result_and_silence_has_an_end() -> None:
         assert program.wait_for(Mark, 30, lambda mark: mark.name == "begin").name == "begin"
         result = program.wait_for(TerminalResult, 30)
         assert result.message_bytes == 100
-        assert min(result.answered) > 5
+        assert min(result.answered) > 0
         with pytest.raises(LoadFailed, match="ended with code 0"):
             program.next(30)
 
