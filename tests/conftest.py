@@ -106,7 +106,7 @@ def _processes_of(folder: Path, base: Path) -> list[psutil.Process]:
     own = psutil.Process()
     kin = {own.pid, *(parent.pid for parent in own.parents())}
     # PostgreSQL gets an environment of its own, but names its data folder.
-    places = (str(folder), str(base))
+    places = (str(folder), f"{base}/")
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import shutil
 import socket
 import time
 
@@ -55,11 +56,13 @@ def data_folder(tmp_path):
     yield tmp_path / "data"
     for path in tmp_path.rglob("postmaster.pid"):
         # The server that was killed last left it running.
-        postmaster = psutil.Process(int(path.read_text().split("\n", 1)[0]))
+        lines = path.read_text().splitlines()
+        postmaster = psutil.Process(int(lines[0]))
         processes = [postmaster, *postmaster.children(recursive=True)]
         postmaster.terminate()
         _, alive = psutil.wait_procs(processes, timeout=20)
         assert not alive
+        shutil.rmtree(lines[4])  # the folder of its socket
 
 
 @pytest.fixture(scope="session")
