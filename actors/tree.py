@@ -1,6 +1,6 @@
-"""The supervision tree on one page: what stands lower leans on what stands higher.
+"""The supervision tree: each child depends only on those above it.
 
-Started from top to bottom, stopped from bottom to top; a crash restarts what it must and nothing above it.
+Children start from top to bottom and stop from bottom to top; a crash restarts the children below it.
 """
 
 from functools import partial
@@ -50,14 +50,17 @@ from motorpool.storage.database import Database
 __all__ = ["MEDIA_PORTS", "fleet_tree", "schedule_spec"]
 
 MEDIA_PORTS = {"live": 5263, "playback": 5363}
-"""JT/T 1078, one port for each kind: the packets do not tell (docs/protocols/jt1078.md#media-connections)."""
+"""TCP ports of JT/T 1078, one for each kind, which the packets do not state
+(docs/protocols/jt1078.md#media-connections)."""
 MEDIA_READ_BYTES = 64 * 1024
+"""Bytes of one read of a media connection."""
 LIVE_PAUSE_SECONDS = 0.4
-"""Between two reads of a camera: a segment has five of them, a part of a segment two."""
+"""Pause between two reads of a live connection: five for each segment, at least two for each part."""
 PLAYBACK_PAUSE_SECONDS = 0.02
-"""A recording comes as fast as a terminal can send it."""
+"""Pause between two reads of a playback, which a terminal sends as fast as it can."""
 MEDIA_LOGIN_SECONDS = 10.0
-"""For the first valid packet of a media connection, at most (docs/protocols/jt1078.md#media-connections)."""
+"""Limit for the first valid packet of a media connection
+(docs/protocols/jt1078.md#media-connections)."""
 
 
 def fleet_tree(
@@ -67,10 +70,11 @@ def fleet_tree(
     outgoing: OutgoingServices | None = None,
     services: tuple[ChildSpec[Any], ...] = (),
 ) -> SupervisorSpec:
-    """The whole tree; `services` (HTTP) come last in and go first out. Without `outgoing` nothing leaves.
+    """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
+    message or geocoder request is sent.
 
     Raises:
-        ValueError: a protocol is named that there is none of.
+        ValueError: the settings name an unknown protocol.
     """
     offset = settings.port.offset
     media = MediaAddress(
@@ -104,7 +108,7 @@ def fleet_tree(
                 requests_alarm_files=settings.video.alarm_attachments,
                 reserve_bytes=settings.files.reserve_bytes,
             ),
-            # Above what they subscribe to, which sends them its last fragments when it stops.
+            # Above streams and playbacks, which hand over their last fragments when they stop.
             capture_spec(
                 database,
                 media_folder(settings.data),
@@ -138,7 +142,7 @@ def fleet_tree(
 
 
 def schedule_spec(database: Database, *, reconnect_grace_seconds: float = 0.0) -> SupervisorSpec:
-    """Scheduled commands; a crash of what stands higher makes what stands lower read its rows again."""
+    """Build the subtree of scheduled commands; a crash makes the children below it reload their rows."""
     return SupervisorSpec(
         name="schedule",
         strategy=Strategy.REST_FOR_ONE,
@@ -182,8 +186,8 @@ def _media_connection(
 
 
 def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> list[ChildSpec[None]]:
-    wanted = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
-    unknown = wanted - {*CODECS, "jt1078"}
+    protocols = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
+    unknown = protocols - {*CODECS, "jt1078"}
     if unknown:
         raise ValueError(f"no such protocol: {', '.join(sorted(unknown))}")
     room = UploadRoom(
@@ -201,9 +205,9 @@ def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> 
             recorded=settings.record is not None,
         )
         for name, codec in sorted(CODECS.items())
-        if name in wanted
+        if name in protocols
     ]
-    if "jt1078" in wanted:
+    if "jt1078" in protocols:
         specs += [
             listener_spec(
                 f"jt1078-{kind}",

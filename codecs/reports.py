@@ -158,7 +158,7 @@ class FileUploadCompleted(msgspec.Struct, frozen=True, gc=False):
 
 
 class Recording(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """One entry of a recording list, with the fields of the API's Recording."""
+    """One entry of a device's list, with the fields of the specification."""
 
     channel: int
     start_time: datetime

@@ -17,8 +17,8 @@ __all__ = ["ValidatedPolicy"]
 R = TypeVar("R", bound=msgspec.Struct)
 
 NAMES = frozenset({"name", "unique_id", "type"})
-LONGEST_NAME = 128
-LONGEST_TEXT = 4000
+MAX_NAME_LENGTH = 128
+MAX_TEXT_LENGTH = 4000
 
 
 class ValidatedPolicy(LinkedPolicy[R]):
@@ -54,7 +54,7 @@ class ValidatedPolicy(LinkedPolicy[R]):
         """Limit every trimmed text, in the length it was sent."""
         if name not in self._texts or name in self._verbatim:
             return None
-        return LONGEST_NAME if name in NAMES else LONGEST_TEXT
+        return MAX_NAME_LENGTH if name in NAMES else MAX_TEXT_LENGTH
 
     async def read(self, call: Call, shape: type[R]) -> R:
         """Read a body, trim its texts and check it."""

@@ -1,6 +1,4 @@
-"""What administrators look into and set off: what is in memory, and a new start
-(docs/server.md#health-and-diagnostics).
-"""
+"""Diagnostics and restart of the server, for administrators (docs/server.md#health-and-diagnostics)."""
 
 import resource
 from collections.abc import Iterator
@@ -69,6 +67,6 @@ async def reboot_server(call: Call) -> Response:
     """Stop in order and start again; for administrators."""
     ADMINISTER.require(call.caller)
     await record_action(call, call.context.database, "reboot", "server", call.context.server.id)
-    # The stop lets requests under way end: this answer goes out first.
+    # The shutdown lets requests in progress end, so this answer is sent first.
     call.context.restart_requested.set()
     return as_text("the server starts again")

@@ -1,4 +1,4 @@
-"""The log of who did what, for administrators (docs/server.md#audit)."""
+"""The audit log, for administrators (docs/server.md#audit)."""
 
 from quart import Response
 

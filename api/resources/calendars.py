@@ -1,4 +1,4 @@
-"""Calendars: iCalendar text that was read before it is kept (docs/calendars.md)."""
+"""Calendars: iCalendar text that is validated before it is stored (docs/calendars.md)."""
 
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -23,12 +23,13 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("calendars")
 
 SHORT_GAP = timedelta(seconds=60)
-LOOKED_THROUGH = timedelta(days=400)
-"""For gaps, from now on."""
+"""A gap between two windows that is this short gives a warning."""
+GAP_SEARCH = timedelta(days=400)
+"""How far ahead short gaps are searched."""
 
 
 class CalendarPolicy(ValidatedPolicy[Calendar]):
-    """The text is kept as it was sent, to the byte: clients edit it by line number."""
+    """Stores the text unchanged, to the byte: clients edit it by line number."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,13 +39,13 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
             required=("name", "data"),
             verbatim=("data",),
         )
-        # The largest take a second or two: one at a time, and other requests go on meanwhile.
-        self._one = trio.CapacityLimiter(1)
+        # The largest texts take a second or two: parsed in a thread, one at a time.
+        self._parser_limit = trio.CapacityLimiter(1)
 
     async def validate(self, sent: Calendar) -> Calendar:
-        """Refuse what cannot be read, and say where."""
+        """Refuse text that is not valid iCalendar, with the place in it."""
         try:
-            await trio.to_thread.run_sync(read_stored, sent.data, limiter=self._one)
+            await trio.to_thread.run_sync(read_stored, sent.data, limiter=self._parser_limit)
         except CalendarError as error:
             raise BadRequest(f"data: {error}") from None
         zone = sent.attributes.get(TIME_ZONE)
@@ -53,30 +54,30 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
         return sent
 
     async def warning(self, call: Call, stored: Calendar) -> str:
-        """Say where it shuts for a moment, as a day from 00:00 to 23:59 does (docs/calendars.md#windows)."""
-        gap = await trio.to_thread.run_sync(_short_gap, stored.data, call.now, limiter=self._one)
+        """Warn of short gaps, such as a day from 00:00 to 23:59 leaves (docs/calendars.md#windows)."""
+        gap = await trio.to_thread.run_sync(_short_gap, stored.data, call.now, limiter=self._parser_limit)
         if gap is None:
             return ""
         seconds = (gap[1] - gap[0]).total_seconds()
         return f"it is shut for {seconds:g} s at {gap[0]:%Y-%m-%dT%H:%M:%SZ}, which is seldom meant"
 
     async def update(self, call: Call, transaction: Queries, new: Calendar, old: Calendar) -> Calendar | None:
-        """Store; schedules watch windows that have changed from scratch."""
+        """Store; changed windows reset the schedules that follow the calendar."""
         stored = await super().update(call, transaction, new, old)
         if stored is not None and not WINDOW_FIELDS.isdisjoint(changed_fields(old, stored)):
             await scheduled_commands.restart_calendar(transaction, stored.id, call.now)
         return stored
 
     async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
-        """Remove, unless a schedule could not be without it (docs/decisions/0018)."""
+        """Delete, unless a scheduled command uses it (docs/decisions/0018)."""
         if await scheduled_commands.count_using_calendar(transaction, record_id):
             raise BadRequest("a scheduled command uses the calendar")
         return await super().delete(call, transaction, record_id)
 
 
 def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:
-    """The first short time between two windows of the next year."""
-    windows = read_stored(data).windows(now, now + LOOKED_THROUGH)
+    """Return the first short gap between two windows of the next year."""
+    windows = read_stored(data).windows(now, now + GAP_SEARCH)
     gaps = ((before[1], after[0]) for before, after in pairwise(windows))
     return next((gap for gap in gaps if gap[1] - gap[0] <= SHORT_GAP), None)
 

@@ -32,7 +32,7 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("commands")
 
 SEND_SECONDS = 10.0
-"""A device actor writes to its connection, or to the queue, well within this."""
+"""Limit for a device actor to write to its connection or to the queue, in seconds."""
 
 
 class CommandBody(msgspec.Struct, rename="camel"):
@@ -93,8 +93,8 @@ async def list_sendable_commands(call: Call) -> Response:
             await commands.TABLE.list(call.context.database, ListQuery(accessible_to=call.caller.id))
         )
     await _require_device(call, query.device_id)
-    fitting = ListQuery(accessible_to=call.caller.id, conditions=(await _linked_to(call, query.device_id),))
-    saved = await commands.TABLE.list(call.context.database, fitting)
+    linked = ListQuery(accessible_to=call.caller.id, conditions=(await _linked_to(call, query.device_id),))
+    saved = await commands.TABLE.list(call.context.database, linked)
     understood = set(await _types(call, query.device_id))
     return as_json([command for command in saved if command.type in understood])
 
@@ -127,7 +127,7 @@ async def send_command(call: Call) -> Response:
 
 
 async def _command(call: Call, body: CommandBody) -> Command:
-    """Make the command to be sent, from storage where it is a saved one."""
+    """Return the command to be sent, from storage if it is a saved one."""
     if body.id > 0:
         saved = await commands.TABLE.fetch(call.context.database, body.id)
         if saved is None or not await may_see(call, commands.TABLE, body.id):
@@ -145,7 +145,7 @@ async def _command(call: Call, body: CommandBody) -> Command:
 
 
 async def _send(call: Call, command: Command, device_id: int) -> QueuedCommand | None:
-    """Send to one device; the queue's row where it has to wait. BadRequest says why not."""
+    """Send to one device; return the row of the queue if the device is offline. BadRequest says why not."""
     request = SendCommand(type=command.type, attributes=command.attributes, text_channel=command.text_channel)
     outcome = await call.context.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
     match outcome:
@@ -158,7 +158,7 @@ async def _send(call: Call, command: Command, device_id: int) -> QueuedCommand |
 
 
 async def _send_to_group(call: Call, command: Command, group_id: int) -> Response:
-    """Send to every visible device of the group; one that refuses does not keep it from the others."""
+    """Send to every visible device of the group; a device that refuses does not affect the others."""
     members = ListQuery(
         accessible_to=None if call.caller.administrator else call.caller.id,
         conditions=(access.devices_of_group(group_id),),
@@ -185,7 +185,7 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
 
 
 async def _linked_to(call: Call, device_id: int) -> Condition:
-    """What holds for saved commands linked to the device or to a group it is in."""
+    """Return the condition for saved commands linked to the device or one of its groups."""
     device = await devices.TABLE.fetch(call.context.database, device_id)
     above = (
         await groups.with_ancestors(call.context.database, device.group_id)

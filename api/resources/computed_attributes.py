@@ -1,4 +1,4 @@
-"""Computed attributes: what administrators let be computed of each position (docs/computed-attributes.md)."""
+"""Computed attributes: expressions evaluated for each position (docs/computed-attributes.md)."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("attributes")
 
-LONGEST_NAME = 128
+MAX_NAME_LENGTH = 128
 
 
 class ComputedAttributePolicy(LinkedPolicy[ComputedAttribute]):
@@ -34,16 +34,16 @@ class ComputedAttributePolicy(LinkedPolicy[ComputedAttribute]):
     required = ("attribute", "expression")
 
     def max_length(self, name: str) -> int | None:
-        """Of the attribute's name."""
-        return LONGEST_NAME if name == "attribute" else None
+        """Limit the attribute's name."""
+        return MAX_NAME_LENGTH if name == "attribute" else None
 
     async def read(self, call: Call, shape: type[ComputedAttribute]) -> ComputedAttribute:
-        """Check all before a transaction is begun: reading an expression may take a tenth of a second."""
+        """Validate before a transaction is begun: compiling an expression may take a tenth of a second."""
         sent = await call.body(shape)
         if not sent.attribute.strip():
             raise BadRequest("attribute: needed")
-        if len(sent.attribute) > LONGEST_NAME:
-            raise BadRequest(f"attribute: longer than {LONGEST_NAME} characters")
+        if len(sent.attribute) > MAX_NAME_LENGTH:
+            raise BadRequest(f"attribute: longer than {MAX_NAME_LENGTH} characters")
         await _compiled(sent)
         return sent
 
@@ -52,7 +52,7 @@ async def _compiled(sent: ComputedAttribute) -> Expression:
     if sent.type is not None and sent.type.lower() not in TYPES:
         raise BadRequest("type: not one of String, Number, Boolean")
     try:
-        # In a thread: other requests go on, and the first expression builds the parser.
+        # In a thread, since it takes long; the first expression also builds the parser.
         return await trio.to_thread.run_sync(compile_expression, sent.expression)
     except ExpressionError as error:
         raise BadRequest(f"expression: {error}") from None

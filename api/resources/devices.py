@@ -1,4 +1,4 @@
-"""Devices: rows from the table, what moves about them from the directory (docs/devices.md)."""
+"""Devices: rows from the table, live fields from the directory (docs/devices.md)."""
 
 import logging
 from collections.abc import Sequence
@@ -32,18 +32,16 @@ LONGEST = 128
 
 
 class DevicePolicy(LinkedPolicy[Device]):
-    """Devices have a limit, a unique id, and live fields that no table holds."""
+    """Checks the limit of devices and the unique id, and fills in live fields."""
 
     required = ("name", "unique_id")
 
     def max_length(self, name: str) -> int | None:
-        """What people and the hardware call it."""
+        """Limit name and unique id."""
         return LONGEST if name in self.required else None
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
-        """Ids or unique ids asked for stand alone; other filters are ignored then
-        (docs/http-api.md#lists).
-        """
+        """Build the query; with ids or unique ids other filters are ignored (docs/http-api.md#lists)."""
         if not parameters.id and not parameters.unique_id:
             return await super().list_query(call, parameters)
         named = any_of(
@@ -56,16 +54,16 @@ class DevicePolicy(LinkedPolicy[Device]):
         )
 
     async def find(self, call: Call, table: Table[Any], record_id: int) -> Device | None:
-        """From memory, where it is known."""
+        """Return the row, from the cache if it is there."""
         del table
         return await call.context.devices.get(record_id) if await may_see_device(call, record_id) else None
 
     async def may_read(self, call: Call, record_id: int) -> bool:
-        """As actors/access.py has it."""
+        """Return what the access actor says."""
         return await may_see_device(call, record_id)
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
-        """Check names, limit and references."""
+        """Check names, references, and the limit of devices."""
         for field, text in (("name", new.name), ("uniqueId", new.unique_id)):
             if not text.strip():
                 raise BadRequest(f"{field}: needed")
@@ -85,7 +83,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         return new
 
     async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
-        """Remove; steps of scheduled commands that wait for it end."""
+        """Delete; pending steps of scheduled commands for it end."""
         await runs.cancel_for_device(transaction, record_id, call.now)
         return await super().delete(call, transaction, record_id)
 

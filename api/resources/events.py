@@ -1,4 +1,4 @@
-"""Events by their id (docs/events.md)."""
+"""Single events (docs/events.md)."""
 
 from quart import Response
 

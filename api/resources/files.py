@@ -1,4 +1,4 @@
-"""Files that an administrator puts in front of the console's (docs/server.md#files)."""
+"""Files that override those of the console (docs/server.md#files)."""
 
 import errno
 import os
@@ -21,9 +21,9 @@ __all__ = ["OPERATIONS", "OVERRIDE"]
 OPERATIONS = Operations("server")
 
 OVERRIDE = "override"
-"""Folder below the data folder; api/console_files.py serves it."""
+"""Folder in the data folder that api/http/console_files.py serves."""
 PARTS = "uploads"
-"""Folder below the data folder where a file grows until it is whole."""
+"""Folder in the data folder for files that are still being received."""
 
 PATH_BYTES = 1000
 NAME_BYTES = 200
@@ -59,12 +59,12 @@ async def save_file(call: Call) -> Response:
 
 
 def check_path(path: str) -> str:
-    """Return the path where it is plain; BadRequest otherwise."""
+    """Return the path if it is a plain relative one; BadRequest otherwise."""
     segments = path.split("/")
     for segment in segments:
         if segment in {"", ".", ".."}:
             raise BadRequest("path: must not hold empty or dotted segments")
-        # What is no UTF-8 arrives as U+FFFD.
+        # Invalid UTF-8 arrives as U+FFFD.
         if "\\" in segment or "\ufffd" in segment or not segment.isprintable():
             raise BadRequest("path: must not hold backslashes or characters that are none")
         if len(segment.encode(errors="replace")) > NAME_BYTES:
@@ -77,7 +77,7 @@ def check_path(path: str) -> str:
 
 
 async def _receive(call: Call, part: Path) -> None:
-    """Write the body to a file as it comes; 413 past the limit, 400 where it takes too long."""
+    """Write the body to a file while it arrives; 413 past the limit, 400 if it takes too long."""
     settings = call.context.settings.http
     await trio.to_thread.run_sync(partial(part.parent.mkdir, parents=True, exist_ok=True))
     size = 0
@@ -95,7 +95,7 @@ async def _receive(call: Call, part: Path) -> None:
 
 
 def _put(root: Path, path: str, part: Path) -> None:
-    """Move the file to its place, through no link on the way; in a thread."""
+    """Move the file to its path without following links; runs in a thread."""
     place = root
     root.mkdir(parents=True, exist_ok=True)
     for segment in path.split("/")[:-1]:

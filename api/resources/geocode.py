@@ -18,7 +18,7 @@ OPERATIONS = Operations("server")
 
 
 class NoGeocoder(HttpError):
-    """There is none here (specification, `/server/geocode`)."""
+    """500: no geocoder is configured (specification, `/server/geocode`)."""
 
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
 

@@ -1,4 +1,4 @@
-"""Geofences: places with a border that can be understood (docs/geofences.md)."""
+"""Geofences: areas in well-known text, validated before they are stored (docs/geofences.md)."""
 
 import trio
 
@@ -16,16 +16,16 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("geofences")
 
 NUMBERS = ("polylineDistance", "floor", "ceiling", "speedLimit")
-"""Attributes that are reckoned with: metres, but knots for the last."""
+"""Attributes that must be numbers: metres, and knots for the last."""
 SHORT = 2000
-"""Longer areas are read in a thread, so that other requests go on."""
+"""Characters; longer areas are parsed in a thread."""
 
 
 class GeofencePolicy(ValidatedPolicy[Geofence]):
-    """What the peer stores and then stumbles over is refused here."""
+    """Refuses areas and attributes that could not be evaluated."""
 
     async def validate(self, sent: Geofence) -> Geofence:
-        """Refuse an area that is none, and texts where numbers are reckoned with."""
+        """Refuse an invalid area, and attributes that are not numbers but must be."""
         try:
             if len(sent.area) <= SHORT:
                 read_area(sent.area)

@@ -17,10 +17,10 @@ OPERATIONS = Operations("groups")
 
 
 class GroupPolicy(ValidatedPolicy[Group]):
-    """Groups nest without circles."""
+    """Refuses cycles among groups."""
 
     async def prepare(self, call: Call, transaction: Queries, new: Group, old: Group | None) -> Group:
-        """Check the group above."""
+        """Check the parent group."""
         await self.check_references(call, transaction, new, old)
         if (
             old is not None

@@ -20,16 +20,17 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("devices")
 
 IMAGE_BYTES = 500_000
+"""Limit of a picture."""
 IMAGES = {
     "image/jpeg": ("jpg", (b"\xff\xd8\xff",)),
     "image/png": ("png", (b"\x89PNG\r\n\x1a\n",)),
     "image/gif": ("gif", (b"GIF87a", b"GIF89a")),
     "image/webp": ("webp", (b"RIFF",)),
 }
-"""Ending and first bytes."""
+"""Media type -> file suffix, and the bytes it may begin with."""
 
 HEADERS = {
-    # Names are used once; but a device's own picture may be replaced at any time.
+    # File names are unique, but a device's own picture may be replaced at any time.
     "Cache-Control": "private, no-cache",
     "Content-Security-Policy": "default-src 'none'; sandbox",
 }
@@ -48,7 +49,7 @@ HEADERS = {
 async def get_media(call: Call) -> Response:
     """A file of a device: what it uploaded, or its picture."""
     unique_id, name = call.path["uniqueId"], call.path["file"]
-    # What begins with a dot is being written.
+    # A leading dot marks a file that is still being written.
     if "\0" in unique_id + name or name.startswith("."):
         raise ResourceNotFound("no such file")
     found = await devices.ids_by_unique_ids(call.context.database, (unique_id,))

@@ -1,7 +1,6 @@
-"""What notifications go out by, their test, and announcements (docs/events.md#notificators).
+"""Notificators, test messages and announcements (docs/events.md#notificators).
 
-`command` is listed for notifications, but carries no words: it has no test and no announcements. `web` has
-both, as the specification names it.
+The notificator `command` carries no text, so it has neither test messages nor announcements.
 """
 
 import secrets
@@ -36,7 +35,7 @@ OPERATIONS = Operations("notifications")
 TEST_SUBJECT = "Test message"
 TEST_TEXT = "This is a test message from Motorpool: messages like it reach you."
 ANNOUNCEMENT_LIFE = timedelta(days=1)
-"""What could not be sent by then is no news any more."""
+"""Announcements that could not be sent within this time are dropped."""
 UNTESTABLE = ("command",)
 
 
@@ -64,7 +63,7 @@ class Announcement(msgspec.Struct):
     body: Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
     subject: Annotated[str, msgspec.Meta(max_length=500)] | None = None
     digest: Annotated[str, msgspec.Meta(max_length=10_000)] | None = None
-    """Its short form, for sockets and text messages; the body where it is left out."""
+    """Short form for WebSockets and text messages; by default the body."""
     priority: bool = False
 
 
@@ -74,17 +73,17 @@ class Announcement(msgspec.Struct):
 async def list_notificators(call: Call) -> Response:
     """The ways that notifications go out by."""
     if call.query(NotificatorsQuery).announcement:
-        names = _for_all(call.context)
+        names = _server_notificators(call.context)
     else:
-        names = (*_for_user(call.context, call.caller.user), *UNTESTABLE)
+        names = (*_user_notificators(call.context, call.caller.user), *UNTESTABLE)
     return as_json([NotificatorType(name) for name in names])
 
 
 @OPERATIONS.operation("POST", "/notifications/test", answers={204: NO_CONTENT}, errors=(400,))
 async def test_notificators(call: Call) -> Response:
-    """Send the caller a test message by every way that reaches him."""
+    """Send the caller a test message by every way that reaches them."""
     user = call.caller.user
-    for name in _for_user(call.context, user):
+    for name in _user_notificators(call.context, user):
         if name != "sms" or Sms.can_reach(user.phone):
             await _test(call, name, user)
     return no_content()
@@ -96,7 +95,7 @@ async def test_notificators(call: Call) -> Response:
 async def test_notificator(call: Call) -> Response:
     """Send the caller a test message by one way; a body is not looked at."""
     name = str(call.path["notificator"])
-    if name not in _for_user(call.context, call.caller.user):
+    if name not in _user_notificators(call.context, call.caller.user):
         raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
     await _test(call, name, call.caller.user)
     return no_content()
@@ -117,7 +116,7 @@ async def send_announcement(call: Call) -> Response:
     ANNOUNCE.require(call.caller)
     name = str(call.path["notificator"])
     announcement = await call.body(Announcement)
-    if name not in _for_all(call.context):
+    if name not in _server_notificators(call.context):
         raise BadRequest(f"notificator: there is no {name} here that takes announcements"[:200])
     recipients = await _recipients(call, call.query(RecipientsQuery).user_id)
     digest = announcement.digest or announcement.body
@@ -165,7 +164,7 @@ async def _queue(
 
 
 async def _recipients(call: Call, user_ids: tuple[int, ...]) -> list[User]:
-    """Whom the caller may tell of those he named; guests and who cannot log in are left out."""
+    """Return the named users, or all that the caller may send to, who can log in and are not guests."""
     database = call.context.database
     query = ListQuery(accessible_to=None if call.caller.administrator else call.caller.id)
     if user_ids:
@@ -187,11 +186,11 @@ async def _recipients(call: Call, user_ids: tuple[int, ...]) -> list[User]:
     return chosen
 
 
-def _summary(name: str, told: Sequence[object]) -> dict[str, object]:
-    return {"notificator": name, "users": len(told)}
+def _summary(name: str, recipients: Sequence[object]) -> dict[str, object]:
+    return {"notificator": name, "users": len(recipients)}
 
 
-def _for_all(context: ServerContext) -> tuple[str, ...]:
+def _server_notificators(context: ServerContext) -> tuple[str, ...]:
     return (
         "web",
         *(("mail",) if context.outgoing.mail.enabled else ()),
@@ -199,8 +198,8 @@ def _for_all(context: ServerContext) -> tuple[str, ...]:
     )
 
 
-def _for_user(context: ServerContext, user: User) -> tuple[str, ...]:
-    """As above; his own mail account counts."""
+def _user_notificators(context: ServerContext, user: User) -> tuple[str, ...]:
+    """Return the notificators for a user, whose own mail account counts."""
     return (
         "web",
         *(("mail",) if context.outgoing.mail.enabled_for(user.attributes) else ()),

@@ -1,4 +1,4 @@
-"""Notifications: which events are told to whom, and by what (docs/events.md#notifications)."""
+"""Notifications: who is notified of which events, and how (docs/events.md#notifications)."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ OPERATIONS = Operations("notifications")
 
 SWITCHES = ("web", "mail", "sms")
 NOTIFICATORS = (*SWITCHES, "command", "firebase", "traccar", "telegram", "pushover", "whatsapp")
-"""All that may be listed, whether or not this server sends by it."""
+"""All notificators that a notification may name, whether or not this server supports them."""
 
 
 class NotificationType(msgspec.Struct):
@@ -41,14 +41,14 @@ async def list_notification_types(call: Call) -> Response:
 
 
 class SentNotification(Notification, frozen=True):
-    """A notification as a client wrote it, which may have said one thing in two ways."""
+    """A notification as sent by a client, with list and switches that may disagree."""
 
     listed: bool = False
-    """The body has `notificators`."""
+    """Whether the body has `notificators`."""
 
 
 class NotificationPolicy(ValidatedPolicy[Notification]):
-    """Keeps the list `notificators` and the switches `web`, `mail` and `sms` in step.
+    """Keeps the list `notificators` and the switches `web`, `mail` and `sms` consistent.
 
     The specification knows the switches only, the Traccar web client writes the list only and sends the
     switches back as it got them. Both work, because what a client changed counts:
@@ -59,14 +59,14 @@ class NotificationPolicy(ValidatedPolicy[Notification]):
     """
 
     async def read(self, call: Call, shape: type[Notification]) -> Notification:
-        """Note whether the list was sent at all; null is as good as nothing."""
+        """Record whether the list was sent at all; null counts as absent."""
         sent = await super().read(call, shape)
         body = parse(await call.raw_body(), depth=call.context.settings.http.json_depth)
         listed = isinstance(body, dict) and body.get("notificators") is not None
         return SentNotification(**_fields(sent), listed=listed)
 
     async def validate(self, sent: Notification) -> Notification:
-        """Refuse types and notificators that nobody knows."""
+        """Refuse unknown types and notificators."""
         if sent.type not in EVENT_TYPES:
             raise BadRequest("type: not one of GET /notifications/types")
         for name in _names(sent.notificators):
@@ -77,7 +77,7 @@ class NotificationPolicy(ValidatedPolicy[Notification]):
     async def prepare(
         self, call: Call, transaction: Queries, new: Notification, old: Notification | None
     ) -> Notification:
-        """Check the references and bring list and switches in step."""
+        """Check the references and reconcile list and switches."""
         await self.check_references(call, transaction, new, old)
         listed = isinstance(new, SentNotification) and new.listed
         names = _names(new.notificators) if listed else ()
@@ -94,7 +94,7 @@ class NotificationPolicy(ValidatedPolicy[Notification]):
 
 
 def _names(notificators: str) -> tuple[str, ...]:
-    """Read a comma list; a name counts once."""
+    """Split a comma-separated list; duplicates are dropped."""
     return tuple(dict.fromkeys(name for part in notificators.split(",") if (name := part.strip())))
 
 

@@ -16,7 +16,7 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, HttpError, Unauthorized, Unavailable
-from motorpool.api.resources.openid_users import admit
+from motorpool.api.resources.openid_users import find_or_create_user
 from motorpool.storage import tokens
 
 __all__ = ["OPERATIONS"]
@@ -25,12 +25,14 @@ OPERATIONS = Operations("session")
 
 COOKIE = "motorpool_openid"
 PATH = "/api/session/openid"
-LOGIN_LIFE = timedelta(minutes=10)
-"""Somebody may take so long at the provider's page."""
+LOGIN_TIMEOUT = timedelta(minutes=10)
+"""How long a login at the provider may take."""
 
-GO = {"Location": "Where the browser goes on."}
-THERE = Content(media_type="", text="To the provider's login page", headers=GO)
-HOME = Content(media_type="", text="To the console, logged in; or with `openid=cancelled`", headers=GO)
+LOCATION = {"Location": "Where the browser goes on."}
+TO_PROVIDER = Content(media_type="", text="To the provider's login page", headers=LOCATION)
+TO_CONSOLE = Content(
+    media_type="", text="To the console, logged in; or with `openid=cancelled`", headers=LOCATION
+)
 
 
 class CallbackQuery(msgspec.Struct, rename="camel"):
@@ -41,34 +43,34 @@ class CallbackQuery(msgspec.Struct, rename="camel"):
     error: str | None = None
 
 
-@OPERATIONS.operation("GET", "/session/openid/auth", answers={303: THERE}, errors=(400,), public=True)
+@OPERATIONS.operation("GET", "/session/openid/auth", answers={303: TO_PROVIDER}, errors=(400,), public=True)
 async def begin_openid(call: Call) -> Response:
     """Send the browser to the OpenID provider."""
     provider = _provider(call)
     nonce, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
-    # Only who holds this cookie can end what begins here: nobody is logged in by another's link.
+    # The login can be finished only with this cookie, which prevents login CSRF.
     text, token = issue(
         call.context.token_key,
         0,
         OPENID,
-        call.now + LOGIN_LIFE,
+        call.now + LOGIN_TIMEOUT,
         now=call.now,
         extra={"nonce": nonce, "verifier": verifier},
     )
     try:
         address = await provider.authorization_url(
-            _redirect(call), state=token.id, nonce=nonce, verifier=verifier
+            _callback_url(call), state=token.id, nonce=nonce, verifier=verifier
         )
     except ProviderUnavailable as error:
         raise Unavailable(str(error)) from None
-    response = _go(address)
+    response = _redirect_to(address)
     response.set_cookie(
         COOKIE,
         text,
-        max_age=LOGIN_LIFE,
+        max_age=LOGIN_TIMEOUT,
         path=_cookie_path(call),
         httponly=True,
-        # Lax: it comes along when the provider sends the browser back, and with no other foreign request.
+        # Lax: sent when the provider redirects back, but not with other cross-site requests.
         samesite="Lax",
         secure=call.context.settings.http.cookie_secure or is_secure(call.context, call.request),
     )
@@ -79,7 +81,7 @@ async def begin_openid(call: Call) -> Response:
     "GET",
     "/session/openid/callback",
     query=CallbackQuery,
-    answers={303: HOME},
+    answers={303: TO_CONSOLE},
     errors=(401, 429),
     public=True,
 )
@@ -92,12 +94,12 @@ async def end_openid(call: Call) -> Response:
     provider = _provider(call)
     query = call.query(CallbackQuery)
     if query.error == "access_denied":
-        # Nothing comes of it, so it need not be proved; not every provider sends the state along.
-        return _home(call, "cancelled")
+        # Harmless, so the state is not verified; not every provider sends it along.
+        return _console(call, "cancelled")
     account = f"openid {secrets.token_hex(8)}"
     call.context.login_throttle.begin_attempt(account, call.address)
     try:
-        response = await _end(call, provider, query)
+        response = await _finish_login(call, provider, query)
     except LoginRefused as refused:
         await record_action(call, call.context.database, "denied", attributes={"openid": True})
         raise NotLoggedIn(f"{refused}; start again at {call.context.settings.public_url}/") from None
@@ -110,7 +112,7 @@ async def end_openid(call: Call) -> Response:
 
 
 class NotLoggedIn(HttpError):
-    """A 401 for people: without the header for which browsers would ask for a password."""
+    """401 without the header that makes browsers ask for a password."""
 
     status = Unauthorized.status
 
@@ -121,30 +123,30 @@ def _provider(call: Call) -> OpenIdProvider:
     return call.context.openid
 
 
-async def _end(call: Call, provider: OpenIdProvider, query: CallbackQuery) -> Response:
-    token = _begun(call, query.state or "")
+async def _finish_login(call: Call, provider: OpenIdProvider, query: CallbackQuery) -> Response:
+    token = _begun_login(call, query.state or "")
     if not await tokens.revoke(call.context.database, token.id, token.expires):
         raise LoginRefused("this login was finished already")
     if query.error is not None or query.code is None:
         raise LoginRefused("the provider could not log you in")
     identity = await provider.fetch_identity(
         query.code,
-        _redirect(call),
+        _callback_url(call),
         nonce=token.extra["nonce"],
         verifier=token.extra["verifier"],
         now=call.now,
     )
-    # Nobody drops out between a commit and the news of it.
+    # A cancellation between the commit and its announcement would leave caches stale.
     with trio.CancelScope(shield=True):
-        user = await admit(call, identity)
-        response = _home(call, "success")
+        user = await find_or_create_user(call, identity)
+        response = _console(call, "success")
         await begin_session(call, response, user)
         await record_action(call, call.context.database, "login", user=user, attributes={"openid": True})
     return response
 
 
-def _begun(call: Call, state: str) -> Token:
-    """The login that this browser began, if the provider answers that one."""
+def _begun_login(call: Call, state: str) -> Token:
+    """Return the token of the login that this browser began, if the state matches it."""
     try:
         token = read(call.context.token_key, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
     except InvalidToken:
@@ -154,20 +156,20 @@ def _begun(call: Call, state: str) -> Token:
     return token
 
 
-def _redirect(call: Call) -> str:
+def _callback_url(call: Call) -> str:
     return f"{call.context.settings.public_url}{PATH}/callback"
 
 
 def _cookie_path(call: Call) -> str:
-    """Where a proxy serves us below a path, browsers see that path."""
+    """Return the path of the cookie, below the path at which a proxy serves us."""
     return urlsplit(call.context.settings.public_url).path.rstrip("/") + PATH
 
 
-def _home(call: Call, word: str) -> Response:
-    # Without a setting the browser knows best where it is.
+def _console(call: Call, word: str) -> Response:
+    # Without the setting a relative address works best.
     home = call.context.settings.public_url if call.context.settings.public.url else ""
-    return _go(f"{home}/?openid={word}")
+    return _redirect_to(f"{home}/?openid={word}")
 
 
-def _go(address: str) -> Response:
+def _redirect_to(address: str) -> Response:
     return Response(b"", 303, headers={"Location": address})

@@ -1,5 +1,5 @@
-"""Whom the OpenID provider's word makes: which user somebody is here, if any
-(docs/authentication.md#openid-connect, docs/users.md#creation).
+"""The user behind an identity of the OpenID provider (docs/authentication.md#openid-connect,
+docs/users.md#creation).
 """
 
 import msgspec
@@ -10,23 +10,23 @@ from motorpool.api.auth.authentication import may_log_in
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.resources.users import registered
+from motorpool.api.resources.users import with_registration_defaults
 from motorpool.storage import users
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
 
-__all__ = ["admit"]
+__all__ = ["find_or_create_user"]
 
-LONGEST_EMAIL = 128
+MAX_EMAIL_LENGTH = 128
 
 
-async def admit(call: Call, identity: Identity) -> User:
-    """Return the user behind an identity, made or brought up to date where the settings say so.
+async def find_or_create_user(call: Call, identity: Identity) -> User:
+    """Return the user behind an identity, created or updated as the settings say.
 
-    One-time codes are not asked for: a second factor is the provider's affair then.
+    No one-time code is required: a second factor is up to the provider.
 
     Raises:
-        LoginRefused: he may not log in here.
+        LoginRefused: the identity may not log in here.
     """
     settings = call.context.settings.openid
     administrator = settings.admin_group in identity.groups
@@ -34,7 +34,7 @@ async def admit(call: Call, identity: Identity) -> User:
         raise LoginRefused("you are not in the group that may log in here")
     if identity.verified is False or (identity.verified is None and settings.require_verified):
         raise LoginRefused("the provider has not verified your e-mail address")
-    if len(identity.email) > LONGEST_EMAIL or "\x00" in identity.email:
+    if len(identity.email) > MAX_EMAIL_LENGTH or "\x00" in identity.email:
         raise LoginRefused("your e-mail address is too long for this server")
     async with call.context.database.transaction() as transaction:
         found = await users.by_address(transaction, identity.email)
@@ -54,7 +54,7 @@ async def _create(call: Call, transaction: Queries, identity: Identity, *, admin
     first = not await users.register(transaction)
     found = await users.by_address(transaction, identity.email)
     if found is not None:
-        # Two logins of the same new user at once.
+        # Created meanwhile by a parallel login of the same user.
         return found
     if not (first or call.context.server.registration or settings.allow_registration):
         raise LoginRefused("you have no account here, and registration is not open")
@@ -62,7 +62,7 @@ async def _create(call: Call, transaction: Queries, identity: Identity, *, admin
     if first and settings.admin_group is None:
         administrator = True
     if not administrator:
-        new = registered(call, new)
+        new = with_registration_defaults(call, new)
     made = await users.TABLE.insert(
         transaction, msgspec.structs.replace(new, fixed_email=True, administrator=administrator)
     )
@@ -73,9 +73,9 @@ async def _create(call: Call, transaction: Queries, identity: Identity, *, admin
 async def _update(
     call: Call, transaction: Queries, user: User, identity: Identity, *, administrator: bool
 ) -> User:
-    """Check an existing user, and give or take the role where the provider's groups decide on it."""
+    """Check an existing user, and update their role if the provider's groups decide on it."""
     if user.email != identity.email and not (user.email.isascii() and identity.email.isascii()):
-        # Letters of other alphabets become others when their case changes.
+        # Case folding is ambiguous outside ASCII.
         raise LoginRefused("you have no account here")
     if user.temporary or not may_log_in(user, call.now):
         raise LoginRefused("your account is disabled or has expired")
@@ -85,7 +85,7 @@ async def _update(
         return user
     account = (await users.accounts(transaction, [user.id]))[user.id]
     if not administrator and account.password_hash is not None:
-        # His role was given here: it is not the provider's to take.
+        # The role of a user with a password was granted here, not by the provider.
         return user
     changed = msgspec.structs.replace(user, administrator=administrator)
     await users.TABLE.update(transaction, changed)

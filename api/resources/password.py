@@ -1,6 +1,4 @@
-"""A forgotten password: a mailed link, and the new password that comes with it
-(docs/authentication.md#password-reset).
-"""
+"""Password reset: the request for a link, and the new password (docs/authentication.md#password-reset)."""
 
 import logging
 from typing import Annotated
@@ -18,7 +16,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.http.responses import as_text
-from motorpool.api.resources.users import LONGEST_PASSWORD
+from motorpool.api.resources.users import MAX_PASSWORD_LENGTH
 from motorpool.storage import tokens, users
 from motorpool.storage.queries import Queries
 from motorpool.storage.users import Account
@@ -43,7 +41,7 @@ class UpdateForm(msgspec.Struct, rename="camel"):
     """What the mailed link holds, and the new password."""
 
     token: str
-    password: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_PASSWORD)]
+    password: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_PASSWORD_LENGTH)]
 
 
 @OPERATIONS.operation(
@@ -71,10 +69,10 @@ async def update_password(call: Call) -> Response:
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
     await _check(call, call.context.database, token)
-    # Nobody spends our time on hashes by a link that is worth nothing any more.
+    # Hash only after the first check, so that invalid links cost no CPU time.
     hashed = await call.context.passwords.hash(form.password)
     async with call.context.database.transaction() as transaction:
-        # Of two with the same token one waits here for the other, and finds it spent.
+        # Of two requests with the same token one waits here, and finds it used.
         first = await tokens.revoke(transaction, token.id, token.expires)
         account = await _check(call, transaction, token)
         if not first:
@@ -90,7 +88,7 @@ async def update_password(call: Call) -> Response:
             attributes={"password": "reset"},
         )
     await publish_changes(call.context.system, UserChanged(token.user_id, "updated"))
-    # Who has forgotten his password has mostly tried too often already.
+    # Users who forgot their password have mostly reached the limit of failed logins.
     for name in (account.user.email, account.user.login):
         if name:
             call.context.login_throttle.reset_failures(name)
@@ -98,7 +96,7 @@ async def update_password(call: Call) -> Response:
 
 
 async def _check(call: Call, queries: Queries, token: Token) -> Account:
-    """The account that the token is still good for."""
+    """Return the account of the token, which must still be valid for it."""
     account = (await users.accounts(queries, [token.user_id])).get(token.user_id)
     if account is None:
         raise ResourceNotFound("there is no such user any more")

@@ -39,7 +39,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "order": plain_tables.ORDERS,
     "scheduledCommand": scheduled_commands.TABLE,
 }
-"""Where the access to either side of a link is looked up; users have rules of their own."""
+"""Tables that access to either side of a link is checked in; users have rules of their own."""
 
 BY_KEYS = {tuple(key.lower() for key in keys): pair for keys, pair in LINK_TYPES.items()}
 
@@ -50,7 +50,7 @@ DescribedLink = Annotated[
     msgspec.Meta(min_length=2, max_length=2, extra_json_schema={"propertyNames": {"enum": _KEYS}}),
 ]
 LinkQuery = msgspec.defstruct("LinkQuery", [(key, Id | None, None) for key in _KEYS], frozen=True)
-"""Two of these, the owner's first; 0 stands for any."""
+"""Two of these parameters, the owner's first; 0 stands for any."""
 
 
 @OPERATIONS.operation("GET", "/permissions", query=LinkQuery, answer=list[DescribedLink])
@@ -58,7 +58,7 @@ async def list_permissions(call: Call) -> Response:
     """The links of two kinds of objects, given as `ownerId` and `propertyId`; for administrators."""
     ADMINISTER.require(call.caller)
     query = call.query(LinkQuery)
-    # In the order of the request: the owner's comes first.
+    # The order of the request says which is the owner.
     sent = {key: number for key in call.request.args if (number := getattr(query, key, None)) is not None}
     pair = _pair(sent)
     owner_id, property_id = sent.values()
@@ -122,7 +122,7 @@ async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
                     attributes={"ownerType": pair.owner, "ownerId": owner_id},
                 )
     finally:
-        # Links made before a refusal stay.
+        # Links changed before an error remain changed and must be announced.
         links_changed = [LinkChanged(pair.owner, owner, pair.property, owned) for owner, owned in _ids(sent)]
         await publish_changes(call.context.system, *links_changed)
 

@@ -1,4 +1,4 @@
-"""Drivers, orders and maintenance: declared, and nothing more
+"""Drivers, orders and maintenance: resources that need only a declaration
 (docs/http-api.md#drivers-orders-and-maintenance).
 """
 
@@ -44,10 +44,10 @@ add_resource_operations(ORDERS, ORDER_OPERATIONS)
 
 
 class MaintenancePolicy(ValidatedPolicy[Maintenance]):
-    """What is due again and again is due forwards."""
+    """Refuses negative periods."""
 
     async def validate(self, sent: Maintenance) -> Maintenance:
-        """Refuse a period below 0; 0 is never."""
+        """Check that the period is not negative; 0 means never."""
         if sent.period < 0:
             raise BadRequest("period: is below 0")
         return sent

@@ -1,4 +1,4 @@
-"""Positions: the latest, by span, by id; and their deletion (docs/positions.md#queries,
+"""Positions: latest, by time span or by id, and their deletion (docs/positions.md#queries,
 docs/decisions/0017).
 """
 
@@ -100,7 +100,7 @@ async def delete_position(call: Call) -> Response:
 
 
 async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:
-    """The latest of all visible devices, in batches."""
+    """Yield the latest positions of all visible devices, in batches."""
     ids = sorted(await visible_device_ids(call.context, call.caller))
     directory = call.context.system.ref(DIRECTORY)
     for start in range(0, len(ids), BATCH):

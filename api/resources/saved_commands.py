@@ -1,4 +1,4 @@
-"""Saved commands: what is to be sent again and again (docs/commands.md)."""
+"""Saved commands (docs/commands.md)."""
 
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
@@ -25,7 +25,7 @@ SAVED_COMMANDS = Resource(
         required=("type",),
     ),
     parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
-    # A saved command is for any device: what a client sends along is not kept.
+    # A saved command is for any device, so a device sent by a client is not stored.
     read_only=("device_id",),
 )
 add_resource_operations(SAVED_COMMANDS, OPERATIONS)

@@ -1,4 +1,4 @@
-"""The server itself: settings, health, time zones, and what administrators look into (docs/server.md)."""
+"""The server: settings, health, time zones, and diagnostics for administrators (docs/server.md)."""
 
 import gc
 import shutil
@@ -33,8 +33,8 @@ OPERATIONS = Operations("server")
 HEALTH_SECONDS = 5.0
 
 
-class Health(HttpError):
-    """Something that must work does not."""
+class HealthCheckFailed(HttpError):
+    """500: the health check failed."""
 
 
 class Server(ServerSettings, frozen=True, rename="camel"):
@@ -47,7 +47,7 @@ class Server(ServerSettings, frozen=True, rename="camel"):
     text_enabled: bool = False
     geocoder_enabled: bool = False
     new_server: bool = False
-    """Told to the anonymous while there is no user: the client opens its registration page."""
+    """True for anonymous clients while there is no user: the client opens its registration page."""
     storage_space: list[int] | None = None
     """Free and total bytes of the data's volume; for administrators."""
 
@@ -58,10 +58,14 @@ async def get_server(call: Call) -> Response:
     return as_json(await _present(call))
 
 
-TOLD = tuple(name for name in Server.__struct_fields__ if name not in ServerSettings.__struct_fields__)
+DERIVED_FIELDS = tuple(
+    name for name in Server.__struct_fields__ if name not in ServerSettings.__struct_fields__
+)
 
 
-@OPERATIONS.operation("PUT", "/server", body=Server, body_rules=BodyRules(ignored=TOLD), answer=Server)
+@OPERATIONS.operation(
+    "PUT", "/server", body=Server, body_rules=BodyRules(ignored=DERIVED_FIELDS), answer=Server
+)
 async def update_server(call: Call) -> Response:
     """Replace the server's settings; for administrators."""
     ADMINISTER.require(call.caller)
@@ -73,7 +77,7 @@ async def update_server(call: Call) -> Response:
         stored = await server.save(transaction, restore_secrets(sent, known))
         fields = changed_fields(known, stored)
         if not ZONE_FIELDS.isdisjoint(fields):
-            # Calendars that name no zone of their own have other windows now (docs/decisions/0028).
+            # The windows of calendars without a time zone have changed (docs/decisions/0028).
             await scheduled_commands.restart_calendar(transaction, None, call.now)
         await record_action(call, transaction, "edit", "server", known.id)
     call.context.server = stored
@@ -85,7 +89,7 @@ async def _present(call: Call) -> Server:
     stored = {name: getattr(call.context.server, name) for name in ServerSettings.__struct_fields__}
     space = None
     if call.optional_caller is not None and call.optional_caller.administrator:
-        # Without a folder of our own (an external database) there is nothing to tell.
+        # With an external database the folder may not exist.
         with suppress(OSError):
             found = await trio.to_thread.run_sync(shutil.disk_usage, call.context.settings.data)
             space = [found.free, found.total]
@@ -110,9 +114,9 @@ async def get_health(call: Call) -> Response:
         with trio.fail_after(HEALTH_SECONDS):
             await call.context.database.check()
     except (StorageError, trio.TooSlowError):
-        raise Health("the database does not answer") from None
+        raise HealthCheckFailed("the database does not answer") from None
     if call.context.closing.is_set():
-        raise Health("the server is stopping")
+        raise HealthCheckFailed("the server is stopping")
     return as_text("OK")
 
 

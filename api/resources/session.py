@@ -1,4 +1,4 @@
-"""Logging in and out, tokens, and opening a session as another user (docs/authentication.md)."""
+"""Login, logout, tokens, and sessions as another user (docs/authentication.md)."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -32,8 +32,8 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("session")
 
-TOKEN_LIFE = timedelta(days=7)
-LONGEST_TOKEN = timedelta(days=366 * 100)
+TOKEN_LIFETIME = timedelta(days=7)
+MAX_TOKEN_LIFETIME = timedelta(days=366 * 100)
 
 
 class TokenQuery(msgspec.Struct, rename="camel"):
@@ -119,10 +119,10 @@ async def create_token(call: Call) -> Response:
     """
     ISSUE_TOKENS.require(call.caller)
     form = await call.form(TokenForm)
-    expires = form.expiration or call.now + TOKEN_LIFE
-    expires = min(expires, call.now + LONGEST_TOKEN)
+    expires = form.expiration or call.now + TOKEN_LIFETIME
+    expires = min(expires, call.now + MAX_TOKEN_LIFETIME)
     if call.caller.token_expires is not None:
-        # Who came with a token makes none that outlives it.
+        # A caller who used a token cannot issue one that outlives it.
         expires = min(expires, call.caller.token_expires)
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
@@ -155,7 +155,7 @@ async def revoke_token(call: Call) -> Response:
 
 @OPERATIONS.operation("GET", "/session/{id}", answer=User, errors=(400,))
 async def impersonate(call: Call) -> Response:
-    """Open a session as another user; for administrators and his managers."""
+    """Open a session as another user; for administrators and their managers."""
     user = await users.TABLE.fetch(call.context.database, call.id)
     permitted = user is not None and await may_see_user(call, call.context.database, user.id)
     if not permitted and not call.caller.administrator:

@@ -1,4 +1,4 @@
-"""Share links: a temporary user who sees one device or group, and a token to be him
+"""Share links: a temporary user who sees one device or group, and a token for that user
 (docs/devices.md#sharing).
 """
 
@@ -29,7 +29,7 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("share")
 
-LONGEST_EMAIL = 128
+MAX_EMAIL_LENGTH = 128
 
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Expiration = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -90,11 +90,13 @@ def _check_may_share(call: Call) -> None:
     CREATE_GUESTS.require(call.caller)
 
 
-async def _share(call: Call, pair: LinkType, object_id: int, name: str, email: str, wanted: datetime) -> str:
-    """Make or reuse the temporary user of this owner and object; each token keeps its own expiration."""
-    expires = _expiration(call, wanted)
+async def _share(
+    call: Call, pair: LinkType, object_id: int, name: str, email: str, requested: datetime
+) -> str:
+    """Create or reuse the temporary user of this owner and object; each token has its own expiration."""
+    expires = _expiration(call, requested)
     async with call.context.database.transaction() as transaction:
-        # Of two shares of the same object at once the second finds the user of the first.
+        # Serializes parallel shares of the same object, so that the second finds the user of the first.
         await users.register(transaction)
         guest = await _guest(call, transaction, pair, object_id, name, _short(email), expires)
         await links.add(transaction, pair, guest.id, object_id)
@@ -117,10 +119,10 @@ async def _share(call: Call, pair: LinkType, object_id: int, name: str, email: s
     return text
 
 
-def _expiration(call: Call, wanted: datetime) -> datetime:
-    """Not later than the owner's own end, nor than that of the token he came with."""
+def _expiration(call: Call, requested: datetime) -> datetime:
+    """Limit the expiration to that of the caller and of the token they used."""
     caps = [cap for cap in (call.caller.user.expiration_time, call.caller.token_expires) if cap is not None]
-    expires = min([wanted, *caps]).replace(microsecond=0)
+    expires = min([requested, *caps]).replace(microsecond=0)
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
     return expires
@@ -130,8 +132,8 @@ async def _guest(
     call: Call, transaction: Queries, pair: LinkType, object_id: int, name: str, email: str, expires: datetime
 ) -> User:
     caller, shared = call.caller, call.context.settings.share
-    # By name for both, a new user and a changed one.
-    may: dict[str, Any] = {
+    # By name, for a new user as well as an existing one.
+    fields: dict[str, Any] = {
         "name": name,
         "expiration_time": expires,
         "readonly": True,
@@ -141,19 +143,21 @@ async def _guest(
     found = await users.by_address(transaction, email)
     if found is not None and await _is_guest_of(transaction, found, pair, object_id):
         if found.expiration_time is not None:
-            may["expiration_time"] = max(expires, found.expiration_time)
-        kept = await users.TABLE.update(transaction, msgspec.structs.replace(found, **may))
+            fields["expiration_time"] = max(expires, found.expiration_time)
+        kept = await users.TABLE.update(transaction, msgspec.structs.replace(found, **fields))
         assert kept is not None
         return kept
     if found is not None:
-        # Somebody has this address, or an object was renamed to what another was called.
+        # The address is taken, or an object was renamed to the former name of another.
         digest = hashlib.sha256(f"{email} {pair.table} {object_id} {call.caller.id} {call.now}".encode())
-        email = f"{email[: LONGEST_EMAIL - 33]}:{digest.hexdigest()[:32]}"
-    return await users.TABLE.insert(transaction, User(email=email, temporary=True, fixed_email=True, **may))
+        email = f"{email[: MAX_EMAIL_LENGTH - 33]}:{digest.hexdigest()[:32]}"
+    return await users.TABLE.insert(
+        transaction, User(email=email, temporary=True, fixed_email=True, **fields)
+    )
 
 
 async def _is_guest_of(transaction: Queries, user: User, pair: LinkType, object_id: int) -> bool:
-    """Whether sharing made this user, for this object and nothing else."""
+    """Return whether this user was created by sharing this object and sees nothing else."""
     account = (await users.accounts(transaction, [user.id]))[user.id]
     if not user.temporary or user.disabled or account.password_hash is not None:
         return False
@@ -162,7 +166,7 @@ async def _is_guest_of(transaction: Queries, user: User, pair: LinkType, object_
 
 
 def _short(email: str) -> str:
-    """The address, or where it would be too long for its column one that is as much its own."""
-    if len(email) <= LONGEST_EMAIL:
+    """Return the address, shortened with a digest if it is too long for its column."""
+    if len(email) <= MAX_EMAIL_LENGTH:
         return email
-    return f"{email[: LONGEST_EMAIL - 33]}:{hashlib.sha256(email.encode()).hexdigest()[:32]}"
+    return f"{email[: MAX_EMAIL_LENGTH - 33]}:{hashlib.sha256(email.encode()).hexdigest()[:32]}"

@@ -1,4 +1,4 @@
-"""What the server did each day, for administrators (docs/server.md#statistics)."""
+"""Daily statistics of the server, for administrators (docs/server.md#statistics)."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Users: the first becomes administrator, who may make and change whom (docs/users.md)."""
+"""Users: the first becomes administrator; who may create and change users (docs/users.md)."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -31,48 +31,48 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
 from motorpool.storage.tables import ListQuery
 
-__all__ = ["LONGEST_PASSWORD", "OPERATIONS", "User", "registered", "show"]
+__all__ = ["MAX_PASSWORD_LENGTH", "OPERATIONS", "User", "show", "with_registration_defaults"]
 
-LONGEST_EMAIL = 128
-LONGEST_PASSWORD = 1024
+MAX_EMAIL_LENGTH = 128
+MAX_PASSWORD_LENGTH = 1024
 
 U = TypeVar("U", bound=UserRow)
 
 
 class User(UserRow, frozen=True, rename="camel"):
-    """A user as the API shows and takes him: with a password that only comes in, never goes out."""
+    """A user in requests and answers; `password` is accepted but never returned."""
 
-    password: Annotated[str, msgspec.Meta(max_length=LONGEST_PASSWORD)] | None = None
+    password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
 
 
 def show(user: UserRow) -> User:
-    """Hide the secrets; left out of a PUT they are kept."""
+    """Return the user without secrets; a PUT that leaves them out keeps them."""
     fields = {name: getattr(user, name) for name in UserRow.__struct_fields__}
     return User(**{**fields, "totp_key": None, "password": None})
 
 
 class UserPolicy(ResourcePolicy[User]):
-    """The rules of docs/users.md#creation, docs/users.md#changes; every refusal is a 400."""
+    """The rules of docs/users.md#creation and docs/users.md#changes; every error is a 400."""
 
     required = ("email",)
 
     def max_length(self, name: str) -> int | None:
-        """Of the address."""
-        return LONGEST_EMAIL if name == "email" else None
+        """Limit the e-mail address."""
+        return MAX_EMAIL_LENGTH if name == "email" else None
 
     async def read(self, call: Call, shape: type[User]) -> User:
-        """Read the body; from here on `password` is its hash, which takes too long for a transaction."""
+        """Read the body and replace `password` by its hash, which takes too long inside a transaction."""
         sent = await call.body(shape)
         if not sent.password:
             return sent
         closed = call.optional_caller is None and not call.context.server.registration
-        # Nobody spends our time on hashes who will be refused anyway.
+        # Refuse before hashing, so that such requests cost no CPU time.
         if closed and await users.any_exist(call.context.database):
             raise BadRequest("registration is not open")
         return msgspec.structs.replace(sent, password=await call.context.passwords.hash(sent.password))
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
-        """Administrators see all, managers theirs; nobody else lists users (the specification's 400)."""
+        """Select all users for administrators and their own for managers; BadRequest for all others."""
         caller = call.caller
         LIST_USERS.require(caller)
         manager_id: int | None = None if caller.administrator else caller.id
@@ -93,13 +93,13 @@ class UserPolicy(ResourcePolicy[User]):
         )
 
     async def may_read(self, call: Call, record_id: int) -> bool:
-        """Oneself, one's managed users, or anybody for administrators."""
+        """Return whether the caller is that user, manages them, or is an administrator."""
         return await may_see_user(call, call.context.database, record_id)
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
-        """Check the limits and who changes what."""
-        if len(new.email) > LONGEST_EMAIL:
-            raise BadRequest(f"email: longer than {LONGEST_EMAIL} characters")
+        """Check the limits, and the right to change each field."""
+        if len(new.email) > MAX_EMAIL_LENGTH:
+            raise BadRequest(f"email: longer than {MAX_EMAIL_LENGTH} characters")
         new = msgspec.structs.replace(new, email=new.email.strip(), login=(new.login or "").strip() or None)
         if not new.email:
             raise BadRequest("email: needed")
@@ -109,7 +109,7 @@ class UserPolicy(ResourcePolicy[User]):
         return await _prepare_change(call, transaction, new, old)
 
     async def insert(self, call: Call, transaction: Queries, new: User) -> User:
-        """Store; a manager's new user is linked to him."""
+        """Store; a user created by a manager is linked to the manager."""
         assert new.password is not None
         made = await users.TABLE.insert(transaction, new)
         await users.set_password(transaction, made.id, new.password)
@@ -119,7 +119,7 @@ class UserPolicy(ResourcePolicy[User]):
         return show(made)
 
     async def update(self, call: Call, transaction: Queries, new: User, old: User) -> User | None:
-        """Store; a new password ends the user's other sessions and all his tokens."""
+        """Store; a new password ends the user's other sessions and all their tokens."""
         del old
         stored = await users.TABLE.update(transaction, new)
         if stored is None:
@@ -132,12 +132,12 @@ class UserPolicy(ResourcePolicy[User]):
         return show(stored)
 
     async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
-        """Remove; his links and sessions go with him, objects stay."""
+        """Delete with links and sessions; linked records remain."""
         MANAGE_USERS.require(call.caller)
         return await users.TABLE.delete(transaction, record_id)
 
     async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:
-        """Hide secrets."""
+        """Remove secrets."""
         del call
         return [show(record) for record in records]
 
@@ -146,13 +146,13 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if not new.password:
         raise BadRequest("password: needed")
     if not await users.register(transaction):
-        # The first user of an empty server; two at once are one after the other.
+        # The first user of an empty server; `register` serializes parallel requests.
         return msgspec.structs.replace(new, administrator=True)
     creator = call.optional_caller
     if creator is not None and creator.administrator:
         return new
     if new.temporary:
-        # Sharing makes such users and uses them again: nobody may have put one there for it to find.
+        # Sharing creates and reuses such users, so nobody may plant one.
         raise BadRequest("temporary: only an administrator may set it")
     server = call.context.server
     if creator is not None and creator.manager:
@@ -170,11 +170,11 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     _refuse_role(new)
     if any(getattr(new, flag) for flag in RESTRICTION_FIELDS):
         raise BadRequest("only a manager may restrict a user")
-    return registered(call, new)
+    return with_registration_defaults(call, new)
 
 
-def registered(call: Call, new: U) -> U:
-    """A user nobody in authority made: with the limits of the settings and the server's flags."""
+def with_registration_defaults(call: Call, new: U) -> U:
+    """Apply to a self-registered user the limits of the settings and the server's flags."""
     chosen, server = call.context.settings.users, call.context.server
     expires = None
     if chosen.expiration_days:
@@ -199,7 +199,7 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
     if old.totp_key and not new.totp_key and call.context.server.attributes.get("totpForce") is True:
         raise BadRequest("totpKey: needed on this server")
     own = caller.id == old.id
-    if caller.readonly and not (own and _only_open_attributes_differ(new, old)):
+    if caller.readonly and not (own and _only_self_editable_attributes_differ(new, old)):
         raise BadRequest("the user is read-only")
     for name in ROLE_FIELDS:
         if getattr(new, name) != getattr(old, name):
@@ -207,7 +207,7 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
     if own:
         for name in RESTRICTION_FIELDS:
             if getattr(new, name) != getattr(old, name):
-                raise BadRequest(f"{camel(name)}: nobody changes it for himself")
+                raise BadRequest(f"{camel(name)}: nobody changes it for themselves")
     if (old.fixed_email or call.context.server.fixed_email) and new.email.lower() != old.email.lower():
         raise BadRequest("email: only an administrator may change it")
     if new.temporary != old.temporary:
@@ -217,7 +217,7 @@ async def _prepare_change(call: Call, transaction: Queries, new: User, old: User
     return new
 
 
-def _only_open_attributes_differ(new: User, old: UserRow) -> bool:
+def _only_self_editable_attributes_differ(new: User, old: UserRow) -> bool:
     if new.password:
         return False
     same = show(msgspec.structs.replace(new, attributes={})) == show(
@@ -239,7 +239,7 @@ def _refuse_role(new: User) -> None:
 
 
 def _check_expiration(caller: Caller, expires: datetime | None) -> None:
-    """Nobody gives longer than he has himself."""
+    """Refuse an expiration later than the caller's own."""
     own = caller.user.expiration_time
     if own is not None and (expires is None or expires > own):
         raise BadRequest("expirationTime: later than the caller's own")
@@ -275,6 +275,6 @@ add_resource_operations(USERS, OPERATIONS)
     public=True,
 )
 async def create_totp_secret(call: Call) -> Response:
-    """Make a secret for one-time passwords; it becomes a user's when saved as his `totpKey`."""
+    """Make a secret for one-time passwords; it becomes a user's when saved as their `totpKey`."""
     del call
     return as_text(pyotp.random_base32())
