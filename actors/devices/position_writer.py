@@ -19,7 +19,7 @@ from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMess
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
-from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, Ref
+from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref
 from motorpool.storage import positions
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -41,7 +41,7 @@ QUEUE_ROWS = 20_000
 ID_BLOCK = 1_000
 
 
-class Append(msgspec.Struct, frozen=True, gc=False):
+class Append(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """A position to be stored, and who is notified. Holds a ref and a reply: it stays on its node."""
 
     position: Position

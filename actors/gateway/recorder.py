@@ -7,7 +7,7 @@ import msgspec
 import trio
 
 from motorpool.codecs import traffic_recording
-from motorpool.runtime import Actor, ChildSpec, Kind, Ref
+from motorpool.runtime import Actor, ChildSpec, Kind, NodeLocal, Ref
 
 __all__ = ["RECORDER", "Recorder", "Tap", "recorder_spec"]
 
@@ -16,7 +16,7 @@ HELD_BYTES = 64 * 1024 * 1024
 """What may wait for the disk; past it chunks are dropped and counted, devices never wait for a recording."""
 
 
-class Chunk(msgspec.Struct, frozen=True, gc=False):
+class Chunk(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """One packed entry of the recording."""
 
     packed: bytes

@@ -3,7 +3,7 @@
 import msgspec
 
 from motorpool.codecs.reports import DeviceCommand, Receipt
-from motorpool.runtime import Kind, Request
+from motorpool.runtime import Kind, NodeLocal, Request
 
 __all__ = [
     "CONNECTION",
@@ -20,30 +20,30 @@ __all__ = [
 ]
 
 
-class AcknowledgeStored(msgspec.Struct, frozen=True, gc=False):
+class AcknowledgeStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """What these receipts stand for is committed: acknowledge it."""
 
     receipts: tuple[Receipt, ...]
 
 
-class DeliverInResponse(msgspec.Struct, frozen=True, gc=False):
+class DeliverInResponse(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """A queued command's text for the next answer of a request-and-response protocol."""
 
     text: str
 
 
-class Reannounce(msgspec.Struct, frozen=True, gc=False):
+class Reannounce(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """Tell the device once more that you are its connection."""
 
 
-class ConfigureDecoder(msgspec.Struct, frozen=True, gc=False):
+class ConfigureDecoder(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """What the operator set for this device that changes how it is read."""
 
     timezone: str
     """Zone name of the device's clock; empty for the protocol's own."""
 
 
-class Close(msgspec.Struct, frozen=True, gc=False):
+class Close(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """End the connection."""
 
     reason: str
@@ -66,7 +66,7 @@ class EncodingRefused(msgspec.Struct, frozen=True, gc=False):
 TransmitOutcome = Transmitted | EncodingRefused
 
 
-class Transmit(msgspec.Struct, Request[TransmitOutcome], frozen=True, gc=False):
+class Transmit(msgspec.Struct, Request[TransmitOutcome], NodeLocal, frozen=True, gc=False):
     """Encode a command and send it."""
 
     command: DeviceCommand

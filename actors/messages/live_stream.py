@@ -7,7 +7,7 @@ import msgspec
 
 from motorpool.actors.messages.publishing import PublisherMessage, Subscribe, Unsubscribe
 from motorpool.codecs.media.units import Coding
-from motorpool.runtime import Kind, Request
+from motorpool.runtime import Kind, NodeLocal, Request
 
 __all__ = [
     "STREAM",
@@ -62,7 +62,7 @@ class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure], frozen=True, gc=
     """Of the segment; None for the whole segment."""
 
 
-class ReadPart(msgspec.Struct, Request[bytes | None], frozen=True, gc=False):
+class ReadPart(msgspec.Struct, Request[bytes | None], NodeLocal, frozen=True, gc=False):
     """Return the bytes of a part; the next one is waited for.
 
     None when it has left the window, or does not come in time.
@@ -72,7 +72,7 @@ class ReadPart(msgspec.Struct, Request[bytes | None], frozen=True, gc=False):
     part: int
 
 
-class ReadSegment(msgspec.Struct, Request[bytes | None], frozen=True, gc=False):
+class ReadSegment(msgspec.Struct, Request[bytes | None], NodeLocal, frozen=True, gc=False):
     """Return the bytes of a segment; None when it has left the window or never was."""
 
     index: int
@@ -89,7 +89,7 @@ class StreamKeyframe(msgspec.Struct, frozen=True, gc=False):
     """When it arrived at the server."""
 
 
-class ReadKeyframe(msgspec.Struct, Request[StreamKeyframe | None], frozen=True, gc=False):
+class ReadKeyframe(msgspec.Struct, Request[StreamKeyframe | None], NodeLocal, frozen=True, gc=False):
     """Return the last key frame; the first reader may start the stream and waits for it.
 
     None if there was none.

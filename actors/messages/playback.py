@@ -3,7 +3,7 @@
 import msgspec
 
 from motorpool.actors.messages.publishing import PublisherMessage, Subscribe, Unsubscribe
-from motorpool.runtime import Kind, Request
+from motorpool.runtime import Kind, NodeLocal, Request
 
 __all__ = [
     "PLAYBACK",
@@ -50,7 +50,7 @@ class FindSegment(msgspec.Struct, Request[str | None], frozen=True, gc=False):
     index: int
 
 
-class SegmentsEvicted(msgspec.Struct, frozen=True, gc=False):
+class SegmentsEvicted(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The segment store removed segments of this playback to make room for another's."""
 
     session: str

@@ -15,7 +15,7 @@ from motorpool.codecs.reports import (
     PositionReport,
     RecordingList,
 )
-from motorpool.runtime import Kind, Ref, Request
+from motorpool.runtime import Kind, NodeLocal, Ref, Request
 from motorpool.storage.records import Position, QueuedCommand
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-class Connected(msgspec.Struct, frozen=True, gc=False):
+class Connected(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """A connection has identified itself as this device; it replaces any older one."""
 
     connection: Ref[ConnectionMessage]
@@ -52,20 +52,20 @@ class Connected(msgspec.Struct, frozen=True, gc=False):
     """The address at which it reached us."""
 
 
-class Disconnected(msgspec.Struct, frozen=True, gc=False):
+class Disconnected(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """That connection has ended, or speaks for another device now."""
 
     connection: Ref[ConnectionMessage]
 
 
-class DeviceSeen(msgspec.Struct, frozen=True, gc=False):
+class DeviceSeen(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The device said something that carries no position."""
 
     protocol: str
     connection: Ref[ConnectionMessage]
 
 
-class PositionReported(msgspec.Struct, frozen=True, gc=False):
+class PositionReported(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The device told a position."""
 
     report: PositionReport
@@ -73,7 +73,7 @@ class PositionReported(msgspec.Struct, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
 
 
-class CommandAnswered(msgspec.Struct, frozen=True, gc=False):
+class CommandAnswered(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The device answered a command."""
 
     result: CommandResult
@@ -81,7 +81,7 @@ class CommandAnswered(msgspec.Struct, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
 
 
-class MediaUploaded(msgspec.Struct, frozen=True, gc=False):
+class MediaUploaded(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The device uploaded a file."""
 
     media: MediaFile
@@ -89,13 +89,13 @@ class MediaUploaded(msgspec.Struct, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
 
 
-class AuthorizeAlarmUpload(msgspec.Struct, Request[str], frozen=True, gc=False):
+class AuthorizeAlarmUpload(msgspec.Struct, Request[str], NodeLocal, frozen=True, gc=False):
     """May the device upload the files of an alarm? Answered by its `unique_id`, empty if it may not."""
 
     upload: AlarmFilesAnnounced
 
 
-class AlarmFileStored(msgspec.Struct, frozen=True, gc=False):
+class AlarmFileStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """A file of an alarm is on the disk."""
 
     name: str
@@ -107,7 +107,7 @@ class AlarmFileStored(msgspec.Struct, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
 
 
-class RecordingListReceived(msgspec.Struct, frozen=True, gc=False):
+class RecordingListReceived(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The device answered a query for its recordings."""
 
     list: RecordingList

@@ -91,7 +91,7 @@ class Capture(Actor[CaptureMessage]):
         self._database = database
         self._media = media
         self._record: CaptureRecord
-        self._source: Ref[Any]
+        self._source: Ref[Subscribe | Unsubscribe]
         self._writer: CaptureWriter | None = None
         self._started_at = 0.0
         self._received_at: float | None = None

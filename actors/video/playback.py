@@ -5,10 +5,10 @@ publisher waits. Reading starts nothing. Each command begins a session, whose pl
 and has higher numbers.
 """
 
-from typing import Any, assert_never
+from typing import assert_never
 
 from motorpool.actors.messages.counters import SEGMENTS_MADE
-from motorpool.actors.messages.downlink import Close
+from motorpool.actors.messages.downlink import Close, ConnectionMessage
 from motorpool.actors.messages.playback import (
     PLAYBACK,
     CheckPlayback,
@@ -75,7 +75,7 @@ class Playback(Actor[PlaybackMessage]):
         self._subscribers = Subscribers()
         self._reads = PendingReads()
         """Of the first segment of a session."""
-        self._closing: dict[Ref[Any], float] = {}
+        self._closing: dict[Ref[ConnectionMessage], float] = {}
         """Connections of ended sessions, and when they are closed, in monotonic seconds."""
 
     async def start(self) -> None:

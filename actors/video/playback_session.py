@@ -4,8 +4,7 @@ Nobody says that a recording has been played to its end (docs/protocols/jt1078.m
 terminal closes, falls silent, or is told to stop.
 """
 
-from typing import Any
-
+from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback_control import PlaybackControlTracker
 from motorpool.codecs.media.event_playlist import EventPlaylist
@@ -43,7 +42,7 @@ class PlaybackSession:
         self.started_at = now
         self.read_at: float | None = None
         self.ended_at: float | None = None
-        self.publisher: Ref[Any] | None = None
+        self.publisher: Ref[ConnectionMessage] | None = None
         self._settings = settings
         self._segmenter = Segmenter(settings.segment_seconds, live=False, discontinuity=first_index > 0)
         self._has_published = False
@@ -58,7 +57,7 @@ class PlaybackSession:
         """Whether more may come."""
         return self.ended_at is None
 
-    def publish(self, publisher: Ref[Any], now: float) -> bool:
+    def publish(self, publisher: Ref[ConnectionMessage], now: float) -> bool:
         """Accept units from this connection; return whether another one published before."""
         returns, self._has_published = self._has_published, True
         self.publisher = publisher

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, assert_never
+from typing import assert_never
 
 import msgspec
 import trio
@@ -18,7 +18,7 @@ import trio
 from motorpool.actors.files.disk_space import require_room
 from motorpool.actors.messages.playback import SegmentsEvicted
 from motorpool.codecs.media.containers import Container
-from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Ref, Request
+from motorpool.runtime import Actor, ChildSpec, Failure, Kind, NodeLocal, Ref, Request
 
 __all__ = [
     "SEGMENT_STORE",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class StoreSegment(msgspec.Struct, Request[int], frozen=True, gc=False):
+class StoreSegment(msgspec.Struct, Request[int], NodeLocal, frozen=True, gc=False):
     """Write a segment of a session; return the lowest index of the session that is still there.
 
     Raises OSError in the asker where the disk is full; nothing of the segment is left then.
@@ -40,22 +40,22 @@ class StoreSegment(msgspec.Struct, Request[int], frozen=True, gc=False):
 
     session: str
     """Name of the session, never used again."""
-    owner: Ref[Any]
+    owner: Ref[SegmentsEvicted]
     index: int
     content: bytes
     container: Container
 
 
-class EndSession(msgspec.Struct, frozen=True, gc=False):
+class EndSession(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """A session has ended: it may be evicted before those that run."""
 
     session: str
 
 
-class DeleteSessions(msgspec.Struct, frozen=True, gc=False):
+class DeleteSessions(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """Remove all sessions of `owner`."""
 
-    owner: Ref[Any]
+    owner: Ref[SegmentsEvicted]
 
 
 SegmentStoreMessage = StoreSegment | EndSession | DeleteSessions
@@ -73,7 +73,7 @@ def segment_path(data: Path, session: str, index: int, container: Container) -> 
 
 @dataclass(slots=True)
 class _Session:
-    owner: Ref[Any]
+    owner: Ref[SegmentsEvicted]
     kept: deque[tuple[int, int, Container]] = field(default_factory=deque)
     """Index, bytes and container of each segment."""
     bytes: int = 0

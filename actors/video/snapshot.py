@@ -13,7 +13,7 @@ import trio
 from motorpool.actors.messages.live_stream import STREAM, ReadKeyframe, StreamKeyframe
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.snapshot import encode_jpeg
-from motorpool.runtime import Actor, DynamicSpec, Kind, Request, Restart, System
+from motorpool.runtime import Actor, DynamicSpec, Kind, NodeLocal, Request, Restart, System
 
 __all__ = [
     "SNAPSHOT",
@@ -44,7 +44,9 @@ class SnapshotFailed(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
-class DecodeSnapshot(msgspec.Struct, Request[SnapshotImage | SnapshotFailed], frozen=True, gc=False):
+class DecodeSnapshot(
+    msgspec.Struct, Request[SnapshotImage | SnapshotFailed], NodeLocal, frozen=True, gc=False
+):
     """Return this key frame as an image, made now or before."""
 
     keyframe: StreamKeyframe

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any, assert_never
 
 from motorpool.actors.messages.counters import SEGMENTS_MADE
-from motorpool.actors.messages.downlink import Close
+from motorpool.actors.messages.downlink import Close, ConnectionMessage
 from motorpool.actors.messages.live_stream import (
     STREAM,
     AwaitPlaylist,
@@ -72,7 +72,7 @@ class Stream(Actor[StreamMessage]):
         self._first_index = 0
         """Of this actor; no other actor of the channel has the same."""
         self._subscribers = Subscribers()
-        self._publisher: Ref[Any] | None = None
+        self._publisher: Ref[ConnectionMessage] | None = None
         self._has_published = False
         """Since this actor started: the next publisher follows a discontinuity."""
         self._publisher_left_at = 0.0

@@ -1,11 +1,10 @@
 """The subscribers of a stream or playback: captures, which take its fragments besides its viewers."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import trio
 
-from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
+from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, SubscriberMessage
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import ActorStopped, MailboxFull, Ref
 
@@ -19,9 +18,9 @@ class Subscribers:
     """Subscribers, and the ends that could not be sent yet. One that has stopped is forgotten."""
 
     def __init__(self) -> None:
-        self.members: dict[Ref[Any], float] = {}
+        self.members: dict[Ref[SubscriberMessage], float] = {}
         """When each subscribed, in monotonic seconds."""
-        self._unsent_ends: dict[Ref[Any], StreamEnded] = {}
+        self._unsent_ends: dict[Ref[SubscriberMessage], StreamEnded] = {}
 
     def __len__(self) -> int:
         return len(self.members)
@@ -31,12 +30,12 @@ class Subscribers:
         """When the last of them subscribed, in monotonic seconds; 0 where there is none."""
         return max(self.members.values(), default=0.0)
 
-    def add(self, subscriber: Ref[Any], now: float) -> None:
+    def add(self, subscriber: Ref[SubscriberMessage], now: float) -> None:
         """Send it all fragments from now on; once, however often it subscribes."""
         self._unsent_ends.pop(subscriber, None)
         self.members.setdefault(subscriber, now)
 
-    def remove(self, subscriber: Ref[Any], ended: StreamEnded | None = None) -> None:
+    def remove(self, subscriber: Ref[SubscriberMessage], ended: StreamEnded | None = None) -> None:
         """Send it nothing more but `ended`."""
         self.members.pop(subscriber, None)
         self._unsent_ends.pop(subscriber, None)
@@ -44,7 +43,7 @@ class Subscribers:
             self._unsent_ends[subscriber] = ended
             self.send_ends()
 
-    def send(self, fragments: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
+    def send(self, fragments: tuple[MediaFragment, ...]) -> list[Ref[SubscriberMessage]]:
         """Send fragments to all that have room; return those that have not, which miss them unless `wait`."""
         full = []
         message = FragmentsReady(fragments)
@@ -57,7 +56,9 @@ class Subscribers:
                 self.remove(subscriber)
         return full
 
-    async def wait(self, full: Iterable[Ref[Any]], fragments: tuple[MediaFragment, ...]) -> list[Ref[Any]]:
+    async def wait(
+        self, full: Iterable[Ref[SubscriberMessage]], fragments: tuple[MediaFragment, ...]
+    ) -> list[Ref[SubscriberMessage]]:
         """Wait for room and send; return those that had none for WAIT_SECONDS, which miss the fragments."""
         missed = []
         for subscriber in full:
