@@ -430,10 +430,10 @@ class TestConnections:
             assert running.positions == []
 
     async def test_only_an_edit_of_fields_that_it_uses_makes_the_actor_read_its_row(
-        self, database, make_device, house, time
+        self, database, make_device, device_harness, time
     ):
         row = await make_device()
-        async with house() as running:
+        async with device_harness() as running:
             _, probe = await running.connect(row)
             await devices.TABLE.update(database, msgspec.structs.replace(row, name="b", disabled=True))
             await running.device(row).tell(DeviceChanged(row.id, "updated", ("name", "model")))
