@@ -54,7 +54,8 @@ async def store(
     Events without an id get theirs here, in place. After StorageUnavailable the same call may be made
     again: what an earlier one did commit is neither doubled nor lost.
     """
-    await event_rows.assign_ids(q, events)
+    if events:
+        await event_rows.assign_ids(q, events)
     try:
         await _store(q, rows, events)
     except Conflict:

@@ -13,7 +13,7 @@ import msgspec
 
 from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.topics import DEVICES, LATEST_POSITIONS, POSITIONS, DeviceStatus
-from motorpool.actors.rules.latest import is_latest
+from motorpool.actors.rules.fold import is_latest
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
 from motorpool.storage import device_states, positions
 from motorpool.storage.database import Database

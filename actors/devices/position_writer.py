@@ -84,6 +84,11 @@ class PositionWriter(Actor[WriterMessage]):
             refusals=(Exception,),
         )
 
+    async def start(self) -> None:
+        """Look up the topics once, not once a flush."""
+        self._positions = self.context.system.topic(POSITIONS)
+        self._events = self.context.system.topic(EVENTS)
+
     def handle(self, message: WriterMessage) -> object:
         """Queue the row; waits (and with it every later teller) while the queue is full."""
         if len(self._queue) >= self._queue_rows:
@@ -182,12 +187,11 @@ class PositionWriter(Actor[WriterMessage]):
         for connection, of_connection in receipts.values():
             # One that has gone will send again; the position is stored anyway.
             connection.offer(AcknowledgeStored(tuple(of_connection)))
-        system = self.context.system
         if appended:
-            system.topic(POSITIONS).publish(tuple(message.position for message in appended))
+            self._positions.publish(tuple(message.position for message in appended))
         happened = tuple(event for message in batch for event in message.events)
         if happened:
-            system.topic(EVENTS).publish(happened)
+            self._events.publish(happened)
         for reply, position in replies:
             reply.answer(position)
 

@@ -5,22 +5,25 @@ rule (a filter, geofences, engine hours, computed attributes), write it as a fun
 in `fold`, and make what it must know beside the report and the latest position a field of `FoldContext`.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import msgspec
 
 from motorpool.actors.rules.distance import add_distance
-from motorpool.actors.rules.latest import is_latest
-from motorpool.actors.rules.motion import add_motion
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event, Position
 
-__all__ = ["UNKNOWN_FIX_TIME", "FoldContext", "FoldResult", "fold"]
+__all__ = ["UNKNOWN_FIX_TIME", "FoldContext", "FoldResult", "add_motion", "fold", "is_latest"]
 
 UNKNOWN_FIX_TIME = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
 """Fix time of a message without a location from a device that never had one
 (docs/protocols/common.md#messages-without-a-location).
 """
+FUTURE: Final = timedelta(days=1)
+"""A fix that is further ahead of its arrival is stored but never the latest (docs/decisions/0022)."""
+MOTION_KNOTS: Final = 0.01
+"""A device that is faster moves."""
 _NO_LOCATION = PositionReport({}, located=False)
 
 
@@ -83,3 +86,16 @@ def fold(report: PositionReport, latest: Position | None, context: FoldContext) 
         attributes=attributes,
     )
     return FoldResult(position, context.events, position if is_latest(position, latest) else latest)
+
+
+def add_motion(report: PositionReport, latest: Position | None, attributes: dict[str, Any]) -> None:
+    """Add `motion` unless the device sent it; a message without a location repeats the latest speed."""
+    if "motion" not in attributes:
+        speed = report.speed if report.located else (latest.speed if latest is not None else 0.0)
+        attributes["motion"] = speed > MOTION_KNOTS
+
+
+def is_latest(position: Position, latest: Position | None) -> bool:
+    """Whether `position` replaces `latest`; of two with one fix time the one that arrived later does."""
+    is_newer = latest is None or position.fix_time >= latest.fix_time
+    return is_newer and position.fix_time - position.server_time <= FUTURE

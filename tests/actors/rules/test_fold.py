@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldContext, fold
-from motorpool.actors.rules.latest import is_latest
+from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldContext, fold, is_latest
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event, Position
 

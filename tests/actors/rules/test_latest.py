@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.actors.rules.latest import is_latest
+from motorpool.actors.rules.fold import is_latest
 from motorpool.storage.records import Position
 
 NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)

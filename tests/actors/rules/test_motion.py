@@ -2,7 +2,7 @@
 
 import pytest
 
-from motorpool.actors.rules.motion import add_motion
+from motorpool.actors.rules.fold import add_motion
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Position
 
