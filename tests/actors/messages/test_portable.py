@@ -115,9 +115,7 @@ BY_NAME = {each.__name__: each for each in MESSAGES.values()}
 
 def answers(message):
     """The classes of what a request is answered with."""
-    for base in (
-        types.get_original_bases(message) if hasattr(types, "get_original_bases") else message.__orig_bases__
-    ):
+    for base in getattr(message, "__orig_bases__", ()):
         if typing.get_origin(base) is Request:
             return members(typing.get_args(base)[0])
     return []
