@@ -26,13 +26,7 @@ from motorpool.api.masking import restore_secrets
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
 
-__all__ = [
-    "Resource",
-    "ResourcePolicy",
-    "add_resource_operations",
-    "fetch_readable",
-    "id_of",
-]
+__all__ = ["Resource", "ResourcePolicy", "add_resource_operations", "fetch_readable", "id_of"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
