@@ -1,6 +1,6 @@
-"""Saved commands, and commands that wait for their device: first come, first sent.
+"""Saved commands, and the queues of commands that wait for their devices, first in, first out.
 
-One that waits may be a step of a scheduled command: its run record changes in the same statement.
+A queued command may be a step of a scheduled command; its run record then changes in the same statement.
 """
 
 from collections.abc import Sequence
@@ -26,19 +26,19 @@ TABLE = Table(
 )
 
 MAX_QUEUED = 1000
-"""Commands that may wait for one device."""
+"""Longest queue of a device, in commands."""
 
 _QUEUED = Table("queued_commands", QueuedCommand, sort="id", keywords=())
-_PUT = f"""
+_ENQUEUE = f"""
     insert into queued_commands (device_id, type, text_channel, attributes, created, expires, run_id)
     select $1, $2, $3, $4, coalesce($5, now()), $6, $7
     where (select count(*) from queued_commands where device_id = $1) < {MAX_QUEUED}
     returning {_QUEUED.select_list()}
 """  # noqa: S608 - constants
-# The run first, then the queue: whoever cancels locks them in this order. A step that was cancelled a moment
-# ago is not taken.
-_TAKE = f"""
-    with told as (
+# Runs are locked before the queue, in the same order as by statements that cancel. A step that has just been
+# cancelled is not claimed.
+_CLAIM = f"""
+    with claimed as (
         update scheduled_command_runs r set
             status = case when q.expires <= $2 then 'skipped' else 'delivering' end,
             reason = case when q.expires <= $2 then 'queue_expired' end,
@@ -46,7 +46,7 @@ _TAKE = f"""
         from queued_commands q where q.id = $1 and r.id = q.run_id and r.status = 'queued'
         returning r.id
     )
-    delete from queued_commands where id = $1 and (run_id is null or run_id in (select id from told))
+    delete from queued_commands where id = $1 and (run_id is null or run_id in (select id from claimed))
     returning {_QUEUED.select_list()}, coalesce(run_id, 0), coalesce(expires <= $2, false)
 """  # noqa: S608 - constants
 _EXPIRE = """
@@ -55,21 +55,21 @@ _EXPIRE = """
         where (q.expires <= $1 or q.run_id = any($2::bigint[])) and r.status = 'queued'
         order by r.id for update of r
     ),
-    told as (
+    expired as (
         update scheduled_command_runs r set status = 'skipped', reason = 'queue_expired', time = $1
         where r.id in (select id from held)
         returning r.id
     )
-    delete from queued_commands where run_id in (select id from told) or (expires <= $1 and run_id is null)
+    delete from queued_commands where run_id in (select id from expired) or (expires <= $1 and run_id is null)
 """
 
 
 class ClaimedCommand(msgspec.Struct, frozen=True):
-    """A command that left the queue to be sent."""
+    """A command that has been removed from the queue to be sent."""
 
     command: QueuedCommand
     run_id: int = 0
-    """The step of a scheduled command that it is, to be settled once it is known what came of it."""
+    """The run record of the step that it is, whose outcome is to be stored; 0 if it is not a step."""
 
 
 async def enqueue(
@@ -80,15 +80,15 @@ async def enqueue(
     expires: datetime | None = None,
     run_id: int = 0,
 ) -> QueuedCommand:
-    """Let a command wait behind those that wait already; return it with its id.
+    """Append a command to the queue of its device; return it with its id.
 
-    `run_id` is the step of a scheduled command that it is.
+    `run_id` is its run record if it is a step of a scheduled command, else 0.
 
     Raises:
-        StatementRejected: there is no such device, or too many commands wait for it.
+        StatementRejected: There is no such device, or its queue is full.
     """
     row = await q.fetch_row(
-        _PUT,
+        _ENQUEUE,
         command.device_id,
         command.type,
         command.text_channel,
@@ -103,7 +103,7 @@ async def enqueue(
 
 
 async def queued_for(q: Queries, device_id: int) -> list[QueuedCommand]:
-    """Return what waits for a device, oldest first."""
+    """Return the queued commands of a device, oldest first."""
     rows = await q.fetch(
         f"select {_QUEUED.select_list()} from queued_commands where device_id = $1 order by id",  # noqa: S608 - names of our own
         device_id,
@@ -112,24 +112,28 @@ async def queued_for(q: Queries, device_id: int) -> list[QueuedCommand]:
 
 
 async def claim(q: Queries, queued_id: int, now: datetime) -> ClaimedCommand | None:
-    """Take a command out of the queue, committed before it is sent; None where it is gone or too old."""
-    row = await q.fetch_row(_TAKE, queued_id, now)
+    """Remove a command from the queue so that it can be sent; None if it is gone or has expired.
+
+    The removal must be committed before the command is sent.
+    """
+    row = await q.fetch_row(_CLAIM, queued_id, now)
     if row is None:
         return None
-    *values, run_id, too_old = row.values()
-    return None if too_old else ClaimedCommand(QueuedCommand(*values), run_id)
+    *values, run_id, is_expired = row.values()
+    return None if is_expired else ClaimedCommand(QueuedCommand(*values), run_id)
 
 
 async def remove_runs(q: Queries, run_ids: Sequence[int]) -> None:
-    """Take out steps whose records say, since a statement before this one, that they wait no longer.
+    """Remove steps from the queues after an earlier statement changed their run records.
 
-    In that statement itself a step that came into the queue a moment ago would not be seen.
+    This is a statement of its own because the snapshot of the earlier one may not contain steps that were
+    queued concurrently.
     """
     if run_ids:
         await q.execute("delete from queued_commands where run_id = any($1::bigint[])", list(run_ids))
 
 
 async def expire(q: Queries, now: datetime, run_ids: Sequence[int] = ()) -> int:
-    """Take out what has waited past its time, and these steps in any case; return how many."""
+    """Remove expired commands, and these steps in any case, from the queues; return how many."""
     tag = await q.execute(_EXPIRE, now, list(run_ids))
     return int(tag.rpartition(" ")[2])

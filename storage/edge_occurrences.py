@@ -1,8 +1,7 @@
-"""What a window's edge, or a person, sets off: run records for every device and step, and the steps' turn.
+"""Starts scheduled commands: creates a run record for each device and step, and marks steps as being sent.
 
-An edge that is fired is a row, and so is a step before its bytes go out (docs/decisions/0002). All here is
-done for
-many at once: ten thousand schedules may share an edge.
+Both are committed before anything is sent (docs/decisions/0002). All functions work in bulk, because
+thousands of scheduled commands may share an edge of a calendar window.
 """
 
 from collections.abc import Sequence
@@ -26,26 +25,26 @@ __all__ = [
 ]
 
 MISSED_AFTER = timedelta(minutes=5)
-"""A step that is later than this is missed (specification, Limits)."""
+"""A step that is overdue by more than this is skipped as missed."""
 
 Phase = Literal["start", "end", "manual"]
 
 
 class EdgeOccurrence(msgspec.Struct, frozen=True, gc=False):
-    """A scheduled command's turn."""
+    """An edge of a calendar window, or a manual request, that starts a scheduled command."""
 
     schedule_id: int
     calendar_id: int
-    """Whose edge it is; 0 for a person's wish."""
+    """The calendar of the edge; 0 for a manual request."""
     at: datetime
-    """The instant of the edge, or of the wish."""
+    """The time of the edge or of the request."""
     phase: Phase
     steps: Literal["start", "end"]
-    """Which list."""
+    """Which of the two step lists is sent."""
 
 
 class StartedStep(msgspec.Struct, frozen=True, gc=False):
-    """A step whose turn it was: it may be sent now, once, or has been skipped."""
+    """A due step that is to be sent now, exactly once, or that has been skipped."""
 
     run_id: int
     schedule_id: int
@@ -53,18 +52,18 @@ class StartedStep(msgspec.Struct, frozen=True, gc=False):
     phase: Phase
     due: datetime
     followed: bool
-    """Whether another step comes after it."""
+    """Whether another step follows it."""
     reason: str | None = None
-    """Why it was skipped."""
+    """Why it was skipped; None if it is to be sent."""
     type: str = ""
     text_channel: bool = False
     attributes: dict[str, Any] = {}
     queue_minutes: int = 0
-    """How long it may wait for an offline device."""
+    """Minutes that it may wait in the queue of an offline device; 0: it is not queued."""
 
 
-# A schedule stands in `asked` once. Rows are locked in the order of their ids, schedules before runs before
-# the queue, as whoever else changes them does.
+# A scheduled command occurs at most once in `asked`. Rows are locked in the order of their ids: scheduled
+# commands, then runs, then the queue. All other statements use the same order.
 _FIRE = """
     with recursive asked as (
         select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::text[], $5::text[])
@@ -109,7 +108,7 @@ _FIRE = """
     order by fired.id, device_id, step.number
     returning id, scheduled_command_id, phase, device_id, command_id, time, step
 """
-# What is being sent right now only hears of it: its device then takes no more notice of it if it is offline.
+# A step that is being sent only gets the reason: it is then not queued if its device is offline.
 _SUPERSEDE = """
     with held as (
         select r.id
@@ -129,8 +128,8 @@ _SUPERSEDE = """
 _HAS_RUN = """
     update scheduled_commands set last_run = greatest($2::timestamptz, last_run) where id = any($1::bigint[])
 """
-# The owner's rights are those of sending by hand (docs/users.md#restrictions,
-# docs/permissions.md#access-to-devices), looked up now.
+# The owner needs the same rights as for sending manually (docs/users.md#restrictions,
+# docs/permissions.md#access-to-devices), checked at the time of sending.
 _START_STEPS = f"""
     with judged as (
         select r.id, r.time as due,
@@ -164,16 +163,17 @@ _START_STEPS = f"""
         judged.type, judged.text_channel, judged.attributes, judged.queue_minutes
 """  # noqa: S608 - names of our own
 MAX_QUEUE_MINUTES = 30 * 24 * 60
-"""Minutes that anything waits at most for its device."""
+"""Longest time that a command may wait for its device."""
 
 
 async def create_runs(
     q: Queries, firings: Sequence[EdgeOccurrence], now: datetime
 ) -> list[tuple[ScheduledCommandRun, int]]:
-    """Make the run records of these turns, each with the number of its step; a schedule has one turn only.
+    """Create the run records of these occurrences; return each with the index of its step.
 
-    An edge that its schedule has behind it makes none, nor one of an inactive schedule. What the opposite
-    phase has still waiting for the same device is superseded. In a transaction.
+    A scheduled command may occur only once in `firings`. Edges that a scheduled command has already passed
+    and edges of inactive ones create no records. Waiting steps of the opposite phase for the same devices are
+    skipped as superseded. Must run in a transaction.
     """
     rows = await q.fetch(
         _FIRE,
@@ -202,20 +202,20 @@ async def create_runs(
 
 
 async def start_steps(q: Queries, run_ids: Sequence[int], now: datetime) -> list[StartedStep]:
-    """Let these steps have their turn, in one statement; those that are not pending are left out.
+    """Mark due steps as `sending` or skip them, in one statement; steps that are not pending are left out.
 
-    What is to be sent is `sending` with the commit, and must be handed to the device once, after it.
+    The caller must hand each step without a reason to its device exactly once, after the commit.
     """
     rows = await q.fetch(_START_STEPS, list(run_ids), now, now - MISSED_AFTER)
-    return [_begun(row) for row in rows]
+    return [_started_step(row) for row in rows]
 
 
-def _begun(row: Row) -> StartedStep:
+def _started_step(row: Row) -> StartedStep:
     judged = row[0], row[1], row[2], row[3], row[4], row[5], row[6]
     if row[6] is not None:
         return StartedStep(*judged)
     return StartedStep(*judged, row[7], row[8], row[9], _minutes(row[10]))
 
 
-def _minutes(written: Any) -> int:  # noqa: ANN401 - a number of whatever kind
+def _minutes(written: Any) -> int:  # noqa: ANN401 - a number of any type
     return int(min(max(written or 0, 0), MAX_QUEUE_MINUTES))

@@ -1,6 +1,7 @@
-"""The months of `positions`: made ahead, and dropped when all in them is too old.
+"""Monthly partitions of `positions`: created ahead of time, and dropped once all their rows are too old.
 
-The two ends, positions_early and positions_late, are open. Months lie between them without a gap:
+The first and last partition, positions_early and positions_late, are unbounded. The months lie between them
+without gaps:
 
     (minvalue … first month) early | 2026-10 | 2026-11 | … | (after the last month … maxvalue) late
 """
@@ -14,16 +15,18 @@ from motorpool.storage.queries import Queries
 __all__ = ["drop_before", "ensure_partitions"]
 
 MONTHS_BEHIND = 1
-"""Made beside the present month on a fresh database: devices deliver late."""
+"""Past months created on a new database, because devices report late."""
 MONTHS_AHEAD = 2
+"""Months created after the current one."""
 MOST_MONTHS = 24
-"""Made by one call: a clock that jumps by decades costs no thousand tables."""
+"""Most months that one call creates, so that a wrong clock does not create thousands of tables."""
 
 _LOCK = 0x6D70_7061
-"""Advisory lock of whoever changes partitions."""
+"""Key of the advisory lock that serializes changes of partitions."""
 _LOCK_SECONDS = 2.0
-"""Whoever uses the table holds us up so long at most, and while we wait we hold up others."""
-_PATIENCE = 600.0
+"""Longest wait for a table lock, in seconds; other statements on the table queue behind it meanwhile."""
+_STATEMENT_SECONDS = 600.0
+"""Statement timeout while partitions are changed."""
 _DEVICES_AT_ONCE = 100
 _ROWS_AT_ONCE = 5000
 _LAYOUT = """
@@ -63,7 +66,7 @@ class _Month:
 
     @property
     def start(self) -> str:
-        """As an SQL literal."""
+        """The first instant of the month as an SQL literal."""
         return f"'{self.year:04}-{self.month:02}-01 00:00:00+00'"
 
     @property
@@ -74,7 +77,7 @@ class _Month:
 @dataclass(frozen=True)
 class _Layout:
     early_end: _Month
-    """Equal to the first month."""
+    """The end of positions_early, which is the start of the first month."""
     months: tuple[_Month, ...]
 
     @property
@@ -83,16 +86,16 @@ class _Layout:
 
 
 async def ensure_partitions(q: Queries, now: datetime) -> None:
-    """Make the months around `now` that are missing; rows that wait in the open ends move into them.
+    """Create missing partitions around `now`; rows of these months in the unbounded partitions move there.
 
     Raises:
-        StorageUnavailable: the table was in use for too long; to be tried again later.
+        StorageUnavailable: The table could not be locked in time; try again later.
     """
     present = _month_of(now)
     end = present.later(MONTHS_AHEAD + 1)
     if _is_ready(await _layout(q), end):
         return
-    async with q.transaction(seconds=_PATIENCE) as transaction:
+    async with q.transaction(seconds=_STATEMENT_SECONDS) as transaction:
         await _lock(transaction)
         layout = await _layout(transaction)
         if _is_ready(layout, end):
@@ -105,7 +108,7 @@ async def ensure_partitions(q: Queries, now: datetime) -> None:
         end = min(end, first.later(MOST_MONTHS))
         month = first
         while month < end:
-            await _make(transaction, month)
+            await _create_month(transaction, month)
             month = month.later(1)
         await transaction.execute(
             "alter table positions attach partition positions_late"
@@ -122,11 +125,11 @@ async def _move_early_end(transaction: Queries, end: _Month) -> None:
         with moved as (delete from positions_early where fix_time >= {end.start} returning *)
             insert into positions_late select * from moved;
         alter table positions attach partition positions_early for values from (minvalue) to ({end.start});
-        """  # noqa: S608 - months of our own
+        """  # noqa: S608 - month names
     )
 
 
-async def _make(transaction: Queries, month: _Month) -> None:
+async def _create_month(transaction: Queries, month: _Month) -> None:
     start, end = month.start, month.later(1).start
     await transaction.execute(
         f"""
@@ -134,41 +137,41 @@ async def _make(transaction: Queries, month: _Month) -> None:
         with moved as (
             delete from positions_late where fix_time >= {start} and fix_time < {end} returning *
         ) insert into {month.table} select * from moved;
-        """  # noqa: S608 - months of our own
+        """  # noqa: S608 - month names
     )
 
 
 async def drop_before(q: Queries, cutoff: datetime) -> int:
-    """Drop positions with an older fix time, but never the latest of a device; return how many.
+    """Delete positions with an earlier fix time, except the latest of each device; return how many.
 
-    Whole months go at once, the rest row by row in small steps.
+    Whole months are dropped as partitions, the remaining rows are deleted in batches.
     """
     return await _drop_months(q, cutoff) + await _drop_rows(q, cutoff)
 
 
 async def _drop_months(q: Queries, cutoff: datetime) -> int:
     kept_from = _month_of(cutoff)
-    if not _doomed(await _layout(q), kept_from):
+    if not _expired(await _layout(q), kept_from):
         return 0
-    async with q.transaction(seconds=_PATIENCE) as transaction:
+    async with q.transaction(seconds=_STATEMENT_SECONDS) as transaction:
         await _lock(transaction)
-        doomed = _doomed(await _layout(transaction), kept_from)
-        if not doomed:
+        expired = _expired(await _layout(transaction), kept_from)
+        if not expired:
             return 0
-        edge = doomed[-1].later(1)
+        edge = expired[-1].later(1)
         await transaction.execute(
             f"""
             create temporary table kept on commit drop as
                 select newest.* from devices d cross join lateral ({_LATEST}) as newest
-                where newest.fix_time >= {doomed[0].start} and newest.fix_time < {edge.start}
-            """  # noqa: S608 - months of our own
+                where newest.fix_time >= {expired[0].start} and newest.fix_time < {edge.start}
+            """  # noqa: S608 - month names
         )
         dropped = 0
-        for month in doomed:
-            dropped += await transaction.fetch_value(f"select count(*) from {month.table}")  # noqa: S608 - months of our own
-        # From here on writers wait.
+        for month in expired:
+            dropped += await transaction.fetch_value(f"select count(*) from {month.table}")  # noqa: S608 - month names
+        # From here on writers are blocked until the commit.
         await transaction.execute("alter table positions detach partition positions_early")
-        for month in doomed:
+        for month in expired:
             await transaction.execute(f"drop table {month.table}")
         await transaction.execute(
             "alter table positions attach partition positions_early"
@@ -219,7 +222,7 @@ def _is_ready(layout: _Layout, end: _Month) -> bool:
     return bool(layout.months) and layout.late_start >= end
 
 
-def _doomed(layout: _Layout, kept_from: _Month) -> list[_Month]:
+def _expired(layout: _Layout, kept_from: _Month) -> list[_Month]:
     return [month for month in layout.months if month < kept_from]
 
 

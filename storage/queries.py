@@ -1,4 +1,4 @@
-"""What every function of this folder asks of a database: the database itself, or one transaction on it."""
+"""The interface that the functions of this package query: a database, or one transaction on it."""
 
 from collections.abc import AsyncGenerator, ItemsView, Iterator, KeysView
 from contextlib import AbstractAsyncContextManager
@@ -7,14 +7,14 @@ from typing import Any, Protocol
 __all__ = ["Queries", "Row", "Value"]
 
 Value = Any
-"""What a column holds; who reads it knows the type."""
+"""The value of a column; the caller knows its type."""
 
 
 class Row(Protocol):
-    """A row of an answer, by column name or number."""
+    """A row of a result; columns are accessed by name or index."""
 
     def __getitem__(self, column: str | int, /) -> Value:
-        """Return a column's value."""
+        """Return the value of a column."""
         ...
 
     def keys(self) -> KeysView[str]:
@@ -22,19 +22,19 @@ class Row(Protocol):
         ...
 
     def items(self) -> ItemsView[str, Any]:
-        """Return names and values."""
+        """Return pairs of column name and value."""
         ...
 
     def values(self) -> Iterator[Any]:
-        """Return the values in order."""
+        """Return the values in column order."""
         ...
 
 
 class Queries(Protocol):
-    """Statements with `$1` parameters. All raise the errors of storage/errors.py and nothing else.
+    """Executes statements with parameters `$1`, `$2`, …. Raises only the errors of storage/errors.py.
 
-    jsonb goes in and comes out as Python values, timestamptz as aware UTC datetimes. A cancelled call
-    leaves the database usable; whether its statement took effect is not known.
+    jsonb maps to Python values, timestamptz to aware UTC datetimes. A cancelled call leaves the database
+    usable, but it is not known whether its statement took effect.
     """
 
     async def fetch(self, sql: str, *args: object) -> list[Row]:
@@ -42,38 +42,39 @@ class Queries(Protocol):
         ...
 
     async def fetch_row(self, sql: str, *args: object) -> Row | None:
-        """Return the first row, if there is one."""
+        """Return the first row, or None without rows."""
         ...
 
     async def fetch_value(self, sql: str, *args: object) -> Value:
-        """Return the first column of the first row, None without rows."""
+        """Return the first column of the first row, or None without rows."""
         ...
 
     async def execute(self, sql: str, *args: object) -> str:
-        """Run a statement, or without args a whole script; return its tag: "DELETE 3"."""
+        """Run a statement, or without arguments a script; return the command tag, such as "DELETE 3"."""
         ...
 
     async def defer_to_commit(self, sql: str, *args: object) -> None:
-        """Run a statement together with the commit of the transaction; outside of one at once.
+        """Run a statement together with the commit of the transaction; immediately if there is none.
 
-        For what nobody reads before: it saves a way to the database. Its errors come out of the commit.
+        Saves a round trip for statements whose effect the transaction does not read. The commit raises
+        their errors.
         """
         ...
 
     async def copy_binary(self, table: str, columns: tuple[str, ...], source: bytes) -> None:
-        """COPY rows in PostgreSQL's binary format, header and trailer included, all or none."""
+        """COPY rows in PostgreSQL's binary format with header and trailer; all or none are stored."""
         ...
 
     def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
-        """Return the rows by a cursor, at most `batch` at once.
+        """Yield the rows of a cursor in lists of at most `batch`.
 
-        Holds a connection until it is exhausted or closed (`contextlib.aclosing`).
+        Holds a connection until the generator is exhausted or closed (`contextlib.aclosing`).
         """
         ...
 
     def transaction(self, *, seconds: float | None = None) -> AbstractAsyncContextManager["Queries"]:
-        """Commit at the end of the block, undo all where it ends by an exception. Nests.
+        """Commit at the end of the block; roll back if it raises. Transactions nest by savepoints.
 
-        `seconds` is the patience for each statement where the usual one is too short.
+        `seconds` is the timeout of each statement; None means the default timeout.
         """
         ...

@@ -1,4 +1,4 @@
-"""Run records: what came of each step for each device, from its firing to its end, and the history."""
+"""Run records: the status of each step of a scheduled command for each device, and the history."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -29,10 +29,11 @@ __all__ = [
 ]
 
 DROPPED_AT_ONCE = 5000
+"""Records that one call of `delete_before` deletes at most."""
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """How the sending of a step ended."""
+    """The result of sending a step: its new status, and why it was skipped or failed."""
 
     run_id: int
     status: str
@@ -41,37 +42,37 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class DelayedStep(msgspec.Struct, frozen=True, gc=False):
-    """A step that waits for its time, and for nothing else."""
+    """A pending step that waits only for its due time."""
 
     schedule_id: int
     run_id: int
     due: datetime
 
 
-# While it is not known whether the device has it, nobody is told more than before.
+# The internal states "sending" and "delivering" are shown as the state before them: their outcome is unknown.
 _SHOWN = """
     id, scheduled_command_id, phase, device_id, command_id, time,
     case status when 'sending' then 'pending' when 'delivering' then 'queued' else status end,
     case when status in ('skipped', 'failed') then reason end, detail
 """
-# Whoever changes several records locks them in the order of their ids: nobody waits for another in a ring.
-# One that was cancelled while it was being sent has its reason already.
+# Statements that change several records lock them in the order of their ids, which prevents deadlocks.
+# A step that was cancelled while it was being sent already has its reason.
 _SETTLE = """
     with held as (
         select id from scheduled_command_runs
         where id = any($1::bigint[]) order by id for update
     )
-    update scheduled_command_runs r set detail = came.detail,
-        status = case when came.status = 'pending' and r.reason is not null then 'skipped'
-            else came.status end,
-        time = case when came.status = 'pending' and r.reason is null then r.time else $5 end,
-        reason = case when came.status in ('skipped', 'pending') then coalesce(r.reason, came.reason)
-            else came.reason end
-    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as came (id, status, reason, detail)
-    where r.id = came.id and r.id in (select id from held)
-        and r.status in ('sending', 'delivering') and came.status <> 'queued'
+    update scheduled_command_runs r set detail = result.detail,
+        status = case when result.status = 'pending' and r.reason is not null then 'skipped'
+            else result.status end,
+        time = case when result.status = 'pending' and r.reason is null then r.time else $5 end,
+        reason = case when result.status in ('skipped', 'pending') then coalesce(r.reason, result.reason)
+            else result.reason end
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as result (id, status, reason, detail)
+    where r.id = result.id and r.id in (select id from held)
+        and r.status in ('sending', 'delivering') and result.status <> 'queued'
 """
-# All that follow are moved by the same span: what a step is put off, those behind it are.
+# A delay of one step delays all steps that follow it by the same interval.
 _LOCK = """
     select from scheduled_command_runs
     where id in (
@@ -149,9 +150,10 @@ async def lock_with_following(q: Queries, run_ids: Sequence[int]) -> None:
 
 
 async def store_outcomes(q: Queries, outcomes: Sequence[Outcome], now: datetime) -> None:
-    """Write down what came of steps that were being sent or delivered; `pending` is to be sent later.
+    """Store the results of steps that were being sent or delivered; `pending` means to be sent later.
 
-    One that is queued was written down with its place there; it is held all the same, for `plan` after this.
+    A queued step was already updated by `queue_step`. Its row is locked nevertheless, because
+    `schedule_following` reads it next.
     """
     await q.execute(
         _SETTLE,
@@ -164,20 +166,23 @@ async def store_outcomes(q: Queries, outcomes: Sequence[Outcome], now: datetime)
 
 
 async def schedule_following(q: Queries, run_ids: Sequence[int]) -> list[DelayedStep]:
-    """Set the times of the steps that follow these; return the next ones.
+    """Set the due times of the steps that follow these; return the immediate successors.
 
-    The wait begins when the step before was sent, queued or skipped; after a missed one it was never put off.
+    The delay of a step begins when its predecessor was sent, queued or skipped. After a missed step the
+    planned times are kept.
     """
-    return _planned(row for row in await q.fetch(_PLAN, list(run_ids)) if row[3])
+    return _delayed_steps(row for row in await q.fetch(_PLAN, list(run_ids)) if row[3])
 
 
 async def queue_step(
     database: Database, run_id: int, command: QueuedCommand, *, now: datetime, minutes: int
 ) -> QueuedCommand | None:
-    """Let a step that is being sent wait for its offline device; None where it has been cancelled meanwhile.
+    """Queue a step that is being sent until its device is online. Return None if it has been cancelled.
+
+    `minutes` is how long it may wait in the queue.
 
     Raises:
-        StatementRejected: there is no such device, or too many commands wait for it.
+        StatementRejected: There is no such device, or its queue is full.
     """
     async with database.transaction() as transaction:
         held = await transaction.fetch_value(
@@ -194,17 +199,18 @@ async def queue_step(
 
 
 async def cancel(q: Queries, schedule_id: int, now: datetime) -> None:
-    """End what is pending or queued of a scheduled command as `schedule_inactive`.
+    """Skip the pending and queued steps of a scheduled command with the reason `schedule_inactive`.
 
-    Its own row must have been changed or deleted before, in the same transaction: firing locks it first.
+    The caller must have updated or deleted the scheduled command's row before in the same transaction:
+    `create_runs` locks that row first.
     """
     gone = await q.fetch(_CANCEL, schedule_id, now)
     await commands.remove_runs(q, [row[0] for row in gone])
 
 
 async def cancel_for_device(q: Queries, device_id: int, now: datetime) -> None:
-    """End what waits in the queue of a device that is about to be deleted, in the same transaction."""
-    # From here on nothing more comes into its queue.
+    """Skip the queued steps of a device that is about to be deleted, in the same transaction."""
+    # With this lock no other transaction can add to the queue of the device.
     await q.execute("select from devices where id = $1 for update", device_id)
     gone = await q.fetch(_FORGET_DEVICE, device_id, now)
     await commands.remove_runs(q, [row[0] for row in gone])
@@ -213,19 +219,20 @@ async def cancel_for_device(q: Queries, device_id: int, now: datetime) -> None:
 async def fail_interrupted(
     q: Queries, now: datetime, reason: str, *, delivering_before: datetime, sending: bool
 ) -> dict[int, bool]:
-    """Fail the steps of which nobody knows whether they were sent; those being sent only after a start.
+    """Fail the steps of which it is not known whether they were sent.
 
-    Those that left their queue since `delivering_before` are being delivered by devices of this life.
-    Return which, and whether those that follow have no time yet: a queued step has given them theirs.
+    These are the `delivering` steps that left the queue before `delivering_before` and, with `sending`, the
+    steps that are being sent; the latter only at startup. Return the ids of the failed steps, each with
+    whether the steps that follow still need due times: those after a queued step already have them.
     """
     rows = await q.fetch(_FAIL_UNKNOWN, now, reason, delivering_before, sending)
     return {row[0]: row[1] == "sending" for row in rows}
 
 
 async def revert_unsent(q: Queries, keep: Sequence[int], now: datetime) -> None:
-    """Make pending again what was begun and is known not to have been handed to any device.
+    """Make steps pending again that were started but certainly not handed to a device.
 
-    That is what is `sending` and not in `keep`; what was cancelled meanwhile is skipped.
+    These are the `sending` steps that are not in `keep`. Those that have been cancelled are skipped instead.
     """
     await q.execute(
         "update scheduled_command_runs set"
@@ -238,19 +245,19 @@ async def revert_unsent(q: Queries, keep: Sequence[int], now: datetime) -> None:
 
 
 async def delayed(q: Queries, schedule_id: int | None = None) -> list[DelayedStep]:
-    """Return the steps that wait for their time and no other step, all or those of a scheduled command."""
+    """Return the pending steps that wait only for their due time, of one or all scheduled commands."""
     of_one = " and ($1::bigint is null or r.scheduled_command_id = $1)"
-    return _planned(await q.fetch(_WAITING + of_one, schedule_id))
+    return _delayed_steps(await q.fetch(_WAITING + of_one, schedule_id))
 
 
 async def overdue(q: Queries, before: datetime, limit: int) -> list[int]:
-    """Return steps whose time came before this instant, and which wait for no other step, oldest first."""
+    """Return pending steps that were due before this instant and wait for no other step, oldest first."""
     rows = await q.fetch(f"{_WAITING} and r.time < $1 order by r.time limit $2", before, limit)
     return [row[1] for row in rows]
 
 
 async def fetch(q: Queries, run_ids: Iterable[int]) -> list[ScheduledCommandRun]:
-    """Return records by their ids, in the order they were made."""
+    """Return records by their ids, in the order of creation."""
     rows = await q.fetch(
         f"select {_SHOWN} from scheduled_command_runs where id = any($1::bigint[]) order by id",  # noqa: S608 - names of our own
         list(run_ids),
@@ -267,7 +274,7 @@ async def history(
     device_id: int | None = None,
     limit: int,
 ) -> list[ScheduledCommandRun]:
-    """Return the history of a scheduled command within [start, end], newest first and nothing pending."""
+    """Return the runs of a scheduled command within [start, end], newest first, without pending ones."""
     rows = await q.fetch(
         f"select {_SHOWN} from scheduled_command_runs"  # noqa: S608 - names of our own
         " where scheduled_command_id = $1 and status not in ('pending', 'sending')"
@@ -283,7 +290,7 @@ async def history(
 
 
 async def delete_before(q: Queries, instant: datetime) -> int:
-    """Delete records that ended before, some thousands at most; return how many."""
+    """Delete records that ended before this instant, at most DROPPED_AT_ONCE; return how many."""
     tag = await q.execute(
         "delete from scheduled_command_runs where id in (select id from scheduled_command_runs"
         " where time < $1 and status in ('sent', 'delivered', 'skipped', 'failed') limit $2)",
@@ -293,5 +300,5 @@ async def delete_before(q: Queries, instant: datetime) -> int:
     return int(tag.rpartition(" ")[2])
 
 
-def _planned(rows: Iterable[Row]) -> list[DelayedStep]:
+def _delayed_steps(rows: Iterable[Row]) -> list[DelayedStep]:
     return [DelayedStep(row[0], row[1], row[2]) for row in rows]

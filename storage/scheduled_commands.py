@@ -1,4 +1,4 @@
-"""Scheduled commands: the rows, whose they are, what they are linked to, and from when they are watched."""
+"""Scheduled commands: their rows, owners and links, and the time from which their calendars are watched."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ TABLE = Table(
 
 
 class ScheduleLinks(msgspec.Struct, frozen=True):
-    """What a scheduled command sends to, and when it last did."""
+    """The devices and groups that a scheduled command sends to, and the time of its last run."""
 
     device_ids: list[int] = []
     group_ids: list[int] = []
@@ -42,7 +42,7 @@ class ScheduleLinks(msgspec.Struct, frozen=True):
 
 
 class WatchedSchedule(msgspec.Struct, frozen=True, gc=False):
-    """An active scheduled command, and until when the edges of its calendar are done with."""
+    """An active scheduled command, and the time up to which the edges of its calendar have been processed."""
 
     id: int
     calendar_id: int
@@ -56,23 +56,24 @@ _LINKED = """
     from scheduled_commands s where s.id = any($1::bigint[])
 """
 _WATCHED = "select id, calendar_id, watched_from from scheduled_commands where active"
-# Several rows are locked in the order of their ids, as firing does.
+# Rows are locked in the order of their ids, as in `create_runs`.
 _WATCH_ANEW = """
     update scheduled_commands set watched_from = $2
     where id in (select id from scheduled_commands where {which} order by id for update)
 """
 _RESTART = _WATCH_ANEW.format(which="$1::bigint is null or calendar_id = $1::bigint")
 _TURN_BACK = _WATCH_ANEW.format(which="active and watched_from > $1")
-# A schedule that was told of its edge moves on within moments; one that has not lost the news.
+# A scheduled command advances soon after it is notified of an edge; one that lags missed the message.
 _BEHIND = """
     select s.id, s.calendar_id, s.watched_from
-    from unnest($1::bigint[], $2::timestamptz[]) as told (calendar_id, at)
-    join scheduled_commands s on s.calendar_id = told.calendar_id and s.active and s.watched_from < told.at
+    from unnest($1::bigint[], $2::timestamptz[]) as latest (calendar_id, at)
+    join scheduled_commands s
+        on s.calendar_id = latest.calendar_id and s.active and s.watched_from < latest.at
 """
 
 
 async def set_owner(q: Queries, schedule_id: int, user_id: int, now: datetime) -> None:
-    """Give a new scheduled command its owner, and begin to watch its calendar."""
+    """Set the owner of a new scheduled command, and watch its calendar from `now` on."""
     await q.execute(
         "update scheduled_commands set owner_id = $2, watched_from = $3 where id = $1",
         schedule_id,
@@ -82,19 +83,19 @@ async def set_owner(q: Queries, schedule_id: int, user_id: int, now: datetime) -
 
 
 async def set_missing_owner(q: Queries, schedule_id: int, user_id: int) -> None:
-    """Make the user its owner where the owner is gone."""
+    """Set the owner if the scheduled command has none because the user was deleted."""
     await q.execute(
         "update scheduled_commands set owner_id = $2 where id = $1 and owner_id is null", schedule_id, user_id
     )
 
 
 async def watch_from(q: Queries, schedule_id: int, now: datetime) -> None:
-    """Watch its calendar from scratch: edges up to `now` are none of its business."""
+    """Watch the calendar from `now` on; earlier edges are ignored."""
     await q.execute("update scheduled_commands set watched_from = $2 where id = $1", schedule_id, now)
 
 
 async def restart_calendar(q: Queries, calendar_id: int | None, now: datetime) -> None:
-    """Watch from scratch all that have this calendar, or with None any."""
+    """Watch this calendar, or with None every calendar, from `now` on."""
     await q.execute(
         _RESTART,
         calendar_id,
@@ -103,7 +104,10 @@ async def restart_calendar(q: Queries, calendar_id: int | None, now: datetime) -
 
 
 async def restart_ahead_of_clock(q: Queries, now: datetime, patience: timedelta) -> int:
-    """Watch from scratch what waits for a time far ahead, as the clock was wrong; return how many."""
+    """Watch from `now` on where the stored time is ahead of it by more than `patience`; return how many.
+
+    That happens after the system clock was wrong.
+    """
     tag = await q.execute(
         _TURN_BACK,
         now + patience,
@@ -113,26 +117,31 @@ async def restart_ahead_of_clock(q: Queries, now: datetime, patience: timedelta)
 
 
 async def active(q: Queries, ids: Sequence[int] | None = None) -> list[WatchedSchedule]:
-    """Return the active ones, all or those of the ids."""
+    """Return the active scheduled commands, all or those with the given ids."""
     if ids is None:
         return _watched_schedules(await q.fetch(_WATCHED))
     return _watched_schedules(await q.fetch(f"{_WATCHED} and id = any($1::bigint[])", list(ids)))
 
 
 async def active_of_calendars(q: Queries, calendar_ids: Iterable[int]) -> list[WatchedSchedule]:
-    """Return the active ones of these calendars."""
+    """Return the active scheduled commands of these calendars."""
     return _watched_schedules(
         await q.fetch(f"{_WATCHED} and calendar_id = any($1::bigint[])", list(calendar_ids))
     )
 
 
-async def missing_edge(q: Queries, told: Sequence[tuple[int, datetime]]) -> list[WatchedSchedule]:
-    """Return those that have not heard of the edge that was told last of their calendar."""
-    return _watched_schedules(await q.fetch(_BEHIND, [each[0] for each in told], [each[1] for each in told]))
+async def missing_edge(q: Queries, latest: Sequence[tuple[int, datetime]]) -> list[WatchedSchedule]:
+    """Return the active scheduled commands that have not processed the latest edge of their calendar.
+
+    `latest` holds pairs of a calendar and the time of the last edge that was published of it.
+    """
+    return _watched_schedules(
+        await q.fetch(_BEHIND, [each[0] for each in latest], [each[1] for each in latest])
+    )
 
 
 async def links_of(q: Queries, ids: Iterable[int]) -> dict[int, ScheduleLinks]:
-    """Return what each is linked to."""
+    """Return the links and the last run of each scheduled command."""
     rows = await q.fetch(_LINKED, list(ids))
     return {row[0]: ScheduleLinks(last_run=row[1], device_ids=row[2], group_ids=row[3]) for row in rows}
 

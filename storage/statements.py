@@ -1,4 +1,4 @@
-"""The statements of Queries on one connection: transactions, savepoints, cursors, COPY."""
+"""Implements Queries on one connection: transactions, savepoints, cursors and COPY."""
 
 import itertools
 import math
@@ -15,29 +15,29 @@ __all__ = ["DriverConnection", "Session", "Statements"]
 
 
 class DriverConnection(Protocol):
-    """A driver's connection as database.py wraps it."""
+    """A connection of the driver as wrapped by `database.py`."""
 
     clean: bool
-    """No statement was left in the middle, and no transaction either."""
+    """Whether no statement was interrupted and no transaction is open."""
 
     @property
     def driver(self) -> Any:  # noqa: ANN401 - the driver has no types
-        """The driver's own object."""
+        """The connection object of the driver."""
         ...
 
     async def call(
         self, seconds: float, method: Callable[..., Awaitable[Any]], *args: object, **more: object
     ) -> Value:
-        """Run a method of the driver; raises the errors of storage/errors.py."""
+        """Call a method of the driver with a timeout. Raises the errors of storage/errors.py."""
         ...
 
 
 class Statements(ABC):
-    """The statements of Queries, on whatever connection `_call` finds."""
+    """Implements the statements of Queries by `_call`, which chooses the connection."""
 
     @abstractmethod
     async def _call(self, method: str, *args: object, **more: object) -> Value:
-        """Call the driver's method of this name."""
+        """Call the method of this name on the connection of the driver."""
 
     async def fetch(self, sql: str, *args: object) -> list[Row]:
         """Return all rows."""
@@ -45,33 +45,35 @@ class Statements(ABC):
         return rows
 
     async def fetch_row(self, sql: str, *args: object) -> Row | None:
-        """Return the first row, if there is one."""
+        """Return the first row, or None without rows."""
         row: Row | None = await self._call("fetchrow", sql, *args)
         return row
 
     async def fetch_value(self, sql: str, *args: object) -> Value:
-        """Return the first column of the first row, None without rows."""
+        """Return the first column of the first row, or None without rows."""
         return await self._call("fetchval", sql, *args)
 
     async def execute(self, sql: str, *args: object) -> str:
-        """Run a statement, or without args a whole script; return its tag: "DELETE 3"."""
+        """Run a statement, or without arguments a script; return the command tag, such as "DELETE 3"."""
         tag: str = await self._call("execute", sql, *args)
         return tag
 
     async def defer_to_commit(self, sql: str, *args: object) -> None:
-        """Run a statement together with the commit of the transaction; outside of one at once."""
+        """Run a statement together with the commit of the transaction; immediately if there is none."""
         await self._call("execute", sql, *args)
 
     async def copy_binary(self, table: str, columns: tuple[str, ...], source: bytes) -> None:
-        """COPY rows in PostgreSQL's binary format, header and trailer included, all or none."""
-        await self._call("copy_to_table", table, columns=columns, source=_Once(source), format="binary")
+        """COPY rows in PostgreSQL's binary format with header and trailer; all or none are stored."""
+        await self._call(
+            "copy_to_table", table, columns=columns, source=_SingleChunk(source), format="binary"
+        )
 
 
 _cursors = itertools.count(1)
 
 
 class Session(Statements):
-    """Statements on one connection, which nobody else uses meanwhile."""
+    """Statements on one connection that is used exclusively."""
 
     def __init__(
         self, connection: DriverConnection, seconds: float, depth: int = 0, *, opening: str = ""
@@ -80,30 +82,30 @@ class Session(Statements):
         self._seconds = seconds
         self._depth = depth
         self._opening = opening
-        """What goes out before the first statement; empty once it has."""
-        self._last: list[tuple[str, tuple[object, ...]]] = []
-        """What goes out with the commit."""
+        """SQL to run before the first statement; empty afterwards."""
+        self._at_commit: list[tuple[str, tuple[object, ...]]] = []
+        """Statements that are sent together with the commit."""
 
     async def _call(self, method: str, *args: object, **more: object) -> Value:
         call = getattr(self._connection.driver, method)
         if self._opening:
-            call = partial(_after, self._connection.driver.execute, self._opening, call)
+            call = partial(_open_and_call, self._connection.driver.execute, self._opening, call)
             self._opening = ""
         return await self._connection.call(self._seconds, call, *args, **more)
 
     async def defer_to_commit(self, sql: str, *args: object) -> None:
-        """Run a statement together with the commit of the transaction; outside of one at once."""
+        """Run a statement together with the commit of the transaction; immediately if there is none."""
         if self._depth:
-            self._last.append((sql, args))
+            self._at_commit.append((sql, args))
         else:
             await self.execute(sql, *args)
 
     @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
-        """Commit at the end of the block, undo all where it ends by an exception."""
+        """Commit at the end of the block; roll back if it raises."""
         point = f"point_{self._depth}"
         commit, rollback = "commit", "rollback"
-        # With the first statement: each way to the driver's loop costs more than the word.
+        # Sent with the first statement: a call into the loop of the driver costs more than `begin` itself.
         opening = "" if self._depth else "begin"
         inner = Session(self._connection, seconds or self._seconds, self._depth + 1, opening=opening)
         if self._depth:
@@ -115,15 +117,15 @@ class Session(Statements):
             yield inner
         except Exception:
             if not inner._opening:
-                # Where even that fails the connection is lost, and the transaction with it.
+                # If that fails as well, the connection is lost, and the server rolls back.
                 with suppress(StorageError):
                     await inner.execute(rollback)
             raise
         except BaseException:
-            # Cancelled: whoever lent the connection brings it back, without holding us up.
+            # Cancelled: the pool resets the connection later, so that cancellation is not delayed.
             self._connection.clean = False
             raise
-        if inner._opening and not inner._last:
+        if inner._opening and not inner._at_commit:
             return
         try:
             tag = await inner._finish(commit)
@@ -132,19 +134,21 @@ class Session(Statements):
                 await inner.execute(rollback)
             raise
         if tag == "ROLLBACK":
-            raise StorageError("the transaction was undone, because a statement in it had failed")
+            raise StorageError("the transaction was rolled back because one of its statements had failed")
 
     async def _finish(self, commit: str) -> str:
         execute = self._connection.driver.execute
-        statements = [*self._last, (commit, ())]
+        statements = [*self._at_commit, (commit, ())]
         if self._opening:
             statements.insert(0, (self._opening, ()))
             self._opening = ""
-        tag: str = await self._connection.call(self._seconds * len(statements), _each, execute, statements)
+        tag: str = await self._connection.call(
+            self._seconds * len(statements), _execute_all, execute, statements
+        )
         return tag
 
     async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
-        """Return the rows by a cursor, at most `batch` at once; inside a transaction."""
+        """Yield the rows of a cursor in lists of at most `batch`; only inside a transaction."""
         cursor = f"cursor_{next(_cursors)}"
         await self.execute(f"declare {cursor} no scroll cursor for {sql}", *args)
         while rows := await self.fetch(f"fetch {int(batch)} from {cursor}"):
@@ -152,7 +156,7 @@ class Session(Statements):
         await self.execute(f"close {cursor}")
 
 
-async def _after(
+async def _open_and_call(
     execute: Callable[[str], Awaitable[Any]],
     opening: str,
     call: Callable[..., Awaitable[Any]],
@@ -163,7 +167,7 @@ async def _after(
     return await call(*args, **more)
 
 
-async def _each(
+async def _execute_all(
     execute: Callable[..., Awaitable[str]], statements: Sequence[tuple[str, tuple[object, ...]]]
 ) -> str:
     tag = ""
@@ -172,19 +176,19 @@ async def _each(
     return tag
 
 
-class _Once:
-    """An asynchronous iterator over a single piece."""
+class _SingleChunk:
+    """An asynchronous iterator over a single chunk of bytes."""
 
-    __slots__ = ("_piece",)
+    __slots__ = ("_chunk",)
 
-    def __init__(self, piece: bytes) -> None:
-        self._piece: bytes | None = piece
+    def __init__(self, chunk: bytes) -> None:
+        self._chunk: bytes | None = chunk
 
-    def __aiter__(self) -> "_Once":
+    def __aiter__(self) -> "_SingleChunk":
         return self
 
     async def __anext__(self) -> bytes:
-        piece, self._piece = self._piece, None
-        if piece is None:
+        chunk, self._chunk = self._chunk, None
+        if chunk is None:
             raise StopAsyncIteration
-        return piece
+        return chunk

@@ -66,7 +66,7 @@ async def test_a_swallowed_failure_does_not_pass_for_a_commit(database):
             with pytest.raises(Conflict):
                 await transaction.execute("insert into keys values ('a', '')")
 
-    with pytest.raises(StorageError, match="was undone"):
+    with pytest.raises(StorageError, match="was rolled back"):
         await swallow()
     assert await names(database) == []
 
