@@ -1,6 +1,6 @@
-"""Text and JSON as PostgreSQL can hold them: devices send what they like.
+"""Removes what PostgreSQL cannot store from text and JSON that devices sent.
 
-The usual value pays one encoding and one search; only what is refused is walked through.
+A valid value costs one encoding and one search; only values that PostgreSQL would reject are traversed.
 """
 
 import msgspec
@@ -9,23 +9,24 @@ __all__ = ["json_bytes", "text_bytes"]
 
 _encode = msgspec.json.Encoder().encode
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_DEEPEST = 64
+_MAX_DEPTH = 64
+"""Values nested more deeply are replaced by null."""
 
 
 def json_bytes(value: object) -> bytes:
-    """Return the value as JSON for a jsonb column; NUL, lone surrogates and the like are replaced."""
+    """Return the value as JSON for a jsonb column; invalid values such as NUL are replaced."""
     try:
         encoded = _encode(value)
     except (UnicodeError, OverflowError, TypeError, RecursionError, ValueError):
         return _encode(_cleaned(value, 0))
-    # A NUL, or a backslash that happens to stand before "u0000": the slow way tells them apart.
+    # Either a NUL or an escaped backslash before "u0000": the traversal distinguishes them.
     if b"\\u0000" in encoded:
         return _encode(_cleaned(value, 0))
     return encoded
 
 
 def text_bytes(text: str) -> bytes:
-    """Return the text as UTF-8 without NUL or lone surrogates."""
+    """Return the text as UTF-8; NUL and lone surrogates are replaced."""
     return _clean_text(text).encode()
 
 
@@ -40,7 +41,7 @@ def _clean_text(text: str) -> str:
 
 
 def _cleaned(value: object, depth: int) -> object:
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return None
     match value:
         case str():

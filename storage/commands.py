@@ -105,7 +105,7 @@ async def enqueue(
 async def queued_for(q: Queries, device_id: int) -> list[QueuedCommand]:
     """Return the queued commands of a device, oldest first."""
     rows = await q.fetch(
-        f"select {_QUEUED.select_list()} from queued_commands where device_id = $1 order by id",  # noqa: S608 - names of our own
+        f"select {_QUEUED.select_list()} from queued_commands where device_id = $1 order by id",  # noqa: S608 - constant names
         device_id,
     )
     return [_QUEUED.from_row(row) for row in rows]

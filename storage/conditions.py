@@ -1,4 +1,4 @@
-"""Pieces of a WHERE clause that can be joined before their parameters are numbered."""
+"""Conditions of a WHERE clause that can be combined before their parameters are numbered."""
 
 from dataclasses import dataclass
 
@@ -21,17 +21,17 @@ ALWAYS = Condition("true")
 
 
 def all_of(*conditions: Condition) -> Condition:
-    """Return what holds where all of them hold."""
+    """Return the conjunction of the conditions; without any, one that is always true."""
     return _join(" and ", conditions, ALWAYS)
 
 
 def any_of(*conditions: Condition) -> Condition:
-    """Return what holds where any of them holds."""
+    """Return the disjunction of the conditions; without any, one that is always false."""
     return _join(" or ", conditions, Condition("false"))
 
 
 def contains_keyword(keyword: str, columns: tuple[str, ...]) -> Condition:
-    """Return what holds where a column contains the keyword, whatever the case. Every sign is itself."""
+    """Return the condition that a column contains the keyword literally, ignoring case."""
     escaped = keyword.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return Condition(" or ".join(f'"{column}" ilike {{0}}' for column in columns), (f"%{escaped}%",))
 
@@ -42,9 +42,9 @@ def _join(word: str, conditions: tuple[Condition, ...], none: Condition) -> Cond
     parts: list[str] = []
     args: list[object] = []
     for condition in conditions:
-        # Numbered anew behind those before: {0} of the second becomes {2} where the first has two.
+        # Parameters are renumbered after those before: {0} of the second becomes {2} if the first has two.
         names = (f"{{{len(args) + index}}}" for index in range(len(condition.args)))
-        # Formatting halves doubled braces: they are doubled again first, for the last formatting.
+        # Formatting undoes doubled braces, so they are doubled again for the final formatting.
         parts.append(f"({_double(condition.sql).format(*names)})")
         args += condition.args
     return Condition(word.join(parts), tuple(args))

@@ -19,7 +19,7 @@ TABLE = Table(
 async def by_unique_ids(q: Queries, candidates: tuple[str, ...]) -> Device | None:
     """Return the device that one of the names is of; the first name counts most (docs/decisions/0021)."""
     row = await q.fetch_row(
-        f"select {TABLE.select_list()} from devices where unique_id = any($1::text[])"  # noqa: S608 - names of our own
+        f"select {TABLE.select_list()} from devices where unique_id = any($1::text[])"  # noqa: S608 - constant names
         " order by array_position($1::text[], unique_id) limit 1",
         list(candidates),
     )

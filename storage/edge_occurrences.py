@@ -161,7 +161,7 @@ _START_STEPS = f"""
     from judged where r.id = judged.id
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
         judged.type, judged.text_channel, judged.attributes, judged.queue_minutes
-"""  # noqa: S608 - names of our own
+"""  # noqa: S608 - constant names
 MAX_QUEUE_MINUTES = 30 * 24 * 60
 """Longest time that a command may wait for its device."""
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a table, whatever the driver calls it."""
+"""The errors of storage, independent of the driver."""
 
 __all__ = [
     "AlreadyRunning",
@@ -12,41 +12,41 @@ __all__ = [
 
 
 class StorageError(Exception):
-    """The root of all that storage raises; raised itself only for what nobody foresaw."""
+    """The base of all errors of storage; raised itself only for unexpected errors of the database."""
 
 
 class StorageUnavailable(StorageError):
-    """The database cannot answer now (down, restarting, full, overloaded); the same call may work later.
+    """The database is temporarily unavailable (down, restarting, full, overloaded); the call may be repeated.
 
-    Whether a write that ended so was committed is not known.
+    It is not known whether a write that failed with this error was committed.
     """
 
 
 class NotFound(StorageError):
-    """A row that must be there is not."""
+    """A required row does not exist."""
 
 
 class Conflict(StorageError):
-    """A value that must be unique is taken already."""
+    """A value that must be unique is already in use."""
 
     def __init__(self, field: str, constraint: str) -> None:
         super().__init__(f"{field} is taken already")
         self.field = field
-        """The API's name of the field: "uniqueId"."""
+        """The name of the field in the API, such as "uniqueId"."""
         self.constraint = constraint
         """The name of the constraint or unique index."""
 
 
 class StatementRejected(StorageError):
-    """A value that the tables cannot hold: a reference to nothing, a number out of range."""
+    """A value violates a constraint: a reference does not exist, or a number is out of range."""
 
 
 class SetupFailed(StorageError):
-    """The database cannot be used as it stands; one line says what a person must do. Only at the start."""
+    """The database cannot be used; the message says in one line what to do. Raised only at startup."""
 
 
 class AlreadyRunning(SetupFailed):
-    """Another server works on the same data."""
+    """Another server uses the same data folder."""
 
     def __init__(self, folder: str, pid: int | None) -> None:
         of = f" (process {pid})" if pid else ""

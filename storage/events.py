@@ -71,7 +71,7 @@ async def between(
     """Return events of devices by time, both ends included; without types all."""
     wanted = list(types)
     rows = await q.fetch(
-        f"select {TABLE.select_list()} from events where device_id = any($1::bigint[])"  # noqa: S608 - names of our own
+        f"select {TABLE.select_list()} from events where device_id = any($1::bigint[])"  # noqa: S608 - constant names
         " and event_time between $2 and $3 and ($4::text[] = '{}' or type = any($4))"
         " order by event_time, id",
         list(device_ids),

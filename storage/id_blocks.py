@@ -1,4 +1,4 @@
-"""Ids in blocks, for rows that must be complete before they are stored."""
+"""Allocates ids in blocks, for rows whose id must be known before they are stored."""
 
 from motorpool.storage.queries import Queries
 
@@ -6,7 +6,7 @@ __all__ = ["allocate_block"]
 
 
 async def allocate_block(q: Queries, name: str, count: int) -> range:
-    """Return `count` ids in a row of the named kind that nobody else gets; what is not used is lost."""
+    """Return `count` consecutive ids of the named sequence; they are never allocated again."""
     if count <= 0:
         raise ValueError(f"a block of {count} ids")
     following = await q.fetch_value(

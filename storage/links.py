@@ -1,4 +1,4 @@
-"""Links between rows: who may see what, and what belongs to which device or group
+"""Links between rows: what users may see, and what belongs to devices and groups
 (docs/permissions.md#links).
 """
 
@@ -56,17 +56,17 @@ class LinkType:
     """A kind of link: a table with two columns, the owner's first."""
 
     owner: str
-    """The type that owns: "user"."""
+    """Name of the owning type, such as "user"."""
     property: str
-    """The type that is owned: "device", "managedUser"."""
+    """Name of the owned type, such as "device" or "managedUser"."""
     table: str
     owner_column: str
     property_column: str
     keys: tuple[str, str]
-    """The two keys of the API's permission object: ("userId", "deviceId")."""
+    """The two keys of the permission object of the API, such as ("userId", "deviceId")."""
 
 
-def _pair(owner: str, owned: str, table: str = "", property_column: str = "") -> LinkType:
+def _link_type(owner: str, owned: str, table: str = "", property_column: str = "") -> LinkType:
     return LinkType(
         owner=owner,
         property=owned,
@@ -77,84 +77,89 @@ def _pair(owner: str, owned: str, table: str = "", property_column: str = "") ->
     )
 
 
-def _three(owned: str) -> tuple[LinkType, LinkType, LinkType]:
-    return _pair("user", owned), _pair("device", owned), _pair("group", owned)
+def _link_types_of_all_owners(owned: str) -> tuple[LinkType, LinkType, LinkType]:
+    return _link_type("user", owned), _link_type("device", owned), _link_type("group", owned)
 
 
-USER_DEVICE = _pair("user", "device")
-USER_GROUP = _pair("user", "group")
-USER_USER = _pair("user", "managedUser", "user_user", "managed_user_id")
-USER_CALENDAR = _pair("user", "calendar")
-DEVICE_DEVICE = _pair("device", "linkedDevice", "device_device", "linked_device_id")
-USER_ATTRIBUTE, DEVICE_ATTRIBUTE, GROUP_ATTRIBUTE = _three("attribute")
-USER_COMMAND, DEVICE_COMMAND, GROUP_COMMAND = _three("command")
-USER_DRIVER, DEVICE_DRIVER, GROUP_DRIVER = _three("driver")
-USER_GEOFENCE, DEVICE_GEOFENCE, GROUP_GEOFENCE = _three("geofence")
-USER_MAINTENANCE, DEVICE_MAINTENANCE, GROUP_MAINTENANCE = _three("maintenance")
-USER_NOTIFICATION, DEVICE_NOTIFICATION, GROUP_NOTIFICATION = _three("notification")
-USER_ORDER, DEVICE_ORDER, GROUP_ORDER = _three("order")
+USER_DEVICE = _link_type("user", "device")
+USER_GROUP = _link_type("user", "group")
+USER_USER = _link_type("user", "managedUser", "user_user", "managed_user_id")
+USER_CALENDAR = _link_type("user", "calendar")
+DEVICE_DEVICE = _link_type("device", "linkedDevice", "device_device", "linked_device_id")
+USER_ATTRIBUTE, DEVICE_ATTRIBUTE, GROUP_ATTRIBUTE = _link_types_of_all_owners("attribute")
+USER_COMMAND, DEVICE_COMMAND, GROUP_COMMAND = _link_types_of_all_owners("command")
+USER_DRIVER, DEVICE_DRIVER, GROUP_DRIVER = _link_types_of_all_owners("driver")
+USER_GEOFENCE, DEVICE_GEOFENCE, GROUP_GEOFENCE = _link_types_of_all_owners("geofence")
+USER_MAINTENANCE, DEVICE_MAINTENANCE, GROUP_MAINTENANCE = _link_types_of_all_owners("maintenance")
+USER_NOTIFICATION, DEVICE_NOTIFICATION, GROUP_NOTIFICATION = _link_types_of_all_owners("notification")
+USER_ORDER, DEVICE_ORDER, GROUP_ORDER = _link_types_of_all_owners("order")
 
 
 def _scheduled(owner: str) -> LinkType:
-    return _pair(owner, "scheduledCommand", f"{owner}_scheduled_command", "scheduled_command_id")
+    return _link_type(owner, "scheduledCommand", f"{owner}_scheduled_command", "scheduled_command_id")
 
 
 USER_SCHEDULED_COMMAND = _scheduled("user")
 DEVICE_SCHEDULED_COMMAND = _scheduled("device")
 GROUP_SCHEDULED_COMMAND = _scheduled("group")
 
-LINK_TYPES = {pair.keys: pair for pair in tuple(globals().values()) if isinstance(pair, LinkType)}
-"""Every pair there is, by the keys of the API's permission object, owner first."""
+LINK_TYPES = {
+    link_type.keys: link_type for link_type in tuple(globals().values()) if isinstance(link_type, LinkType)
+}
+"""All link types, by the keys of the permission object of the API, owner first."""
 
 
-async def add(q: Queries, pair: LinkType, owner_id: int, property_id: int) -> bool:
-    """Make a link; whether it is new. Raises StatementRejected where either side does not exist."""
-    sql = f"insert into {pair.table} values ($1, $2) on conflict do nothing returning true"  # noqa: S608 - names of our own
+async def add(q: Queries, link_type: LinkType, owner_id: int, property_id: int) -> bool:
+    """Add a link; return whether it is new. Raises StatementRejected if either side does not exist."""
+    sql = f"insert into {link_type.table} values ($1, $2) on conflict do nothing returning true"  # noqa: S608 - constant names
     return await q.fetch_value(sql, owner_id, property_id) is True
 
 
-async def remove(q: Queries, pair: LinkType, owner_id: int, property_id: int) -> bool:
-    """Undo a link; whether there was one."""
+async def remove(q: Queries, link_type: LinkType, owner_id: int, property_id: int) -> bool:
+    """Remove a link; return whether it existed."""
     sql = (
-        f"delete from {pair.table}"  # noqa: S608 - names of our own
-        f" where {pair.owner_column} = $1 and {pair.property_column} = $2 returning true"
+        f"delete from {link_type.table}"  # noqa: S608 - constant names
+        f" where {link_type.owner_column} = $1 and {link_type.property_column} = $2 returning true"
     )
     return await q.fetch_value(sql, owner_id, property_id) is True
 
 
-async def exists(q: Queries, pair: LinkType, owner_id: int, property_id: int) -> bool:
-    """Whether there is such a link."""
-    return bool(await find(q, pair, owner_id=owner_id, property_id=property_id))
+async def exists(q: Queries, link_type: LinkType, owner_id: int, property_id: int) -> bool:
+    """Return whether the link exists."""
+    return bool(await find(q, link_type, owner_id=owner_id, property_id=property_id))
 
 
-async def properties(q: Queries, pair: LinkType, owner_id: int) -> list[int]:
-    """Return what an owner has, by id."""
-    return [property_id for _, property_id in await find(q, pair, owner_id=owner_id)]
+async def properties(q: Queries, link_type: LinkType, owner_id: int) -> list[int]:
+    """Return the ids that an owner has links to, in order."""
+    return [property_id for _, property_id in await find(q, link_type, owner_id=owner_id)]
 
 
-async def owners(q: Queries, pair: LinkType, property_id: int) -> list[int]:
-    """Return whose something is, by id."""
-    return [owner_id for owner_id, _ in await find(q, pair, property_id=property_id)]
+async def owners(q: Queries, link_type: LinkType, property_id: int) -> list[int]:
+    """Return the ids of the owners that have a link to a property, in order."""
+    return [owner_id for owner_id, _ in await find(q, link_type, property_id=property_id)]
 
 
 async def find(
-    q: Queries, pair: LinkType, *, owner_id: int = 0, property_id: int = 0
+    q: Queries, link_type: LinkType, *, owner_id: int = 0, property_id: int = 0
 ) -> list[tuple[int, int]]:
-    """Return links as (owner, property), in order; 0 stands for any."""
+    """Return links as (owner, property), in order; an id of 0 matches any."""
     sql = (
-        f"select {pair.owner_column}, {pair.property_column} from {pair.table}"  # noqa: S608 - names of our own
-        f" where ($1::bigint = 0 or {pair.owner_column} = $1)"
-        f" and ($2::bigint = 0 or {pair.property_column} = $2) order by 1, 2"
+        f"select {link_type.owner_column}, {link_type.property_column} from {link_type.table}"  # noqa: S608 - constant names
+        f" where ($1::bigint = 0 or {link_type.owner_column} = $1)"
+        f" and ($2::bigint = 0 or {link_type.property_column} = $2) order by 1, 2"
     )
     return [(row[0], row[1]) for row in await q.fetch(sql, owner_id, property_id)]
 
 
-def linked_to(pair: LinkType, owner_id: int) -> Condition:
-    """Return what holds for rows that the owner has a link to."""
-    sql = f"id in (select {pair.property_column} from {pair.table} where {pair.owner_column} = {{0}})"  # noqa: S608 - names of our own
+def linked_to(link_type: LinkType, owner_id: int) -> Condition:
+    """Return the condition for rows that the owner has a link to."""
+    sql = (
+        f"id in (select {link_type.property_column} from {link_type.table}"  # noqa: S608 - constant names
+        f" where {link_type.owner_column} = {{0}})"
+    )
     return Condition(sql, (owner_id,))
 
 
-def access_by_link(pair: LinkType) -> Callable[[int], Condition]:
-    """Return the access rule of a table whose rows a user sees only by a link of their own."""
-    return lambda user_id: linked_to(pair, user_id)
+def access_by_link(link_type: LinkType) -> Callable[[int], Condition]:
+    """Return the access rule of a table whose rows are visible only to users linked to them."""
+    return lambda user_id: linked_to(link_type, user_id)

@@ -1,10 +1,10 @@
-"""Mails and text messages to be sent, kept until they are (docs/decisions/0002).
+"""The queue of outgoing mails and text messages (docs/decisions/0002).
 
     async with database.transaction() as transaction:
         await outbox.enqueue(transaction, OutgoingMessage(channel="mail", to=…, text=…), now=call.now)
     context.system.ref(OUTBOX).offer(OutboxFilled())
 
-The message is committed with what made it necessary; the actor sends it at least once, later if need be.
+A message is committed in the same transaction as its cause; the outbox actor then sends it at least once.
 """
 
 import secrets
@@ -37,13 +37,13 @@ __all__ = [
 
 Channel = Literal["mail", "sms"]
 Lane = Literal["mail", "own mail", "sms"]
-"""Where messages queue: those that go by a user's own mail account hold up nobody else."""
+"""The queue of a message. Mails sent by users' own mail accounts do not delay those of the server."""
 LANES: tuple[Lane, ...] = ("mail", "own mail", "sms")
 
 MAX_QUEUED = 100_000
-"""Messages that may wait in one lane."""
+"""Longest queue of a lane, in messages."""
 ERROR_LENGTH = 500
-"""Characters that are kept of the last error."""
+"""The last error is truncated to this many characters."""
 USER_SMTP_HOST = "mail.smtp.host"
 """The attribute of a user who has a mail account of their own (docs/users.md#preferences)."""
 
@@ -55,17 +55,17 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     to: str
     """A mail address or a telephone number."""
     text: str
-    """What a text message says, or the plain form of a mail."""
+    """The text of a text message, or the plain-text part of a mail."""
     subject: str = ""
-    """Of a mail."""
+    """The subject of a mail."""
     html: str | None = None
-    """Of a mail, beside the plain form."""
+    """The HTML part of a mail; None without one."""
     user_id: int = 0
-    """The recipient, whose own mail account sends it where they have one; 0 for no user."""
+    """The recipient, whose own mail account sends it if they have one; 0: not a user."""
     system: bool = False
-    """By the server's own account in any case: what must not depend on what the user has set."""
+    """Whether it is always sent by the mail account of the server, whatever the user has configured."""
     urgent: bool = False
-    """A mail that says so."""
+    """Whether a mail is marked as important."""
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,16 +73,16 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     message_id: str
-    """The same at each attempt."""
+    """Identifies the message to the recipient; the same for all attempts."""
     message: OutgoingMessage
     account: dict[str, Any]
-    """The user's attributes, where they name a mail account of their own; else empty."""
+    """The attributes of the user if they configure their own mail account; else empty."""
     created: datetime
     attempts: int
-    """So far."""
+    """Failed attempts so far."""
 
 
-_PUT = f"""
+_ENQUEUE = f"""
     insert into outbox (lane, message_id, user_id, message, created, expires, next_attempt)
     select lane, message_id, user_id, message, $4, $5, $4
     from (
@@ -104,12 +104,12 @@ _PUT = f"""
 async def enqueue(
     q: Queries, message: OutgoingMessage, *, now: datetime, expires: datetime | None = None
 ) -> int:
-    """Let a message wait to be sent; return its id in the outbox. Tell the actor after the commit.
+    """Queue a message; return its id in the outbox. Notify the outbox actor after the commit.
 
-    `expires` is when nobody wants it any more, where that is sooner than the outbox gives up.
+    `expires` is when the message becomes obsolete, if that is before the outbox gives up.
 
     Raises:
-        StatementRejected: too many wait already, or there is no such user.
+        StatementRejected: The queue is full, or there is no such user.
     """
     return (await enqueue_all(q, (message,), now=now, expires=expires))[0]
 
@@ -117,9 +117,9 @@ async def enqueue(
 async def enqueue_all(
     q: Queries, messages: Sequence[OutgoingMessage], *, now: datetime, expires: datetime | None = None
 ) -> list[int]:
-    """As `put`, for many at once: all or none, where it is done in a transaction."""
+    """Queue several messages like `enqueue`: all or none if called in a transaction."""
     rows = await q.fetch(
-        _PUT,
+        _ENQUEUE,
         [secrets.token_hex(16) for _ in messages],
         [message.user_id for message in messages],
         list(messages),
@@ -132,7 +132,7 @@ async def enqueue_all(
 
 
 async def due(q: Queries, lane: Lane, *, now: datetime, limit: int) -> list[QueuedMessage]:
-    """Return what is to be sent now, longest due first."""
+    """Return the messages that are due, longest due first."""
     rows = await q.fetch(
         "select outbox.id, message_id, message, created, attempts,"
         "   case when lane = 'own mail' then coalesce(users.attributes, '{}') else '{}' end as account"
@@ -147,7 +147,7 @@ async def due(q: Queries, lane: Lane, *, now: datetime, limit: int) -> list[Queu
 
 
 async def next_due(q: Queries, lane: Lane, *, now: datetime) -> datetime | None:
-    """Return when the next message of a lane is to be sent; None where none waits."""
+    """Return when the next message of a lane is due; None if the lane is empty."""
     found: datetime | None = await q.fetch_value(
         "select next_attempt from outbox where lane = $1 and (expires is null or expires > $2)"
         " order by next_attempt limit 1",
@@ -158,12 +158,12 @@ async def next_due(q: Queries, lane: Lane, *, now: datetime) -> datetime | None:
 
 
 async def remove(q: Queries, row_id: int) -> None:
-    """Forget a message: it has gone out, or never will."""
+    """Delete a message that was sent or has been given up."""
     await q.execute("delete from outbox where id = $1", row_id)
 
 
 async def postpone(q: Queries, row_id: int, *, error: str, until: datetime) -> None:
-    """Note that an attempt failed, and when the next is due."""
+    """Store that an attempt failed, and when the next is due."""
     await q.execute(
         "update outbox set attempts = attempts + 1, last_error = $2, next_attempt = $3 where id = $1",
         row_id,
@@ -173,7 +173,7 @@ async def postpone(q: Queries, row_id: int, *, error: str, until: datetime) -> N
 
 
 async def postpone_user(q: Queries, user_id: int, *, until: datetime) -> None:
-    """Try nothing by this user's own mail account before `until`."""
+    """Postpone all messages that use the mail account of this user to `until` at the earliest."""
     await q.execute(
         "update outbox set next_attempt = $2 where lane = 'own mail' and user_id = $1 and next_attempt < $2",
         user_id,
@@ -182,7 +182,7 @@ async def postpone_user(q: Queries, user_id: int, *, until: datetime) -> None:
 
 
 async def expire(q: Queries, *, now: datetime, oldest: datetime) -> list[tuple[int, str, int, str]]:
-    """Give up what has expired or was made before `oldest`.
+    """Delete messages that have expired or were created before `oldest`.
 
     Return id, lane, attempts and last error of each.
     """

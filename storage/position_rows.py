@@ -1,4 +1,4 @@
-"""Positions as finished rows of a binary COPY, so that the hot path pays one `struct.pack` and one JSON each
+"""Encodes positions as rows of a binary COPY, at the cost of one `struct.pack` and one JSON encoding each
 (docs/performance.md#device-sockets).
 """
 
@@ -31,40 +31,40 @@ COLUMNS = (
     "geofence_ids",
     "attributes",
 )
-"""The order of a packed row: what has a fixed width comes first."""
+"""The column order of a packed row: columns of fixed width first."""
 
-# Column count, then a length and a value for each of five int64, six doubles and two Booleans.
+# The column count, then length and value of five int64, six doubles and two Booleans.
 _FIXED = struct.Struct(">h" + "iq" * 5 + "id" * 6 + "i?" * 2)
 _LENGTH = struct.Struct(">i")
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
 _NULL = b"\xff\xff\xff\xff"
 _NO_PLACE = _NULL * 3
-"""No address, no network, no geofences: nearly every row."""
+"""The address, network and geofence columns of most rows."""
 _JSONB = b"\x01"
 _INT8_OID = 20
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-_DAY = 86_400_000_000
-"""PostgreSQL counts microseconds since 2000."""
+"""PostgreSQL stores timestamps as microseconds since 2000."""
+_DAY_MICROSECONDS = 86_400_000_000
 
 _protocols: dict[str, bytes] = {}
-"""Length and bytes of each protocol's name: there are a few hundred."""
+"""Length and bytes of protocol names; there are a few hundred."""
 
 
 def pack_row(position: Position) -> bytes:
     """Return the position as a row of a binary COPY in the order of COLUMNS.
 
-    What PostgreSQL cannot hold in text or JSON (NUL, lone surrogates) is replaced.
+    Characters that PostgreSQL cannot store in text or JSON (NUL, lone surrogates) are replaced.
     """
     p = position
     server = p.server_time - _EPOCH
     fix = p.fix_time - _EPOCH
-    fix_micros = fix.days * _DAY + fix.seconds * 1_000_000 + fix.microseconds
+    fix_micros = fix.days * _DAY_MICROSECONDS + fix.seconds * 1_000_000 + fix.microseconds
     if p.device_time is p.fix_time:
         device_micros = fix_micros
     else:
         device = p.device_time - _EPOCH
-        device_micros = device.days * _DAY + device.seconds * 1_000_000 + device.microseconds
+        device_micros = device.days * _DAY_MICROSECONDS + device.seconds * 1_000_000 + device.microseconds
     protocol = _protocols.get(p.protocol) or _pack_protocol(p.protocol)
     attributes = json_bytes(p.attributes)
     if p.address is None and p.network is None and p.geofence_ids is None:
@@ -79,7 +79,7 @@ def pack_row(position: Position) -> bytes:
             8,
             p.device_id,
             8,
-            server.days * _DAY + server.seconds * 1_000_000 + server.microseconds,
+            server.days * _DAY_MICROSECONDS + server.seconds * 1_000_000 + server.microseconds,
             8,
             device_micros,
             8,
@@ -142,5 +142,5 @@ def _pack_place(position: Position) -> bytes:
 
 
 def copy_data(rows: Iterable[bytes]) -> bytes:
-    """Return packed rows as all that one COPY reads."""
+    """Return the complete input of a COPY: header, packed rows and trailer."""
     return b"".join((_HEADER, *rows, _TRAILER))

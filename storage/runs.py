@@ -259,7 +259,7 @@ async def overdue(q: Queries, before: datetime, limit: int) -> list[int]:
 async def fetch(q: Queries, run_ids: Iterable[int]) -> list[ScheduledCommandRun]:
     """Return records by their ids, in the order of creation."""
     rows = await q.fetch(
-        f"select {_SHOWN} from scheduled_command_runs where id = any($1::bigint[]) order by id",  # noqa: S608 - names of our own
+        f"select {_SHOWN} from scheduled_command_runs where id = any($1::bigint[]) order by id",  # noqa: S608 - constant names
         list(run_ids),
     )
     return [ScheduledCommandRun(*row.values()) for row in rows]
@@ -276,7 +276,7 @@ async def history(
 ) -> list[ScheduledCommandRun]:
     """Return the runs of a scheduled command within [start, end], newest first, without pending ones."""
     rows = await q.fetch(
-        f"select {_SHOWN} from scheduled_command_runs"  # noqa: S608 - names of our own
+        f"select {_SHOWN} from scheduled_command_runs"  # noqa: S608 - constant names
         " where scheduled_command_id = $1 and status not in ('pending', 'sending')"
         " and ($2::timestamptz is null or time >= $2) and ($3::timestamptz is null or time <= $3)"
         " and ($4::bigint is null or device_id = $4) order by time desc, id desc limit $5",

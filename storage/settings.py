@@ -1,4 +1,7 @@
-"""The settings of the database, each written once."""
+"""Settings of the database.
+
+`motorpool settings` prints the docstring of each field, its unit from `Meta` and its default.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,25 +14,25 @@ __all__ = ["DatabaseSettings", "PostgresSettings"]
 
 @dataclass(frozen=True, kw_only=True)
 class PostgresSettings:
-    """Patience towards the database."""
+    """Connections and timeouts of the database."""
 
     pool_size: Annotated[int, Meta(ge=2, le=200, extra={"unit": "connections"})] = 8
-    """Connections to the database."""
+    """Size of the pool of database connections."""
     start_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 120.0
-    """At the start the database has so long to be there."""
+    """The database must accept connections within this time at startup."""
     statement_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 30.0
-    """A statement ends after this."""
+    """A statement is cancelled after this time."""
     acquire_seconds: Annotated[float, Meta(ge=0.1, extra={"unit": "s"})] = 5.0
-    """A request waits at most this long for a database connection, then answers 503."""
+    """A request waits at most this long for a database connection before it is answered with 503."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseSettings(PostgresSettings):
-    """Where the database is, with the limits of the section [postgres]."""
+    """The location of the database, and the settings of the section [postgres]."""
 
     data: Path = Path("data")
-    """Folder of the embedded server."""
+    """Data folder of the embedded server; default `data`."""
     url: str = "embedded"
-    """`embedded`, or a postgresql:// URL of PostgreSQL 15 or later."""
+    """`embedded` (the default), or a postgresql:// URL of PostgreSQL 15 or later."""
     connect_seconds: float = 5.0
-    """Opening a connection takes at most this long, in seconds; default 5."""
+    """Timeout for opening a connection, in seconds; default 5."""

@@ -1,4 +1,4 @@
-"""What the server did each day: one row a day, and who was counted in it."""
+"""Daily statistics of the server: one row per day, and the users and devices counted in it."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -17,7 +17,7 @@ COUNTS = (
     "geocoder_requests",
     "geolocation_requests",
 )
-"""The columns that are mere sums."""
+"""The columns that are plain counters."""
 
 _COLUMNS = f"id, capture_time, active_users, active_devices, {', '.join(COUNTS)}, protocols, attributes"
 _SAVE = f"""
@@ -33,7 +33,7 @@ _SAVE = f"""
     on conflict (day) do update set capture_time = excluded.capture_time,
         active_users = excluded.active_users, active_devices = excluded.active_devices,
         protocols = excluded.protocols, {", ".join(f"{name} = excluded.{name}" for name in COUNTS)}
-"""  # noqa: S608 - names of our own
+"""  # noqa: S608 - constant names
 
 
 async def save(
@@ -44,7 +44,7 @@ async def save(
     users: Iterable[int],
     devices: Iterable[tuple[int, str]],
 ) -> None:
-    """Replace a day's sums and add to its users and devices (with their protocols); in one transaction."""
+    """Replace the counters of a day, and add users and devices with their protocols, in one transaction."""
     seen = list(devices)
     async with q.transaction() as transaction:
         await transaction.execute(
@@ -63,21 +63,21 @@ async def save(
 
 
 async def counts_of(q: Queries, day: date) -> dict[str, int]:
-    """Return the sums that are saved of a day; zeros where there are none."""
-    row = await q.fetch_row(f"select {', '.join(COUNTS)} from statistics where day = $1", day)  # noqa: S608 - names of our own
+    """Return the stored counters of a day; zeros if there are none."""
+    row = await q.fetch_row(f"select {', '.join(COUNTS)} from statistics where day = $1", day)  # noqa: S608 - constant names
     return {name: row[name] if row is not None else 0 for name in COUNTS}
 
 
 async def delete_before(q: Queries, day: date) -> None:
-    """Forget who was counted in earlier days; their sums stay."""
+    """Delete the users and devices counted in earlier days; the counters are kept."""
     await q.execute("delete from statistics_users where day < $1", day)
     await q.execute("delete from statistics_devices where day < $1", day)
 
 
 async def between(q: Queries, start: datetime, end: datetime) -> list[Statistics]:
-    """Return the days last captured in a span, both ends included, in order."""
+    """Return the days whose capture time lies within [start, end], in order."""
     rows = await q.fetch(
-        f"select {_COLUMNS} from statistics where capture_time between $1 and $2 order by capture_time",  # noqa: S608 - names of our own
+        f"select {_COLUMNS} from statistics where capture_time between $1 and $2 order by capture_time",  # noqa: S608 - constant names
         start,
         end,
     )

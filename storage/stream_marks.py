@@ -1,4 +1,4 @@
-"""The next numbers of a stream's playlist, so that they never go back across restarts."""
+"""The next numbers of the playlist of a stream, so that they never decrease across restarts."""
 
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import StreamMark
@@ -7,7 +7,7 @@ __all__ = ["load", "save"]
 
 
 async def load(q: Queries, device_id: int, channel: int, kind: str) -> StreamMark:
-    """Return the mark of a stream; zeros where it never ran. `kind` is "live" or "playback"."""
+    """Return the mark of a stream; zeros if it never ran. `kind` is "live" or "playback"."""
     row = await q.fetch_row(
         "select next_index, next_discontinuity from stream_marks"
         " where device_id = $1 and channel = $2 and kind = $3",
@@ -21,7 +21,7 @@ async def load(q: Queries, device_id: int, channel: int, kind: str) -> StreamMar
 async def save(
     q: Queries, device_id: int, channel: int, kind: str, next_index: int, next_discontinuity: int
 ) -> None:
-    """Save the mark of a stream; do nothing where the device is gone."""
+    """Store the mark of a stream; do nothing if the device has been deleted."""
     await q.execute(
         "insert into stream_marks (device_id, channel, kind, next_index, next_discontinuity)"
         " select id, $2, $3, $4, $5 from devices where id = $1"

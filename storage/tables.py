@@ -1,6 +1,6 @@
-"""Reads and writes the rows of a table as records, by a description of the table.
+"""Maps the rows of a table to records by a description of the table.
 
-A plain resource needs no more than a table, a record and a line:
+A plain resource needs only a table, a record and a declaration:
 
     TABLE = Table("drivers", Driver, access=links.access_by_link(links.USER_DRIVER))
 """
@@ -21,53 +21,54 @@ __all__ = ["ListQuery", "Table"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 Many = list
-"""The built-in, under a name that no method of Table has."""
+"""The built-in `list`, which the method `Table.list` hides inside the class."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListQuery:
-    """What a list is to hold; all filters must hold."""
+    """The selection of a list; rows must meet all filters."""
 
     accessible_to: int | None = None
-    """Only what this user may see."""
+    """Only rows that this user may see; None: all rows."""
     conditions: tuple[Condition, ...] = ()
     keyword: str = ""
-    """Only rows where one of the keyword columns contains it, whatever the case."""
+    """Only rows where a keyword column contains it, ignoring case; empty: all rows."""
     limit: int = 0
-    """0 is no limit."""
+    """Most rows; 0: no limit."""
     offset: int = 0
-    """Counts only together with a limit (docs/http-api.md#lists)."""
+    """Rows to skip; ignored without a limit (docs/http-api.md#lists)."""
     exclude_attributes: bool = False
-    """Leaves `attributes` empty."""
+    """Whether `attributes` is left empty."""
 
 
 @dataclass(frozen=True)
 class Table(Generic[R]):
-    """The rows of one table as records. Columns are the record's fields; `id` is the table's to give.
+    """The rows of one table as records. Columns are the fields of the record; the table assigns `id`.
 
-    A field `…_id` of type int is a reference: 0 there is NULL in the table. A dict, list or struct is
-    jsonb. A field named in `not_stored` has no column.
+    An int field named `…_id` is a reference, whose value 0 is NULL in the table. Dicts, lists and structs
+    are jsonb.
     """
 
     name: str
     record: type[R]
     sort: str = "name"
-    """Lists are ordered by it, whatever the case of texts, then by id."""
+    """The column that lists are ordered by, ignoring case, then by id."""
     keywords: tuple[str, ...] = ("name",)
     access: Callable[[int], Condition] | None = None
-    """The condition under which a row is visible to a user."""
+    """Returns the condition for rows that a user may see."""
     not_stored: frozenset[str] = frozenset()
+    """Fields without a column."""
     immutable: frozenset[str] = frozenset()
-    """Set at the insert and never changed after."""
+    """Columns that are set on insert and never updated."""
     non_references: frozenset[str] = frozenset()
-    """Fields `…_id` that are no references: stored as they are."""
+    """Fields named `…_id` that are not references and are stored unchanged."""
 
     async def insert(self, q: Queries, record: R) -> R:
         """Store a new row; its id is ignored. Return the record with its id.
 
         Raises:
-            Conflict: a unique value is taken.
-            StatementRejected: a reference to nothing, or a value out of range.
+            Conflict: A unique value is already in use.
+            StatementRejected: A reference does not exist, or a value is out of range.
         """
         row = await q.fetch_row(
             self._insert_sql, *(self._to_column(record, column) for column in self._stored_columns)
@@ -76,9 +77,9 @@ class Table(Generic[R]):
         return msgspec.structs.replace(record, id=row[0])
 
     async def fetch(self, q: Queries, row_id: int, *, lock: bool = False) -> R | None:
-        """Return a row by its id.
+        """Return the record with this id, or None.
 
-        `lock`: until the end of the transaction nobody else updates or deletes the row.
+        `lock` prevents other transactions from updating or deleting the row until this one ends.
         """
         if not 0 < row_id < 1 << 63:
             return None
@@ -90,20 +91,20 @@ class Table(Generic[R]):
     async def fetch_many(
         self, q: Queries, ids: Iterable[int], *, exclude_attributes: bool = False
     ) -> Many[R]:
-        """Return rows by their ids, in the order asked; unknown ids are left out."""
-        wanted = [row_id for row_id in ids if 0 < row_id < 1 << 63]
+        """Return records in the order of the ids; unknown ids are left out."""
+        valid_ids = [row_id for row_id in ids if 0 < row_id < 1 << 63]
         rows = await q.fetch(
-            self._select(exclude_attributes=exclude_attributes) + " where id = any($1::bigint[])", wanted
+            self._select(exclude_attributes=exclude_attributes) + " where id = any($1::bigint[])", valid_ids
         )
         found = {row["id"]: row for row in rows}
-        return [self.from_row(found[row_id]) for row_id in wanted if row_id in found]
+        return [self.from_row(found[row_id]) for row_id in valid_ids if row_id in found]
 
     async def update(self, q: Queries, record: R) -> R | None:
-        """Replace a row's values; return the record as stored, or None where there is no such row.
+        """Replace the values of a row; return the record as stored, or None if there is no such row.
 
         Raises:
-            Conflict: a unique value is taken.
-            StatementRejected: a reference to nothing, or a value out of range.
+            Conflict: A unique value is already in use.
+            StatementRejected: A reference does not exist, or a value is out of range.
         """
         changed = [column for column in self._stored_columns if column not in self.immutable]
         values = [self._to_column(record, column) for column in changed]
@@ -111,38 +112,38 @@ class Table(Generic[R]):
         return None if row is None else self.from_row(row)
 
     async def delete(self, q: Queries, row_id: int) -> bool:
-        """Delete a row; whether there was one."""
+        """Delete a row; return whether it existed."""
         if not 0 < row_id < 1 << 63:
             return False
-        sql = f'delete from "{self.name}" where id = $1 returning true'  # noqa: S608 - names of our own
+        sql = f'delete from "{self.name}" where id = $1 returning true'  # noqa: S608 - constant names
         return await q.fetch_value(sql, row_id) is True
 
     async def count(self, q: Queries, condition: Condition | None = None) -> int:
-        """Return how many rows there are, or of how many a condition holds."""
+        """Return the number of rows, or of those that meet a condition."""
         where, args = self._where(ListQuery(conditions=(condition,) if condition else ()))
-        sql = f'select count(*) from "{self.name}"{where}'  # noqa: S608 - names of our own
+        sql = f'select count(*) from "{self.name}"{where}'  # noqa: S608 - constant names
         return int(await q.fetch_value(sql, *args))
 
     async def list(self, q: Queries, query: ListQuery = ListQuery()) -> Many[R]:
-        """Return the rows of a list in its order."""
+        """Return the records that a query selects, in order."""
         where, args = self._where(query)
         sql = self._select(exclude_attributes=query.exclude_attributes) + where + self._order(query)
         return [self.from_row(row) for row in await q.fetch(sql, *args)]
 
     async def ids(self, q: Queries, query: ListQuery = ListQuery()) -> Many[int]:
-        """Return the ids of a list in its order."""
+        """Return the ids that a query selects, in order."""
         where, args = self._where(query)
-        sql = f'select id from "{self.name}"{where}{self._order(query)}'  # noqa: S608 - names of our own
+        sql = f'select id from "{self.name}"{where}{self._order(query)}'  # noqa: S608 - constant names
         rows = await q.fetch(sql, *args)
         return [row[0] for row in rows]
 
     async def stream(
         self, q: Queries, query: ListQuery = ListQuery(), *, batch: int = 1000
     ) -> AsyncGenerator[Many[R], None]:
-        """Return the rows of a list piece by piece, for lists that are too long to be held at once.
+        """Yield the records that a query selects in batches, for lists too long to be held in memory.
 
-        Only the ids are held; no connection is kept between the pieces, however slow the reader. Rows
-        that are deleted meanwhile are left out.
+        Only the ids are held; no connection is kept between batches, however slow the consumer is. Rows
+        that are deleted in the meantime are left out.
         """
         ids = await self.ids(q, query)
         for start in range(0, len(ids), batch):
@@ -157,7 +158,7 @@ class Table(Generic[R]):
         return self.record(**values)
 
     def select_list(self, *, of: str = "", exclude_attributes: bool = False) -> str:
-        """Return the column list of a select, `of` the alias of this table there."""
+        """Return the column list of a select; `of` is the alias of this table in the statement."""
         prefix = f"{of}." if of else ""
         parts = []
         for column in self._columns:
@@ -170,7 +171,7 @@ class Table(Generic[R]):
         return ", ".join(parts)
 
     def _select(self, *, exclude_attributes: bool = False) -> str:
-        return f'select {self.select_list(exclude_attributes=exclude_attributes)} from "{self.name}"'  # noqa: S608 - names of our own
+        return f'select {self.select_list(exclude_attributes=exclude_attributes)} from "{self.name}"'  # noqa: S608 - constant names
 
     def _where(self, query: ListQuery) -> tuple[str, tuple[object, ...]]:
         conditions = list(query.conditions)
@@ -202,11 +203,11 @@ class Table(Generic[R]):
     def _insert_sql(self) -> str:
         names = ", ".join(f'"{column}"' for column in self._stored_columns)
         places = ", ".join(f"${number}" for number in range(1, len(self._stored_columns) + 1))
-        return f'insert into "{self.name}" ({names}) values ({places}) returning id'  # noqa: S608 - names of our own
+        return f'insert into "{self.name}" ({names}) values ({places}) returning id'  # noqa: S608 - constant names
 
     def _update_sql(self, changed: Sequence[str]) -> str:
         pairs = ", ".join(f'"{column}" = ${number}' for number, column in enumerate(changed, 2))
-        return f'update "{self.name}" set {pairs} where id = $1 returning {self.select_list()}'  # noqa: S608 - names of our own
+        return f'update "{self.name}" set {pairs} where id = $1 returning {self.select_list()}'  # noqa: S608 - constant names
 
     @cached_property
     def _types(self) -> dict[str, Any]:
@@ -230,7 +231,7 @@ class Table(Generic[R]):
 
     @cached_property
     def _struct_columns(self) -> dict[str, Any]:
-        """The columns whose JSON is more than what comes out of JSON by itself."""
+        """The columns whose decoded JSON must be converted to structs."""
         return {name: self._types[name] for name in self._columns if _holds_struct(self._types[name])}
 
 

@@ -1,4 +1,4 @@
-"""Users and their password hashes, which leave this table by `accounts` alone."""
+"""Users and their password hashes, which only `accounts` reads."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,27 +30,27 @@ TABLE = Table("users", User, keywords=("name", "email"), access=links.access_by_
 
 
 class Account(msgspec.Struct, frozen=True):
-    """A user, and what their credentials are checked against."""
+    """A user, and the data that their credentials are checked against."""
 
     user: User
     password_hash: str | None
-    """None without a password."""
+    """None if they have no password."""
     tokens_since: datetime | None
-    """Tokens issued before are refused."""
+    """Tokens issued before this time are rejected; None: none are."""
 
 
 _ACCOUNTS = (
-    f"select {TABLE.select_list()}, password_hash, tokens_since from users where id = any($1::bigint[])"  # noqa: S608 - names of our own
+    f"select {TABLE.select_list()}, password_hash, tokens_since from users where id = any($1::bigint[])"  # noqa: S608 - constant names
 )
 _ID_BY_EMAIL = """
     select id from users where lower(email) = lower($1) or lower(login) = lower($1)
-    -- Somebody's address counts before somebody else's login name.
+    -- A matching address takes precedence over a matching login name.
     order by lower(email) = lower($1) desc, id limit 1
 """
 
 
 async def accounts(q: Queries, user_ids: Sequence[int]) -> dict[int, Account]:
-    """Return the accounts of these users; those who are gone are left out."""
+    """Return the accounts of these users by id; unknown ids are left out."""
     found = {}
     for row in await q.fetch(_ACCOUNTS, list(user_ids)):
         values = dict(row.items())
@@ -60,31 +60,31 @@ async def accounts(q: Queries, user_ids: Sequence[int]) -> dict[int, Account]:
 
 
 async def id_by_email(q: Queries, email: str) -> int | None:
-    """Return the user with this address or login name."""
+    """Return the id of the user with this e-mail address or login name."""
     found: int | None = await q.fetch_value(_ID_BY_EMAIL, email.strip())
     return found
 
 
 async def by_email(q: Queries, email: str) -> User | None:
-    """Return the user with this address or login name."""
+    """Return the user with this e-mail address or login name."""
     user_id = await id_by_email(q, email)
     return None if user_id is None else await TABLE.fetch(q, user_id)
 
 
 async def by_address(q: Queries, email: str) -> User | None:
-    """Return the user with this address; what users call themselves (`login`) does not count."""
-    sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1)"  # noqa: S608 - names of our own
+    """Return the user with this e-mail address; login names are not compared."""
+    sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1)"  # noqa: S608 - constant names
     row = await q.fetch_row(sql, email)
     return None if row is None else TABLE.from_row(row)
 
 
 async def end_tokens(q: Queries, user_id: int, now: datetime) -> None:
-    """Refuse from now on the tokens that were issued before."""
+    """Invalidate all tokens of the user issued before `now`."""
     await q.execute("update users set tokens_since = $2 where id = $1", user_id, now)
 
 
 async def set_password(q: Queries, user_id: int, stored: str | None) -> bool:
-    """Keep the hash of a user's new password; whether there is such a user."""
+    """Store the password hash of a user, None for no password; return whether the user exists."""
     sql = "update users set password_hash = $2 where id = $1 returning true"
     return await q.fetch_value(sql, user_id, stored) is True
 
@@ -92,9 +92,9 @@ async def set_password(q: Queries, user_id: int, stored: str | None) -> bool:
 async def change_password(
     transaction: Queries, user_id: int, stored: str, now: datetime, *, keep_session: str | None = None
 ) -> bool:
-    """Set a new password, and end the sessions but one, and all tokens, that the old one opened.
+    """Store a new password hash, and end all tokens and all sessions except `keep_session`.
 
-    Whether there is such a user.
+    Return whether the user exists.
     """
     if not await set_password(transaction, user_id, stored):
         return False
@@ -104,28 +104,28 @@ async def change_password(
 
 
 async def any_exist(q: Queries) -> bool:
-    """Whether there is any user."""
+    """Return whether there is any user."""
     return bool(await q.fetch_value("select exists (select from users)"))
 
 
 async def register(transaction: Queries) -> bool:
-    """Keep all others from creating users until the transaction ends; whether any user exists.
+    """Block other transactions from creating users until this one ends; return whether any user exists.
 
-    So the first of two who register at the same time becomes the administrator, and nobody else.
+    Of two concurrent first registrations exactly one creates the administrator.
     """
     await transaction.execute("lock table users in share row exclusive mode")
     return await any_exist(transaction)
 
 
 async def oldest_administrator(q: Queries) -> User | None:
-    """Return the administrator with the lowest id, if there is one who is not disabled."""
+    """Return the administrator with the lowest id who is not disabled, or None."""
     row = await q.fetch_row(
-        f"select {TABLE.select_list()} from users where administrator and not disabled order by id limit 1"  # noqa: S608 - names of our own
+        f"select {TABLE.select_list()} from users where administrator and not disabled order by id limit 1"  # noqa: S608 - constant names
     )
     return None if row is None else TABLE.from_row(row)
 
 
 async def delete_expired_temporary(q: Queries, now: datetime) -> list[int]:
-    """Delete users made by sharing whose time is over; return them."""
+    """Delete expired temporary users, which sharing creates; return their ids."""
     rows = await q.fetch("delete from users where temporary and expiration_time <= $1 returning id", now)
     return [row[0] for row in rows]
