@@ -20,6 +20,7 @@ def say(kind, value):
     print(json.dumps([kind, value]), flush=True)
 
 async def main(port, email, password):
+    await asyncio.to_thread(sys.stdin.readline)
     # As Home Assistant does: addresses have cookies too.
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(cookie_jar=jar) as session:
@@ -51,7 +52,7 @@ asyncio.run(main(int(sys.argv[1]), *sys.argv[2:]))
 
 @pytest.fixture
 def client_of(server):
-    """`client_of()`: the program, and the next line it says of a kind."""
+    """The program; it begins when it is sent a line."""
     port = server.url.rpartition(":")[2]
     command = [sys.executable, "-c", CLIENT, port, EMAIL, server.password]
     with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -85,6 +86,8 @@ def test_it_logs_in_lists_and_hears_of_devices_positions_and_events(server, clie
         fence = {"name": "Yard", "area": "CIRCLE (52.5 13.3, 250)", "attributes": {"color": "#ff0000"}}
         fence = admin.post("/geofences", json=fence).json()
         report(server, "osmand-1", 52.25, second=1)
+        client_of.stdin.write("begin\n")
+        client_of.stdin.flush()
 
         assert heard(client_of, "refused") == "Unauthorized"
         settings = heard(client_of, "server")
