@@ -1,8 +1,9 @@
-"""The rows of our tables as frozen values, with the API's field names (camel case in JSON) and defaults.
+"""The rows of the tables as immutable records, with the field names (camel case in JSON) and defaults of the
+API.
 
-References are 0 where unset, `attributes` is never None, times are aware UTC datetimes. What must never
-reach JSON is no field here: password hashes stay in their column (users.credential). The one-time-code
-secret is a field (`totp_key`), because the owner sets it through the API: api/ hides it on output.
+References are 0 if unset, `attributes` is never None, times are aware UTC datetimes. Password hashes are not
+fields, so that they never appear in JSON. The secret of one-time codes is a field (`User.totp_key`) because
+users set it through the API, which hides it on output.
 
 Longer than other files because it is a plain list of structs, one for each table.
 """
@@ -39,14 +40,14 @@ __all__ = [
 
 
 class User(msgspec.Struct, frozen=True, rename="camel"):
-    """A user, who may log in; the fields of the specification and docs/users.md#fields."""
+    """A user of the server (docs/users.md#fields)."""
 
     id: int = 0
     name: str = ""
     login: str | None = None
-    """A second name to log in with."""
+    """A name to log in with, beside the e-mail address."""
     email: str = ""
-    """Unique whatever its case."""
+    """Unique, ignoring case."""
     phone: str | None = None
     readonly: bool = False
     administrator: bool = False
@@ -58,9 +59,9 @@ class User(msgspec.Struct, frozen=True, rename="camel"):
     disabled: bool = False
     expiration_time: datetime | None = None
     device_limit: int = 0
-    """-1 is no limit."""
+    """Most devices; -1: no limit."""
     user_limit: int = 0
-    """Users that they may manage; 0: the user is not a manager, -1: no limit."""
+    """Most users that they may manage; 0: the user is not a manager, -1: no limit."""
     device_readonly: bool = False
     limit_commands: bool = False
     disable_reports: bool = False
@@ -69,29 +70,29 @@ class User(msgspec.Struct, frozen=True, rename="camel"):
     totp_key: str | None = None
     """Base32 secret of the one-time codes; hidden on output."""
     temporary: bool = False
-    """A user made by sharing; deleted after its expiration."""
+    """Created by sharing a device; deleted on expiration."""
     attributes: dict[str, Any] = {}
 
 
 class Group(msgspec.Struct, frozen=True, rename="camel"):
-    """A group of devices; groups nest."""
+    """A group of devices. Groups can be nested."""
 
     id: int = 0
     name: str = ""
     group_id: int = 0
-    """The group above."""
+    """The parent group."""
     attributes: dict[str, Any] = {}
 
 
 class Device(msgspec.Struct, frozen=True, rename="camel"):
-    """A vehicle's terminal (docs/devices.md)."""
+    """A tracking device, usually of a vehicle (docs/devices.md)."""
 
     id: int = 0
     name: str = ""
     unique_id: str = ""
-    """What the hardware calls itself."""
+    """The identifier that the hardware reports, such as its IMEI."""
     status: str = "offline"
-    """Not in the table: actors know it. So are the next two."""
+    """Not stored in the table of devices, like the next two fields: actors add them."""
     last_update: datetime | None = None
     position_id: int = 0
     group_id: int = 0
@@ -106,19 +107,19 @@ class Device(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Where a device was, and what it reported then."""
+    """The location of a device at a time, and what it reported with it."""
 
     id: int = 0
     device_id: int = 0
     protocol: str = ""
     server_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-    """Arrival."""
+    """When the server received it."""
     device_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-    """The device's clock."""
+    """The clock of the device when it reported."""
     fix_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-    """When the place was found; history is ordered by it."""
+    """When the location was determined; history is ordered by it."""
     outdated: bool = False
-    """The place is an older one, repeated."""
+    """Whether the location is repeated from an earlier position."""
     valid: bool = False
     latitude: float = 0.0
     """Degrees, north positive."""
@@ -139,7 +140,7 @@ class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Something that happened to a device (docs/events.md)."""
+    """An event of a device (docs/events.md)."""
 
     id: int = 0
     type: str = ""
@@ -156,16 +157,16 @@ class Command(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int = 0
     device_id: int = 0
-    """Always 0 in the table: a saved command is for any device."""
+    """Not stored: a saved command is not bound to a device."""
     description: str = ""
     type: str = ""
     text_channel: bool = False
-    """Sent as a text message."""
+    """Whether it is sent as a text message (SMS)."""
     attributes: dict[str, Any] = {}
 
 
 class QueuedCommand(msgspec.Struct, frozen=True, rename="camel"):
-    """A command that waits for its device."""
+    """A command that is queued until its device is online."""
 
     id: int = 0
     device_id: int = 0
@@ -180,16 +181,16 @@ class Driver(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     name: str = ""
     unique_id: str = ""
-    """What a vehicle's reader reports as `driverUniqueId`."""
+    """The identifier that devices report as `driverUniqueId`."""
     attributes: dict[str, Any] = {}
 
 
 class Order(msgspec.Struct, frozen=True, rename="camel"):
-    """Something to be carried from one address to another."""
+    """An order to transport something from one address to another."""
 
     id: int = 0
     unique_id: str = ""
-    """The client's own number."""
+    """The order number of the client."""
     description: str = ""
     from_address: str | None = None
     to_address: str | None = None
@@ -197,17 +198,17 @@ class Order(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Calendar(msgspec.Struct, frozen=True, rename="camel"):
-    """Times that something else asks about (docs/calendars.md)."""
+    """A set of time spans that other records refer to (docs/calendars.md)."""
 
     id: int = 0
     name: str = ""
     data: str = ""
-    """Base64 of iCalendar text, exactly as sent."""
+    """iCalendar text in base64, exactly as the client sent it."""
     attributes: dict[str, Any] = {}
 
 
 class Geofence(msgspec.Struct, frozen=True, rename="camel"):
-    """A place with a border (docs/geofences.md)."""
+    """A named area (docs/geofences.md)."""
 
     id: int = 0
     name: str = ""
@@ -219,18 +220,18 @@ class Geofence(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Maintenance(msgspec.Struct, frozen=True, rename="camel"):
-    """Something due each time a position attribute has grown so much
+    """A maintenance task that is due each time a position attribute has increased by its period
     (docs/http-api.md#drivers-orders-and-maintenance).
     """
 
     id: int = 0
     name: str = ""
     type: str = ""
-    """The attribute: totalDistance, hours, …"""
+    """Name of the attribute, such as totalDistance or hours."""
     start: float = 0.0
-    """In the attribute's own unit, as is `period`."""
+    """The value at which the first period begins, in the unit of the attribute, like `period`."""
     period: float = 0.0
-    """0 is never."""
+    """0: never due."""
     attributes: dict[str, Any] = {}
 
 
@@ -242,24 +243,24 @@ class ComputedAttribute(msgspec.Struct, frozen=True, rename="camel"):
     attribute: str = ""
     expression: str = ""
     type: str | None = None
-    """String, Number or Boolean, whatever the case; None counts as String."""
+    """String, Number or Boolean, ignoring case; None means String."""
     priority: int = 0
-    """Negative ones run before all else; among each kind the higher first."""
+    """Negative priorities run before everything else; higher priorities run first within each group."""
 
 
 class Notification(msgspec.Struct, frozen=True, rename="camel"):
-    """Who is told of which events, and by what (docs/events.md#notifications)."""
+    """Which events users are notified of, and by which channels (docs/events.md#notifications)."""
 
     id: int = 0
     type: str = ""
     description: str | None = None
     always: bool = False
-    """For all devices of the linked users."""
+    """Whether it applies to all devices of the linked users."""
     web: bool = False
     mail: bool = False
     sms: bool = False
     notificators: str = ""
-    """Comma list; in step with the three above."""
+    """Comma-separated channels; consistent with the three fields above."""
     calendar_id: int = 0
     command_id: int = 0
     """The saved command that the notificator `command` sends."""
@@ -267,15 +268,15 @@ class Notification(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ScheduledStep(msgspec.Struct, frozen=True, rename="camel"):
-    """A saved command of a list that is sent in order."""
+    """A step of a scheduled command: a saved command and the delay before it."""
 
     command_id: int
     delay_seconds: int = 0
-    """After the step before was sent; of no account for the first."""
+    """Delay after the previous step was sent; ignored for the first step."""
 
 
 class ScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
-    """Saved commands that go out as a calendar's windows open and shut (specification, Scheduled command)."""
+    """Saved commands that are sent at the starts and ends of the windows of a calendar."""
 
     id: int = 0
     name: str = ""
@@ -288,7 +289,7 @@ class ScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ScheduledCommandRun(msgspec.Struct, frozen=True, rename="camel"):
-    """What came of one step for one device (specification, run record)."""
+    """The outcome of one step of a scheduled command for one device."""
 
     id: int
     scheduled_command_id: int
@@ -297,19 +298,19 @@ class ScheduledCommandRun(msgspec.Struct, frozen=True, rename="camel"):
     device_id: int
     command_id: int
     time: datetime
-    """When it was sent, queued or skipped; while pending when it is due."""
+    """When it was sent, queued or skipped; for a pending run, when it is due."""
     status: str
     reason: str | None = None
-    """Why it was skipped, or what went wrong."""
+    """Why it was skipped or failed."""
     detail: str | None = None
-    """In the device's words, where it declined."""
+    """The reply of the device if it rejected the command."""
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A login by cookie; never JSON."""
+    """A session of a user who logged in by cookie; never encoded as JSON."""
 
     id: str
-    """A hash of the cookie's secret: the table alone opens no session."""
+    """A hash of the secret in the cookie, so that the contents of the table open no session."""
     user_id: int
     created: datetime
     last_used: datetime
@@ -317,13 +318,13 @@ class Session(msgspec.Struct, frozen=True):
     origin: str | None = None
     """The Origin header at login (docs/authentication.md#cookies)."""
     token_expires: datetime | None = None
-    """Where a token began the session: it ends with the token."""
+    """The expiry of the token that opened the session, which ends with it; None without a token."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
-    """The settings that administrators change while the server runs; one row.
+    """The settings that administrators change at run time; a single row.
 
-    What the API's Server shows beyond this (version, openIdEnabled, newServer, …) is computed there.
+    The API computes the other fields of its Server object (version, openIdEnabled, newServer, …).
     """
 
     id: int = 1
@@ -348,15 +349,15 @@ class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AuditAction(msgspec.Struct, frozen=True, rename="camel"):
-    """Who did what (docs/server.md#audit)."""
+    """An action of a user or of the server (docs/server.md#audit)."""
 
     id: int = 0
     action_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
     address: str | None = None
-    """Of the client."""
+    """The address of the client."""
     user_id: int = 0
     user_email: str | None = None
-    """Looked up when read; None once the user is gone."""
+    """The current address of the user; None if the user has been deleted."""
     action_type: str = ""
     object_type: str | None = None
     object_id: int = 0
@@ -364,17 +365,17 @@ class AuditAction(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Statistics(msgspec.Struct, frozen=True, rename="camel"):
-    """What the server did in one day of its own time zone (docs/server.md#statistics)."""
+    """Statistics of one day in the time zone of the server (docs/server.md#statistics)."""
 
     id: int = 0
     capture_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-    """Until when it is counted; within the day."""
+    """The time up to which is counted; within the day."""
     active_users: int = 0
-    """Users who asked for anything."""
+    """Users who sent at least one request."""
     active_devices: int = 0
-    """Devices of which a position was stored."""
+    """Devices with at least one stored position."""
     requests: int = 0
-    """Of those who are logged in."""
+    """Requests of logged-in users."""
     messages_received: int = 0
     messages_stored: int = 0
     mail_sent: int = 0
@@ -382,12 +383,12 @@ class Statistics(msgspec.Struct, frozen=True, rename="camel"):
     geocoder_requests: int = 0
     geolocation_requests: int = 0
     protocols: dict[str, int] | None = None
-    """Active devices of each protocol."""
+    """Number of active devices by protocol."""
     attributes: dict[str, Any] = {}
 
 
 class StreamMark(msgspec.Struct, frozen=True):
-    """Where the numbers of a stream's playlist go on after a pause or restart."""
+    """The numbers with which the playlist of a stream continues after a pause or restart."""
 
     next_index: int = 0
     next_discontinuity: int = 0

@@ -1,4 +1,4 @@
-"""One server at a time on one data folder."""
+"""Ensures that only one server at a time uses a data folder."""
 
 import fcntl
 import os
@@ -10,18 +10,18 @@ __all__ = ["DataLock"]
 
 
 class DataLock:
-    """Holds a folder for this process until released or ended, however it ends."""
+    """A lock on a folder, held by this process until it is released or the process ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: int | None = None
 
     def acquire(self) -> None:
-        """Take the folder, made if there is none.
+        """Lock the folder; create it if it does not exist.
 
         Raises:
-            AlreadyRunning: somebody else has it.
-            SetupFailed: it cannot be used at all.
+            AlreadyRunning: Another process holds the lock.
+            SetupFailed: The folder cannot be created or locked.
         """
         path = self._folder / ".lock"
         try:
@@ -44,7 +44,7 @@ class DataLock:
         self._file = file
 
     def release(self) -> None:
-        """Let the folder go; the file stays, because another server may be waiting at it."""
+        """Release the lock. The lock file is kept, because another server may have it open."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -1,4 +1,4 @@
-"""A whole database out and in again, by PostgreSQL's own programs (docs/decisions/0004)."""
+"""Dumps and restores whole databases with the programs of PostgreSQL (docs/decisions/0004)."""
 
 import os
 import subprocess
@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 DATABASE = "motorpool"
-"""Name of ours on the embedded server."""
+"""Name of the database on the embedded server."""
 
-_PIECE_BYTES = 256 * 1024
+_CHUNK_BYTES = 256 * 1024
 _ORPHAN_SECONDS = 20.0
 _PASSWORD = "PGPASSWORD"  # noqa: S105 - the variable's name
 _TIMEOUT_SETTING = b"SET transaction_timeout = 0;\n"
-"""pg_restore sets it unasked; servers before 17 do not know it."""
+"""pg_restore always sets it; servers before PostgreSQL 17 do not know it."""
 
 _EMPTY = """
 set client_min_messages = warning;
@@ -56,11 +56,11 @@ begin
 end
 $$;
 """
-"""Begins the transaction that puts one database in the place of another."""
+"""Begins the transaction that replaces the contents of a database."""
 
 
 def query(url: str, sql: str) -> str:
-    """Return what a database answers, as psql prints it. Raises SetupFailed."""
+    """Return the result of a query as psql prints it. Raises SetupFailed."""
     with _Program(url, "psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", sql) as psql:
         assert psql.running.stdout is not None
         answer = psql.running.stdout.read()
@@ -69,36 +69,36 @@ def query(url: str, sql: str) -> str:
 
 
 def server_version(url: str) -> str:
-    """Return the version of a database's server: "18.6"."""
+    """Return the version of the server of a database, such as "18.6"."""
     return query(url, "show server_version").partition(" ")[0]
 
 
 def program_version() -> str:
-    """Return the version of the programs: "18.6". Raises SetupFailed."""
+    """Return the version of the programs, such as "18.6". Raises SetupFailed."""
     with _Program("", "pg_dump", "--version") as program:
         assert program.running.stdout is not None
-        told = program.running.stdout.read()
+        output = program.running.stdout.read()
         program.succeed("PostgreSQL's programs do not run")
-    return told.decode().split()[-1]
+    return output.decode().split()[-1]
 
 
 def dump(url: str, write: Callable[[bytes], object]) -> None:
-    """Write a database in pg_dump's own format; others may go on using it meanwhile. Raises SetupFailed."""
+    """Dump a database in the custom format of pg_dump; it stays usable meanwhile. Raises SetupFailed."""
     words = ("--format=custom", "--no-owner", "--no-privileges", "--lock-wait-timeout=60s")
     with _Program(url, "pg_dump", *words) as program:
         assert program.running.stdout is not None
-        while piece := program.running.stdout.read(_PIECE_BYTES):
-            write(piece)
+        while chunk := program.running.stdout.read(_CHUNK_BYTES):
+            write(chunk)
         program.succeed("the database could not be read")
 
 
-def load(url: str, pieces: Iterable[bytes]) -> None:
-    """Put what `dump` wrote in the place of all that is in a database, all or nothing.
+def load(url: str, chunks: Iterable[bytes]) -> None:
+    """Replace the contents of a database by a dump that `dump` wrote, in one transaction.
 
-    What `pieces` raises is raised here, and then nothing has changed.
+    Exceptions of the iterable are raised here; the database is then unchanged.
 
     Raises:
-        SetupFailed: PostgreSQL does not take it; nothing has changed.
+        SetupFailed: PostgreSQL rejects the dump; the database is unchanged.
     """
     old = int(server_version(url).partition(".")[0]) < 17
     with (
@@ -106,26 +106,26 @@ def load(url: str, pieces: Iterable[bytes]) -> None:
         _Program("", "pg_restore", "--no-owner", "--no-privileges", "--file=-", has_input=True) as reader,
     ):
         assert reader.running.stdout is not None
-        feeding = _PipeFeeder(reader.running.stdin, pieces)
+        feeding = _PipeFeeder(reader.running.stdin, chunks)
         feeding.start()
-        tell = _PipeWriter(psql.running.stdin)
-        tell(_EMPTY.encode())
+        write = _PipeWriter(psql.running.stdin)
+        write(_EMPTY.encode())
         head = True
-        while piece := reader.running.stdout.read(_PIECE_BYTES):
-            tell(piece.replace(_TIMEOUT_SETTING, b"", 1) if head and old else piece)
+        while chunk := reader.running.stdout.read(_CHUNK_BYTES):
+            write(chunk.replace(_TIMEOUT_SETTING, b"", 1) if head and old else chunk)
             head = False
         feeding.join()
         if feeding.failure is not None:
             raise feeding.failure
         reader.succeed("the dump cannot be read")
-        # Only who has told everything says so: an end of input without it undoes all.
-        tell(b"\ncommit;\n")
-        tell.end()
+        # Committed only after the complete dump: at an end of input without it psql rolls back.
+        write(b"\ncommit;\n")
+        write.close()
         psql.succeed("the database does not take the dump")
 
 
 def running_url(data: Path) -> str:
-    """Return the address of the embedded database that another process of ours runs. Raises SetupFailed."""
+    """Return the URL of the embedded database that another server process runs. Raises SetupFailed."""
     try:
         lines = (_cluster(data) / "postmaster.pid").read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
@@ -136,10 +136,12 @@ def running_url(data: Path) -> str:
 
 
 async def move_incompatible_cluster(data: Path) -> Path | None:
-    """Rename a cluster of another PostgreSQL version, which this release cannot read; its new place, if so.
+    """Rename a cluster of another PostgreSQL version, which this release cannot read; return its new path.
+
+    Return None if there is no such cluster.
 
     Raises:
-        AlreadyRunning: a server works on it.
+        AlreadyRunning: A server uses the cluster.
     """
     cluster = _cluster(data)
     lock = DataLock(cluster.parent)
@@ -162,7 +164,7 @@ def _cluster(data: Path) -> Path:
 
 
 def unused_path(path: Path) -> Path:
-    """Return the path, or with a number behind it, so that nothing is there."""
+    """Return the path, with a number appended if it exists already."""
     number = 1
     place = path
     while place.exists():
@@ -172,7 +174,7 @@ def unused_path(path: Path) -> Path:
 
 
 class _Program:
-    """One of PostgreSQL's programs under way; killed where its block ends early."""
+    """A running program of PostgreSQL; killed if its block ends before it."""
 
     def __init__(self, url: str, name: str, *words: str, has_input: bool = False) -> None:
         self._name = name
@@ -180,7 +182,7 @@ class _Program:
         address, environment = _without_password(url)
         where = (f"--dbname={address}",) if url else ()
         try:
-            self.running = subprocess.Popen(  # noqa: S603 - the wheel's own
+            self.running = subprocess.Popen(  # noqa: S603 - a program of the wheel
                 [str(binaries() / name), *words, *where],
                 stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -198,24 +200,24 @@ class _Program:
         if self.running.poll() is None:
             self.running.kill()
         if self.running.stdin is not None:
-            _PipeWriter(self.running.stdin).end()
+            _PipeWriter(self.running.stdin).close()
             self.running.stdin = None
         self.running.communicate()
         self._errors.close()
 
     def succeed(self, otherwise: str) -> None:
-        """Wait for its end; raises SetupFailed with what it complained of."""
+        """Wait for the program to end. Raises SetupFailed with its error message if it failed."""
         if self.running.wait() == 0:
             return
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        grave = [line for line in lines if "error:" in line.lower() or "FATAL:" in line]
-        reason = (grave or lines or [f"{self._name} ended with code {self.running.returncode}"])[0]
+        errors = [line for line in lines if "error:" in line.lower() or "FATAL:" in line]
+        reason = (errors or lines or [f"{self._name} ended with code {self.running.returncode}"])[0]
         raise SetupFailed(f"{otherwise}: {reason}")
 
 
 class _PipeWriter:
-    """Writes to a program that may have gone: why it went is asked later."""
+    """Writes to a program that may have ended; the reason is read from its exit status later."""
 
     def __init__(self, pipe: IO[bytes] | None) -> None:
         assert pipe is not None
@@ -225,36 +227,36 @@ class _PipeWriter:
         with suppress(BrokenPipeError):
             self._pipe.write(data)
 
-    def end(self) -> None:
-        """Say that nothing more comes."""
+    def close(self) -> None:
+        """Close the input of the program."""
         with suppress(BrokenPipeError):
             self._pipe.close()
 
 
 class _PipeFeeder(threading.Thread):
-    """Writes to a program whose output is read meanwhile."""
+    """A thread that writes to a program while the main thread reads its output."""
 
-    def __init__(self, pipe: IO[bytes] | None, pieces: Iterable[bytes]) -> None:
+    def __init__(self, pipe: IO[bytes] | None, chunks: Iterable[bytes]) -> None:
         super().__init__(daemon=True)
-        self._tell = _PipeWriter(pipe)
-        self._pieces = pieces
+        self._write = _PipeWriter(pipe)
+        self._chunks = chunks
         self.failure: Exception | None = None
 
     def run(self) -> None:
-        """Write all, then close."""
+        """Write all chunks, then close the input."""
         try:
-            for piece in self._pieces:
-                self._tell(piece)
+            for chunk in self._chunks:
+                self._write(chunk)
         except Exception as error:
             self.failure = error
         finally:
-            self._tell.end()
+            self._write.close()
 
 
 def _without_password(url: str) -> tuple[str, dict[str, str]]:
-    """Return the URL without its password, for a command line, and an environment that holds the password."""
+    """Return the URL without its password, for the command line, and an environment with the password."""
     parts = urlsplit(url)
-    # Our own server needs no PG… variables; for one of the user's they apply.
+    # The embedded server ignores the PG… variables of the user; an external server respects them.
     ours = not url or parts.netloc == f"{USER}@"
     environment = {name: value for name, value in os.environ.items() if not (ours and name.startswith("PG"))}
     environment |= {"LC_ALL": "C", "PGAPPNAME": "motorpool backup"}

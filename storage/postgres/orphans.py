@@ -1,4 +1,4 @@
-"""PostgreSQL processes that an earlier life of ours left on our data."""
+"""Terminates PostgreSQL processes that an earlier server process left running."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ _POLL_SECONDS = 0.02
 
 
 def processes(cluster: Path) -> list[int]:
-    """Return the PostgreSQL processes that work on this cluster, the postmaster first."""
+    """Return the ids of the PostgreSQL processes of this cluster, the postmaster first."""
     postmaster = _postmaster(cluster)
     found = [postmaster] if postmaster is not None else []
     home = os.path.realpath(cluster)
@@ -24,7 +24,7 @@ def processes(cluster: Path) -> list[int]:
     for name in names:
         if not name.isdigit() or int(name) in found:
             continue
-        # Every PostgreSQL process lives in its data folder.
+        # The working directory of every PostgreSQL process is its data folder.
         with suppress(OSError):
             if os.readlink(f"/proc/{name}/cwd") == home and _is_postgres(int(name)):
                 found.append(int(name))
@@ -32,25 +32,25 @@ def processes(cluster: Path) -> list[int]:
 
 
 async def terminate_orphans(cluster: Path, *, seconds: float) -> bool:
-    """End what still runs on the cluster, orderly if it can be, and remove the mark it left.
+    """Terminate the processes of the cluster, by force if necessary, and remove its postmaster.pid.
 
-    Whether anything ran. Only for who holds the folder's lock.
+    Return whether any process was running. The caller must hold the lock of the data folder.
     """
     running = processes(cluster)
     for sign, share in ((signal.SIGINT, 0.6), (signal.SIGQUIT, 0.2), (signal.SIGKILL, 0.2)):
         left = processes(cluster)
         if not left:
             break
-        # The postmaster tells the others; without one each is told.
-        told = left if sign == signal.SIGKILL or _postmaster(cluster) is None else left[:1]
-        for pid in told:
+        # The postmaster signals its children; without a postmaster each process is signalled.
+        signalled = left if sign == signal.SIGKILL or _postmaster(cluster) is None else left[:1]
+        for pid in signalled:
             with suppress(OSError):
                 os.kill(pid, sign)
         with trio.move_on_after(seconds * share):
-            while processes(cluster):  # noqa: ASYNC110 - nobody tells us of the end of no child of ours
+            while processes(cluster):  # noqa: ASYNC110 - they are not child processes
                 await trio.sleep(_POLL_SECONDS)
     if not processes(cluster):
-        # Another program may have got the number since; PostgreSQL would take it for its own.
+        # Another program may reuse the process id, which PostgreSQL would take for a running postmaster.
         (cluster / "postmaster.pid").unlink(missing_ok=True)
     return bool(running)
 
@@ -67,7 +67,7 @@ def _postmaster(cluster: Path) -> int | None:
     with suppress(OSError):
         if os.readlink(f"/proc/{pid}/cwd") == home and _is_postgres(pid):
             return pid
-    # Where we may not look into its folder, its command line names it.
+    # If its working directory is not readable, its command line names the cluster.
     with suppress(OSError):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         if os.fsencode(cluster) in words or os.fsencode(home) in words:

@@ -1,4 +1,4 @@
-"""Who PostgreSQL runs as: it refuses to be root (docs/performance.md#postgresql)."""
+"""Runs programs as an unprivileged user: PostgreSQL refuses to run as root (docs/performance.md#postgresql)."""
 
 import os
 import pwd
@@ -14,22 +14,22 @@ from motorpool.storage.errors import SetupFailed
 __all__ = ["Identity", "child_environment", "choose_identity", "run_bounded"]
 
 USERS = ("motorpool", "postgres", "nobody")
-"""Tried in this order when we are root."""
+"""Users that are tried in this order if this process runs as root."""
 _CHECK_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A way to start programs that are not root."""
+    """A user to run programs as, and the command prefix that switches to that user."""
 
     prefix: tuple[str, ...] = ()
-    """Put before the command."""
+    """Words to put before the command."""
     user: int = -1
-    """Must own what the program writes; -1 leaves owners alone."""
+    """The owner of the files that the program writes; -1: owners are not changed."""
     group: int = -1
 
     def chown(self, path: Path) -> None:
-        """Make a file or folder, and all below it, theirs."""
+        """Change the owner of a file or folder recursively."""
         if self.user < 0 or not path.exists() or path.stat().st_uid == self.user:
             return
         os.chown(path, self.user, self.group)
@@ -39,10 +39,10 @@ class Identity:
 
 
 async def choose_identity(program: Path, folder: Path) -> tuple[Identity, str]:
-    """Return who can run `program` and write to `folder`, and what the program says to --version.
+    """Return an identity that can run `program` and write to `folder`, and the output of `--version`.
 
     Raises:
-        SetupFailed: nobody can; the line names the folder that is in the way.
+        SetupFailed: There is none; the message names the folder that denies access.
     """
     reason = ""
     for identity in _candidates(folder):
@@ -54,7 +54,8 @@ async def choose_identity(program: Path, folder: Path) -> tuple[Identity, str]:
         if result.returncode == 0:
             return identity, result.stdout.decode(errors="replace").strip()
         reason = (
-            reason or (result.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"])[-1]
+            reason
+            or (result.stderr.decode(errors="replace").strip().splitlines() or ["no error message"])[-1]
         )
     if os.geteuid() == 0:
         raise SetupFailed(
@@ -71,13 +72,13 @@ def _candidates(folder: Path) -> list[Identity]:
     if shutil.which("setpriv"):
         users = [user for name in USERS if (user := _user(name)) is not None]
         owner = folder.stat().st_uid
-        # Whoever owns the data already comes first.
+        # The current owner of the data is tried first.
         users.sort(key=lambda user: user.pw_uid != owner)
         for user in users:
             ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
             found.append(Identity(("setpriv", *ids, "--"), user.pw_uid, user.pw_gid))
     if shutil.which("unshare"):
-        # A name space where root is called 1000: it keeps root's way into private folders, and no more.
+        # A user namespace that maps root to user 1000, which can still enter the private folders of root.
         found.append(Identity(("unshare", "--user", "--map-user=1000", "--map-group=1000", "--"), 0, 0))
     return found
 
@@ -98,14 +99,14 @@ def _closed_folder(*paths: Path) -> Path:
 
 
 def child_environment() -> dict[str, str]:
-    """Return an environment without whatever PG… variables or language the user has."""
+    """Return an environment without the PG… variables and the locale of the user."""
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
 async def run_bounded(command: tuple[str, ...], seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end; one that takes longer is killed and counts as failed."""
+    """Run a program; kill it and report failure if it takes longer than `seconds`."""
     with trio.move_on_after(seconds):
         return await trio.run_process(
             command, check=False, capture_stdout=True, capture_stderr=True, env=child_environment(), cwd="/"
         )
-    return subprocess.CompletedProcess(command, -1, b"", f"no end after {seconds:.0f} s".encode())
+    return subprocess.CompletedProcess(command, -1, b"", f"timed out after {seconds:.0f} s".encode())

@@ -230,7 +230,7 @@ async def test_a_folder_that_is_no_cluster_is_named(tmp_path):
 async def test_a_start_that_fails_says_why_and_frees_the_folder(own_data):
     (own_data / "postgres" / "global" / "pg_control").unlink()
     for _ in range(2):
-        with pytest.raises(SetupFailed, match=r"PostgreSQL ended at its start: .*pg_control"):
+        with pytest.raises(SetupFailed, match=r"PostgreSQL terminated during startup: .*pg_control"):
             async with opened(own_data):
                 pass
 

@@ -88,7 +88,7 @@ def test_data_changes_hands_with_all_that_is_in_it(open_folder):
 async def test_a_program_that_does_not_end_is_ended():
     done = await run_bounded(("sleep", "60"), 0.05)
     assert done.returncode != 0
-    assert done.stderr == b"no end after 0 s"
+    assert done.stderr == b"timed out after 0 s"
 
 
 async def test_a_program_sees_none_of_the_users_postgresql_settings(monkeypatch):
