@@ -1,7 +1,7 @@
-"""The settings of the fleet: the sections of motorpool.toml that actors use, each written once.
+"""Settings of the fleet: the sections of motorpool.toml that actors use.
 
-The docstring of a field is the sentence that `motorpool settings` prints; `Meta` holds the bounds and, in
-`extra`, the unit and further checks (`motorpool/api/program/configuration.py`).
+`motorpool settings` prints the docstring of each field, its unit and its default. `Meta` holds the bounds
+and, in `extra`, the unit and further checks (`motorpool/api/program/configuration.py`).
 """
 
 from dataclasses import dataclass, field
@@ -29,53 +29,53 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceSettings:
-    """Ports and patience towards devices."""
+    """The device ports and the timeouts of device connections."""
 
     host: str = "0.0.0.0"  # noqa: S104 - devices come from outside
-    """Address of the device ports."""
+    """Address that the device ports listen on."""
     connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 20000
-    """Connections that one address may hold on a device port."""
+    """Most connections from one address to a device port."""
     idle_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 1800.0
-    """A device connection without a message is closed after this."""
+    """A device connection without a message is closed after this time."""
     login_seconds: Annotated[float, Meta(ge=0.1, extra={"unit": "s"})] = 30.0
-    """A new device connection must identify itself within this."""
+    """A new device connection must identify its device within this time."""
     status_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 600.0
-    """A device without a message becomes `unknown` after this."""
+    """The status of a device without a message becomes `unknown` after this time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublicSettings:
-    """How the outside reaches this server."""
+    """The addresses under which devices and users reach this server."""
 
     host: str | None = None
-    """Host that devices are told to send media to; unset: the address they reached us at."""
+    """Host that devices are instructed to send media to; unset: the address that they connected to."""
     url: Annotated[str | None, Meta(extra={"form": "url"})] = None
-    """Address of the console as users type it: `https://fleet.example.org`. Links in mails and the OpenID
-    provider lead there."""
+    """Public URL of the console, such as `https://fleet.example.org`, used by links in mails and by the
+    OpenID provider; unset: derived from the address that the server listens on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PortSettings:
-    """Where the device ports stand."""
+    """The numbers of the device ports."""
 
     offset: Annotated[int, Meta(ge=0, le=50000)] = 0
-    """Added to every device port, so that two servers can share a machine."""
+    """Number added to every device port, so that several servers can run on one machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegisterSettings:
-    """Devices that nobody entered."""
+    """Registration of unknown devices."""
 
     unknown: bool = False
-    """Registers a device that is not known when it first reports, as the oldest administrator's."""
+    """Whether an unknown device is registered when it first reports, linked to the oldest administrator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxSettings:
-    """Mails and text messages that wait to go out."""
+    """The queue of outgoing mails and text messages."""
 
     give_up_days: Annotated[float, Meta(ge=0.01, le=30, extra={"unit": "days"})] = 3.0
-    """What could not be sent for so long is given up."""
+    """A message that could not be sent within this time is discarded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,88 +83,88 @@ class VideoSettings:
     """Live video and playback of recordings."""
 
     segment_seconds: Annotated[float, Meta(ge=0.5, le=20, extra={"unit": "s"})] = 2.0
-    """Target length of an HLS segment; cut at the next key frame."""
+    """Target duration of an HLS segment, which ends at the next key frame."""
     window_segments: Annotated[int, Meta(ge=3, le=100, extra={"unit": "segments"})] = 6
-    """Segments in a live playlist."""
+    """Number of segments in a live playlist."""
     part_seconds: Annotated[float, Meta(ge=0, le=1, extra={"unit": "s"})] = 0.0
-    """Length of the parts of segments in Low-Latency HLS, 0.2 to 1; 0: no parts, viewers are some seconds
-    behind."""
+    """Duration of partial segments in Low-Latency HLS, 0.2 to 1; 0 disables them and adds some seconds of
+    latency."""
     autostart: bool = True
-    """The first reader of an online device's playlist starts the stream."""
+    """Whether the first request for the playlist of an online device starts the stream."""
     start_seconds: Annotated[float, Meta(ge=0, le=60, extra={"unit": "s"})] = 10.0
-    """The first reader waits at most this long for the first segment."""
+    """The first request for a playlist waits at most this long for the first segment."""
     linger_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 60.0
-    """What a reader started is stopped so long after the last read."""
+    """A stream that a playlist request started is stopped this long after the last request."""
     unrequested: bool = False
-    """Accepts media that a device sends without being asked."""
+    """Whether media is accepted that a device sends without a request."""
     alarm_attachments: bool = True
-    """Asks JT/T 808 terminals for the pictures, sounds and films that they keep of an alarm."""
+    """Whether the pictures, audio and video of an alarm are requested from JT/T 808 terminals."""
     attachment_bytes: Annotated[int, Meta(ge=1 << 10, extra={"unit": "bytes"})] = 64 << 20
-    """A file of an alarm that is larger than this is refused."""
+    """Largest accepted file of an alarm."""
     playback_quota_bytes: Annotated[int, Meta(ge=1 << 20, extra={"unit": "bytes"})] = 4 << 30
-    """All playbacks together keep so much on disk; the oldest go first."""
+    """Most disk space of all playbacks together; the oldest segments are deleted first."""
     playback_linger_seconds: Annotated[float, Meta(ge=1, le=3600, extra={"unit": "s"})] = 600.0
-    """A playback is kept so long after the last read."""
+    """A playback is kept for this long after the last request."""
     playback_silence_seconds: Annotated[float, Meta(ge=2, le=300, extra={"unit": "s"})] = 12.0
-    """A device that sends nothing for so long has ended its playback."""
+    """A playback has ended when its device has sent nothing for this long."""
     playback_return_seconds: Annotated[float, Meta(ge=0, le=300, extra={"unit": "s"})] = 8.0
-    """A playback whose connection dropped may go on within this time."""
+    """A playback whose connection was lost may be continued within this time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileSettings:
-    """Files of devices: captures, playbacks, pictures."""
+    """Files of devices: captures, playbacks and pictures."""
 
     reserve_bytes: Annotated[int, Meta(ge=0, extra={"unit": "bytes"})] = 512 << 20
-    """So much of the disk is left to the database."""
+    """Disk space that files leave free for the database."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaptureSettings:
-    """Video that is kept as files."""
+    """Captures: video that is stored as files."""
 
     start_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 120.0
-    """A capture that no picture or sound reaches within this has failed."""
+    """A capture that receives no video or audio within this time has failed."""
     idle_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 300.0
-    """A capture ends when its device sent nothing for so long."""
+    """A capture ends when its device has sent nothing for this long."""
     per_device: Annotated[int, Meta(ge=1, extra={"unit": "captures"})] = 8
-    """Captures of one device that may be open at once."""
+    """Most simultaneous captures of one device."""
     quota_bytes: Annotated[int, Meta(ge=0, extra={"unit": "bytes"})] = 0
-    """All files of captures together take at most this; the oldest go first. 0 is no quota."""
+    """Most disk space of all captures together; the oldest files are deleted first. 0: unlimited."""
     retention_days: Annotated[int, Meta(ge=0, extra={"unit": "days"})] = 0
-    """Files of captures are removed after this; 0 keeps all."""
+    """Files of captures are deleted after this time; 0: never."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PositionSettings:
-    """The history."""
+    """The history of positions."""
 
     retention_days: Annotated[int, Meta(ge=0, extra={"unit": "days"})] = 0
-    """Older positions are deleted; 0 keeps all."""
+    """Positions are deleted after this time; 0: never."""
     most: Annotated[int, Meta(ge=0, extra={"unit": "positions"})] = 0
-    """GET /positions refuses spans with more positions; 0 is no cap."""
+    """GET /positions rejects requests that select more positions; 0: no limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleSettings:
-    """Commands that go out on a calendar."""
+    """Scheduled commands."""
 
     retention_days: Annotated[int, Meta(ge=0, extra={"unit": "days"})] = 90
-    """Runs of scheduled commands are kept so long; 0 keeps all."""
+    """Runs of scheduled commands are deleted after this time; 0: never."""
     reconnect_grace_seconds: Annotated[float, Meta(ge=0.0, extra={"unit": "s"})] = 60.0
-    """After a start devices have so long to come back before a step counts them as offline."""
+    """After startup, devices have this long to reconnect before a step treats them as offline."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSettings:
-    """What the supervision tree is built from: sections of the settings, and three values of their own."""
+    """The settings that the supervision tree is built from: three values and the sections above."""
 
     data: Path = DatabaseSettings.data
-    """Folder of captures, playbacks and uploads."""
+    """Folder of captures, playbacks and uploads; default `data`."""
     protocols: tuple[str, ...] | None = None
-    """Protocols to listen for; None: all."""
+    """Protocols to listen for; None (the default): all."""
     record: Path | None = None
-    """Folder into which the traffic of devices is recorded; None: nothing is recorded."""
+    """Folder to record the traffic of devices in; None (the default): it is not recorded."""
     device: DeviceSettings = field(default_factory=DeviceSettings)
     public: PublicSettings = field(default_factory=PublicSettings)
     port: PortSettings = field(default_factory=PortSettings)

@@ -1,8 +1,11 @@
-"""Who may see which device, in memory (docs/permissions.md#access-to-devices).
+"""Caches in memory which users may see which devices (docs/permissions.md#access-to-devices).
 
-After each change the rows concerned are read again before the writer is answered, so an answer is never
-older than the last change published, whatever the order of two commits. Where they cannot be read,
-everything is dropped and loaded at the next question.
+The rule mirrors the SQL of `storage/access.py`; `tests/actors/access/test_access.py` compares the two on
+random histories.
+
+After each change the affected rows are read again before the writer gets its reply, so a reply is never older
+than the last published change, whatever the order of the commits. If they cannot be read, the cache is
+discarded and loaded again for the next request.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +40,7 @@ T = TypeVar("T")
 
 
 class Access(Actor[AccessMessage]):
-    """Answers from an `AccessGraph` that is loaded at the first question."""
+    """Answers requests from an `AccessGraph`, which the first request loads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -72,7 +75,7 @@ class Access(Actor[AccessMessage]):
 
     def _apply(self, changes: Sequence[Change]) -> object:
         if self._graph is None:
-            # The next question loads rows that are newer than these changes.
+            # The next request loads rows that are newer than these changes.
             return None
         group_ids: set[int] = set()
         device_ids: set[int] = set()
@@ -112,7 +115,7 @@ class Access(Actor[AccessMessage]):
             if user_ids:
                 graph.replace_users(user_ids, await access.links_of_users(self._database, user_ids))
         except StorageError as error:
-            self.context.log.warning("links not read again, dropped: %s", error)
+            self.context.log.warning("links not read again, discarding the cache: %s", error)
             self._graph = None
 
 

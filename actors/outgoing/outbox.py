@@ -1,4 +1,4 @@
-"""Sends what waits in the outbox: at least once each, until it is given up (docs/decisions/0002)."""
+"""Sends the messages of the outbox, each at least once unless it expires first (docs/decisions/0002)."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
@@ -17,17 +17,18 @@ from motorpool.storage.outbox import Lane, QueuedMessage
 
 __all__ = ["OUTBOX", "Outbox", "OutboxFilled", "outbox_spec"]
 
-LOOK_SECONDS = 60.0
-"""Nobody need tell us: so often we look by ourselves, and give up what is too old."""
+POLL_SECONDS = 60.0
+"""Interval of checking for due messages without a notification, and for expired ones."""
 STORAGE_SECONDS = 10.0
-"""After the database was away."""
+"""Delay before the next attempt when the database is unavailable."""
 BATCH = 50
-AT_ONCE = 4
-"""In one lane."""
+"""Most messages that are fetched at once."""
+MAX_CONCURRENT = 4
+"""Most messages of one lane that are sent concurrently."""
 MESSAGE_BACK_OFF = BackOff(first_seconds=30.0, max_seconds=3600.0, jitter=0.0)
-"""Before the next attempt at a message."""
+"""Delay before the next attempt at a message."""
 LANE_BACK_OFF = BackOff(first_seconds=10.0, max_seconds=600.0, jitter=0.0)
-"""Before the next attempt at anything of a lane whose server was not reached."""
+"""Delay before the next attempt in a lane whose server is unreachable."""
 
 
 class OutboxFilled(msgspec.Struct, frozen=True):
@@ -40,29 +41,30 @@ Send = Callable[[QueuedMessage], Awaitable[None]]
 
 
 class _Lane:
-    """One queue, whose trouble is no other's."""
+    """A queue of messages; failures do not affect other lanes."""
 
     def __init__(self, name: Lane, send: Send) -> None:
         self.name = name
         self.send = send
         self.filled = trio.Event()
         self.failures = 0
-        """In a row, of reaching anybody; users' own accounts fail each for itself."""
-        self.rests_until = 0.0
+        """Consecutive failures to reach the server; those of users' own mail accounts are not counted."""
+        self.paused_until = 0.0
+        """Monotonic time, in seconds."""
 
 
 class _Batch:
-    """What is due now, shared by those who work on it."""
+    """The messages that are due, shared by the sending tasks."""
 
     def __init__(self, rows: Iterator[QueuedMessage]) -> None:
         self.rows = rows
         self.postponed: set[int] = set()
-        """Users whose own mail accounts have just failed."""
+        """Users whose own mail account has failed in this batch."""
         self.error: StorageError | None = None
 
 
 class Outbox(Actor[OutboxFilled]):
-    """A task for each lane: the server's mail account, users' own ones, and the SMS gateway."""
+    """Runs a task per lane: the mail account of the server, those of users, and the SMS gateway."""
 
     def __init__(self, database: Database, outgoing: OutgoingServices, give_up_days: float) -> None:
         self._database = database
@@ -75,13 +77,13 @@ class Outbox(Actor[OutboxFilled]):
         )
 
     def handle(self, message: OutboxFilled) -> None:
-        """Look at once."""
+        """Check all lanes for due messages immediately."""
         del message
         for lane in self._lanes:
             lane.filled.set()
 
     async def run(self) -> None:
-        """Serve every lane."""
+        """Send the messages of all lanes, and delete expired ones, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._clean)
             for lane in self._lanes:
@@ -91,45 +93,45 @@ class Outbox(Actor[OutboxFilled]):
         while True:
             lane.filled = trio.Event()
             try:
-                seconds = await self._round(lane)
+                seconds = await self._send_due(lane)
             except StorageError as error:
-                self.context.log.warning("not looked into, tried again later: %s", error)
+                self.context.log.warning("cannot read the outbox, retrying later: %s", error)
                 await trio.sleep(STORAGE_SECONDS)
                 continue
             with trio.move_on_after(seconds):
                 await lane.filled.wait()
 
-    async def _round(self, lane: _Lane) -> float:
-        """Send what is due; return after how many seconds to look again."""
+    async def _send_due(self, lane: _Lane) -> float:
+        """Send the due messages of a lane; return the seconds until the next check."""
         clock = self.context.clock
-        rest = lane.rests_until - clock.monotonic()
-        if rest > 0:
-            return rest
-        # After a failure one message finds out for all.
+        remaining = lane.paused_until - clock.monotonic()
+        if remaining > 0:
+            return remaining
+        # After a failure a single message tests whether the server is reachable again.
         limit = 1 if lane.failures else BATCH
         waiting = await outbox.due(self._database, lane.name, now=clock.now(), limit=limit)
         if not waiting:
             due = await outbox.next_due(self._database, lane.name, now=clock.now())
             if due is None:
-                return LOOK_SECONDS
-            return min(LOOK_SECONDS, max(0.0, (due - clock.now()).total_seconds()))
+                return POLL_SECONDS
+            return min(POLL_SECONDS, max(0.0, (due - clock.now()).total_seconds()))
         batch = _Batch(iter(waiting))
         async with trio.open_nursery() as nursery:
-            for _ in range(min(AT_ONCE, len(waiting))):
-                nursery.start_soon(self._work, lane, batch)
+            for _ in range(min(MAX_CONCURRENT, len(waiting))):
+                nursery.start_soon(self._send_batch, lane, batch)
         if batch.error is not None:
             raise batch.error
         return 0.0
 
-    async def _work(self, lane: _Lane, batch: _Batch) -> None:
+    async def _send_batch(self, lane: _Lane, batch: _Batch) -> None:
         for row in batch.rows:
-            resting = lane.rests_until > self.context.clock.monotonic()
-            if resting or row.message.user_id in batch.postponed or batch.error is not None:
+            paused = lane.paused_until > self.context.clock.monotonic()
+            if paused or row.message.user_id in batch.postponed or batch.error is not None:
                 continue
             try:
                 await self._attempt(lane, batch, row)
             except StorageError as error:
-                # Raised here it would cut off the others in the middle of a mail.
+                # Raised here it would cancel the other tasks while they are sending.
                 batch.error = error
 
     async def _attempt(self, lane: _Lane, batch: _Batch, row: QueuedMessage) -> None:
@@ -141,15 +143,15 @@ class Outbox(Actor[OutboxFilled]):
                 batch.postponed.add(row.message.user_id)
                 await outbox.postpone_user(self._database, row.message.user_id, until=until)
             else:
-                self._rest(lane, error)
+                self._pause(lane, error)
         except DeliveryRefused as error:
             if error.permanent:
                 await outbox.remove(self._database, row.id)
-                self._given_up(row.id, lane.name, row.attempts + 1, str(error))
+                self._report_discarded(row.id, lane.name, row.attempts + 1, str(error))
             else:
                 await self._postpone(row, error)
         except Exception as error:
-            # A message that breaks us must not come first again after each restart.
+            # Postponed, so that a message that raises does not block the lane after each restart.
             self.context.log.exception("message %d cannot be sent", row.id)
             await self._postpone(row, OutgoingError(type(error).__name__))
         else:
@@ -162,29 +164,29 @@ class Outbox(Actor[OutboxFilled]):
         await outbox.postpone(self._database, row.id, error=str(error), until=until)
         return until
 
-    def _rest(self, lane: _Lane, error: OutgoingError) -> None:
-        if lane.rests_until > self.context.clock.monotonic():
-            # Another message has just found out the same.
+    def _pause(self, lane: _Lane, error: OutgoingError) -> None:
+        if lane.paused_until > self.context.clock.monotonic():
+            # Another message of the batch has already failed for the same reason.
             return
         lane.failures += 1
         seconds = LANE_BACK_OFF.delay(lane.failures)
-        lane.rests_until = self.context.clock.monotonic() + seconds
-        self.context.log.warning("no %s goes out for %g s: %s", lane.name, seconds, error)
+        lane.paused_until = self.context.clock.monotonic() + seconds
+        self.context.log.warning("not sending %s for %g s: %s", lane.name, seconds, error)
 
     async def _clean(self) -> None:
         while True:
             now = self.context.clock.now()
             try:
-                for lost in await outbox.expire(self._database, now=now, oldest=now - self._keep):
-                    self._given_up(*lost)
+                for discarded in await outbox.expire(self._database, now=now, oldest=now - self._keep):
+                    self._report_discarded(*discarded)
             except StorageError as error:
-                self.context.log.warning("not cleaned, tried again later: %s", error)
-            await trio.sleep(LOOK_SECONDS)
+                self.context.log.warning("cannot delete expired messages, retrying later: %s", error)
+            await trio.sleep(POLL_SECONDS)
 
-    def _given_up(self, row_id: int, lane: str, attempts: int, reason: str) -> None:
+    def _report_discarded(self, row_id: int, lane: str, attempts: int, reason: str) -> None:
         OUTBOX_GIVEN_UP.labels(lane).inc()
         self.context.log.warning(
-            "message %d (%s) is given up after %d attempts: %s", row_id, lane, attempts, reason
+            "message %d (%s) discarded after %d attempts: %s", row_id, lane, attempts, reason
         )
 
     async def _send_mail(self, row: QueuedMessage) -> None:

@@ -1,7 +1,7 @@
-"""What the server did today, counted in memory and saved each minute (docs/server.md#statistics).
+"""Daily statistics of the server, counted in memory and saved once a minute (docs/server.md#statistics).
 
-Sums are saved as they stand, not as what was added, so that a save may be repeated. Who was counted is kept
-in tables: users and devices of a day stay distinct across restarts, and a crash loses a minute at most.
+Totals are saved rather than increments, so that a save can be repeated. The users and devices counted in a
+day are stored as well, so that they are counted once across restarts. A crash loses at most a minute.
 """
 
 from collections.abc import Sequence
@@ -21,16 +21,17 @@ from motorpool.storage.records import Position
 __all__ = ["STATISTICS", "DayStatistics", "RequestServed", "SaveNow", "StatisticsMessage", "statistics_spec"]
 
 SAVE_SECONDS: Final = 60.0
+"""Interval between two saves."""
 DAYS_KEPT: Final = 7
-"""Days that wait for a database which is away; older ones are given up."""
+"""Most unsaved past days while the database is unavailable; older ones are discarded."""
 
-TALLIES: Final = {
+COUNTERS: Final = {
     "messages_received": MESSAGES_RECEIVED,
     "mail_sent": MAIL_SENT,
     "sms_sent": SMS_SENT,
     "geocoder_requests": GEOCODER_REQUESTS,
 }
-"""What the process counts anyway."""
+"""Counters of the process that are included in the statistics."""
 
 
 class RequestServed(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +57,7 @@ STATISTICS: Kind[None, StatisticsMessage] = Kind("statistics")
 
 
 class Day:
-    """What one life of the server counts in one day."""
+    """The counts of one day since this process started."""
 
     def __init__(self, day: date, begins: datetime, ends: datetime) -> None:
         self.date = day
@@ -64,37 +65,37 @@ class Day:
         self.ends = ends
         self.counts = dict.fromkeys(statistics.COUNTS, 0)
         self.before: dict[str, int] | None = None
-        """What earlier lives counted; None until it was read."""
+        """Counts of earlier processes on that day; None until they are read."""
         self.users: set[int] = set()
         self.devices: dict[int, str] = {}
-        """Device -> the protocol it was last seen with."""
+        """The protocol last used by each device."""
         self.new_users: set[int] = set()
         self.new_devices: set[tuple[int, str]] = set()
         self.changed = False
 
     def covers(self, now: datetime) -> bool:
-        """Whether the instant lies in this day."""
+        """Return whether the instant lies in this day."""
         return self.begins <= now < self.ends
 
 
 class DayStatistics(Actor[StatisticsMessage]):
-    """Counts at once, saves now and then."""
+    """Counts in memory, and saves once a minute and on request."""
 
     def __init__(self, database: Database, zone: tzinfo | None) -> None:
         self._database = database
         self._zone = zone
-        self._waiting: list[Day] = []
-        """Days that are over and not saved yet."""
-        self._tallied = {name: tally.value for name, tally in TALLIES.items()}
+        self._unsaved: list[Day] = []
+        """Past days that are not saved yet."""
+        self._counted = {name: counter.value for name, counter in COUNTERS.items()}
 
     async def start(self) -> None:
-        """Follow the stored positions."""
+        """Subscribe to stored positions, and start the timer of saves."""
         self._today = self._day_of(self.context.clock.now())
         self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
         self.context.every(SAVE_SECONDS, _SaveDue())
 
     async def stop(self) -> None:
-        """Save what is counted."""
+        """Save the counts."""
         await self._save_due()
 
     def handle(self, message: StatisticsMessage) -> object:
@@ -112,7 +113,7 @@ class DayStatistics(Actor[StatisticsMessage]):
                 assert_never(message)
 
     def _request_served(self, user_id: int) -> None:
-        day = self._turn()
+        day = self._current_day()
         day.counts["requests"] += 1
         day.changed = True
         if user_id not in day.users:
@@ -120,7 +121,7 @@ class DayStatistics(Actor[StatisticsMessage]):
             day.new_users.add(user_id)
 
     def _positions_stored(self, stored: Sequence[Position]) -> None:
-        day = self._turn()
+        day = self._current_day()
         day.counts["messages_stored"] += len(stored)
         day.changed = True
         devices = day.devices
@@ -129,26 +130,26 @@ class DayStatistics(Actor[StatisticsMessage]):
                 devices[position.device_id] = position.protocol
                 day.new_devices.add((position.device_id, position.protocol))
 
-    def _turn(self) -> Day:
-        """Today; at midnight the day before is put aside."""
+    def _current_day(self) -> Day:
+        """Return the counts of today; at midnight those of the day before are queued for saving."""
         now = self.context.clock.now()
         if not self._today.covers(now):
-            self._take_tallies()
-            self._waiting = [*self._waiting, self._today][-DAYS_KEPT:]
+            self._add_counters()
+            self._unsaved = [*self._unsaved, self._today][-DAYS_KEPT:]
             self._today = self._day_of(now)
         return self._today
 
-    def _take_tallies(self) -> None:
-        for name, tally in TALLIES.items():
-            grown = tally.value - self._tallied[name]
-            if grown:
-                self._tallied[name] += grown
-                self._today.counts[name] += grown
+    def _add_counters(self) -> None:
+        for name, counter in COUNTERS.items():
+            increase = counter.value - self._counted[name]
+            if increase:
+                self._counted[name] += increase
+                self._today.counts[name] += increase
                 self._today.changed = True
 
     def _day_of(self, now: datetime) -> Day:
         day = now.astimezone(self._zone).date()
-        # Without a zone a time of day is the machine's own.
+        # Without a zone the time zone of the machine applies.
         begins, ends = (
             datetime.combine(each, time(), tzinfo=self._zone).astimezone(now.tzinfo)
             for each in (day, day + timedelta(days=1))
@@ -166,14 +167,14 @@ class DayStatistics(Actor[StatisticsMessage]):
         try:
             await self._save()
         except StorageError as error:
-            self.context.log.warning("statistics not saved, tried again later: %s", error)
+            self.context.log.warning("statistics not saved, retrying later: %s", error)
 
     async def _save(self) -> None:
-        today = self._turn()
-        self._take_tallies()
-        while self._waiting:
-            await self._save_day(self._waiting[0])
-            del self._waiting[0]
+        today = self._current_day()
+        self._add_counters()
+        while self._unsaved:
+            await self._save_day(self._unsaved[0])
+            del self._unsaved[0]
             await statistics.delete_before(self._database, today.date)
         await self._save_day(today)
 

@@ -1,8 +1,7 @@
-"""Scheduled commands: saved commands that go out with a calendar's windows, and what came of each.
+"""Scheduled commands: saved commands that are sent at the edges of calendar windows, and their runs.
 
-Specification, Scheduled command; docs/decisions/0009 and docs/decisions/0018 and docs/decisions/0027. Whose
-devices it sends to stands in links, and what
-happens when a window opens in actors/.
+See docs/decisions/0009, docs/decisions/0018 and docs/decisions/0027. The target devices and groups are links;
+actors/schedules sends the commands.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,30 +33,30 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("scheduledcommands")
 
-MOST_STEPS = 50
-LONGEST_DELAY = 7 * 86_400
+MAX_STEPS = 50
+MAX_DELAY_SECONDS = 7 * 86_400
 QUEUE_MINUTES = "queueMaxMinutes"
-"""The attribute that says how long a command waits for a device that is offline."""
-MOST_RUNS = 1000
-USUAL_RUNS = 200
+"""The attribute for the minutes that a command waits in the queue of an offline device."""
+MAX_RUNS = 1000
+DEFAULT_RUNS = 200
 RUN_SECONDS = 10.0
-"""The dispatcher answers when the first steps are settled, within three seconds."""
+"""Timeout of the request to the dispatcher, which normally replies within three seconds."""
 
 Reference = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
 class ScheduledStep(msgspec.Struct, frozen=True, rename="camel"):
-    """A saved command of a list that is sent in order."""
+    """A saved command in a list that is sent in order."""
 
     command_id: Reference
-    delay_seconds: Annotated[int, msgspec.Meta(ge=0, le=LONGEST_DELAY)] = 0
+    delay_seconds: Annotated[int, msgspec.Meta(ge=0, le=MAX_DELAY_SECONDS)] = 0
 
 
-Steps = Annotated[list[ScheduledStep], msgspec.Meta(max_length=MOST_STEPS)]
+Steps = Annotated[list[ScheduledStep], msgspec.Meta(max_length=MAX_STEPS)]
 
 
 class EditableScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
-    """What a body says; all else in it is passed over, whatever it is."""
+    """The fields of a request body that are read; all others are ignored."""
 
     id: int = 0
     name: str = ""
@@ -70,7 +69,7 @@ class EditableScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
-    """Saved commands that go out when a calendar's windows open and shut."""
+    """Saved commands that are sent at the starts and ends of the windows of a calendar."""
 
     device_ids: list[int] = []
     group_ids: list[int] = []
@@ -78,7 +77,7 @@ class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
 
     @property
     def steps(self) -> dict[str, ScheduledStep]:
-        """All steps, by their places in the body."""
+        """All steps by their path in the body, such as `onStart[0]`."""
         lists = {"onStart": self.on_start, "onEnd": self.on_end}
         return {f"{name}[{index}]": step for name, steps in lists.items() for index, step in enumerate(steps)}
 
@@ -88,7 +87,7 @@ READ_ONLY = ("device_ids", "group_ids", "last_run")
 
 
 class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
-    """Whatever begins or ends the watching of a calendar stands in the transaction of the change itself."""
+    """Starts and stops watching calendars in the transaction of the change that requires it."""
 
     distinguishes_missing = frozenset({"GET", "PUT"})
 
@@ -101,12 +100,12 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
         )
 
     async def read(self, call: Call, shape: type[ScheduledCommand]) -> ScheduledCommand:
-        """Read a body; what is read-only may be anything there."""
+        """Read a body; read-only fields are ignored, whatever their values."""
         sent = await call.body(EditableScheduledCommand)
         return await self.validate(self._trimmed(shape(**{name: getattr(sent, name) for name in EDITABLE})))
 
     async def validate(self, sent: ScheduledCommand) -> ScheduledCommand:
-        """Refuse what could never send anything, and a queue of no known length."""
+        """Reject a body without calendar or steps, or with an invalid time in the queue."""
         if not sent.calendar_id:
             raise BadRequest("calendarId: needed")
         if not sent.on_start and not sent.on_end:
@@ -120,7 +119,7 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
     async def prepare(
         self, call: Call, transaction: Queries, new: ScheduledCommand, old: ScheduledCommand | None
     ) -> ScheduledCommand:
-        """Check the calendar and the saved commands; what somebody else put there may stay."""
+        """Check access to the calendar and to added commands; commands that are kept are not checked."""
         await self.check_references(call, transaction, new, old)
         known = {step.command_id for step in (*old.on_start, *old.on_end)} if old is not None else set()
         added = {place: step.command_id for place, step in new.steps.items() if step.command_id not in known}
@@ -131,7 +130,7 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
         return new
 
     async def insert(self, call: Call, transaction: Queries, new: ScheduledCommand) -> ScheduledCommand:
-        """Store; its maker's rights are those of its steps."""
+        """Store the record; its steps are sent with the permissions of the caller."""
         stored = await super().insert(call, transaction, new)
         await scheduled_commands.set_owner(transaction, stored.id, call.caller.id, call.now)
         return stored
@@ -139,7 +138,7 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
     async def update(
         self, call: Call, transaction: Queries, new: ScheduledCommand, old: ScheduledCommand
     ) -> ScheduledCommand | None:
-        """Store; what is made inactive sends nothing more, what begins anew knows of no window before."""
+        """Store the record; cancel runs on deactivation, and ignore earlier edges on activation."""
         stored = await super().update(call, transaction, new, old)
         if stored is None:
             return None
@@ -151,14 +150,14 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
         return stored
 
     async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
-        """Remove; the history stays and is listed no more."""
+        """Delete the record and cancel its runs; the history is kept but no longer listed."""
         gone = await super().delete(call, transaction, record_id)
         if gone:
             await runs.cancel(transaction, record_id, call.now)
         return gone
 
     async def show(self, call: Call, records: Sequence[ScheduledCommand]) -> list[ScheduledCommand]:
-        """Add its links and when it last ran."""
+        """Add the links and the time of the last run to each record."""
         if not records:
             return []
         found = await scheduled_commands.links_of(call.context.database, [record.id for record in records])
@@ -171,10 +170,10 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
 
 
 async def _accessible(call: Call, queries: Queries, command_ids: Iterable[int]) -> set[int]:
-    """Those of the saved commands that there are and that the caller has access to."""
-    wanted = Condition("id = any({0}::bigint[])", (list(command_ids),))
+    """Return which of the saved commands exist and are accessible to the caller."""
+    condition = Condition("id = any({0}::bigint[])", (list(command_ids),))
     user_id = None if call.caller.administrator else call.caller.id
-    return set(await commands.TABLE.ids(queries, ListQuery(accessible_to=user_id, conditions=(wanted,))))
+    return set(await commands.TABLE.ids(queries, ListQuery(accessible_to=user_id, conditions=(condition,))))
 
 
 SCHEDULED_COMMANDS = Resource(
@@ -196,8 +195,8 @@ class RunsQuery(msgspec.Struct, rename={"start": "from", "end": "to", "device_id
     start: Instant | None = None
     end: Instant | None = None
     device_id: Annotated[Id, msgspec.Meta(description="Those of this device.")] | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_RUNS, description="At most so many, the newest.")] = (
-        USUAL_RUNS
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_RUNS, description="At most so many, the newest.")] = (
+        DEFAULT_RUNS
     )
 
 
@@ -211,9 +210,9 @@ class RunBody(msgspec.Struct):
     "GET", "/scheduledcommands/{id}/runs", query=RunsQuery, answer=list[ScheduledCommandRun]
 )
 async def list_scheduled_command_runs(call: Call) -> Response:
-    """What came of each step for each device, newest first.
+    """List the outcome of each step for each device, newest first.
 
-    Steps that wait for their time are left out; `time` is what `from` and `to` are about.
+    Pending steps are left out. `from` and `to` select by `time`.
     """
     query = call.query(RunsQuery)
     schedule = await fetch_readable(call, SCHEDULED_COMMANDS)
@@ -238,14 +237,18 @@ async def list_scheduled_command_runs(call: Call) -> Response:
 async def run_scheduled_command(call: Call) -> Response:
     """Send one of the lists to all devices now, whether or not it is active.
 
-    Answers what came of each step so far; delayed ones are `pending`. Without a body `onStart` is sent.
+    Returns the outcome of each step so far; delayed ones are `pending`. Without a body `onStart` is sent.
     """
     body = await call.body(RunBody) if (await call.raw_body()).strip() else RunBody()
     schedule = await fetch_readable(call, SCHEDULED_COMMANDS)
-    said = {"phase": body.phase}
     await record_action(
-        call, call.context.database, "run", SCHEDULED_COMMANDS.name, schedule.id, attributes=said
+        call,
+        call.context.database,
+        "run",
+        SCHEDULED_COMMANDS.name,
+        schedule.id,
+        attributes={"phase": body.phase},
     )
-    asked = RunNow(schedule.id, body.phase)
-    made = await call.context.system.ref(DISPATCHER).ask(asked, seconds=RUN_SECONDS)
-    return as_json(made)
+    request = RunNow(schedule.id, body.phase)
+    created = await call.context.system.ref(DISPATCHER).ask(request, seconds=RUN_SECONDS)
+    return as_json(created)

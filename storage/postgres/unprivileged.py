@@ -1,4 +1,4 @@
-"""Runs programs as an unprivileged user: PostgreSQL refuses to run as root (docs/performance.md#postgresql)."""
+"""Runs PostgreSQL as an unprivileged user: it refuses to run as root (docs/performance.md#postgresql)."""
 
 import os
 import pwd

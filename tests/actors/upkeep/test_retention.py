@@ -135,7 +135,7 @@ async def test_an_outage_is_survived_and_made_up_for(database, make_device, tree
         await store(database, device.id, 0, 31)
         with outage():
             await time.passes(3601)
-        assert "not looked after, tried again later" in caplog.text
+        assert "cleanup failed, retrying later" in caplog.text
         assert await ages(database) == [0, 31]
         await time.passes(3601)
         assert await ages(database) == [0]
