@@ -267,7 +267,7 @@ async def test_what_could_not_be_sent_for_days_is_given_up_with_a_line_in_the_lo
     mails.stop()
     async with tree(outbox_spec(database, ways(mails.port), give_up_days=3)) as system:
         await put(database, system, MAIL)
-        await until(lambda: "no mail goes out" in caplog.text)
+        await until(lambda: "not sending mail" in caplog.text)
         clock.set_wall(NOW + timedelta(days=3, seconds=1))
         await time.passes(61)
         await until(left)
