@@ -6,6 +6,7 @@ tests before it changed more than rows: such a one is thrown away and the templa
 """
 
 import asyncio  # noqa: TID251 - for the loop of a server that is not ours
+import gc
 import itertools
 import os
 import queue
@@ -68,6 +69,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chance = random.Random(seed)
         shuffled = {path: chance.random() for path in sorted({item.path for item in items})}
         items.sort(key=lambda item: (shuffled[item.path], chance.random()))
+
+
+def pytest_collection_finish() -> None:
+    """Keep modules and collected tests out of garbage collections, which took 8 % of the CPU of a run."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 100)
 
 
 def pytest_configure(config: pytest.Config) -> None:
