@@ -9,6 +9,7 @@ from typing import Any
 from motorpool.actors.access.access import access_spec
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
 from motorpool.actors.files.media_files import media_folder
 from motorpool.actors.files.uploads import UploadRoom
@@ -102,11 +103,13 @@ def fleet_tree(
             media_requests_spec(database),
             device_spec(
                 database,
-                media=media,
-                media_folder=media_folder(settings.data),
-                status_timeout_seconds=settings.device.status_seconds,
-                requests_alarm_files=settings.video.alarm_attachments,
-                reserve_bytes=settings.files.reserve_bytes,
+                DeviceOptions(
+                    media=media,
+                    media_folder=media_folder(settings.data),
+                    status_timeout_seconds=settings.device.status_seconds,
+                    requests_alarm_files=settings.video.alarm_attachments,
+                    reserve_bytes=settings.files.reserve_bytes,
+                ),
             ),
             # Above streams and playbacks, which hand over their last fragments when they stop.
             capture_spec(
@@ -202,7 +205,7 @@ def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> 
             partial(_device_connection, codec, database, settings.device, settings.register.unknown, uploads),
             per_address=settings.device.connections_per_address,
             hub=hub,
-            recorded=settings.record is not None,
+            is_recorded=settings.record is not None,
         )
         for name, codec in sorted(CODECS.items())
         if name in protocols
@@ -215,7 +218,7 @@ def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> 
                 port + settings.port.offset,
                 partial(_media_connection, kind, min(settings.device.login_seconds, MEDIA_LOGIN_SECONDS)),
                 per_address=settings.device.connections_per_address,
-                recorded=settings.record is not None,
+                is_recorded=settings.record is not None,
                 read_bytes=MEDIA_READ_BYTES,
                 pause_seconds=_media_pause(kind, settings.video.part_seconds),
             )

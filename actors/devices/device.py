@@ -1,11 +1,10 @@
-"""One device: its latest position, its presence, its connection and the commands that wait for it.
+"""The actor of one device: its latest position, its status, its connection and its queued commands.
 
-Started by the first message to it, and removed when it has been silent for a while: all that must outlive the
-actor is in tables.
+The first message to a device starts its actor, which stops after a time without messages: everything that
+must survive is in the database.
 """
 
 from collections.abc import Awaitable
-from pathlib import Path
 from typing import Any, assert_never
 
 import msgspec
@@ -13,6 +12,7 @@ import msgspec
 from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
 from motorpool.actors.devices.device_uploads import DeviceUploads
 from motorpool.actors.devices.eligibility import may_report
+from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.devices.presence import Presence
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
@@ -42,7 +42,7 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.codecs.devices import CODECS
-from motorpool.codecs.reports import ALARM_LABEL, MediaAddress, PositionReport
+from motorpool.codecs.reports import ALARM_LABEL, PositionReport
 from motorpool.runtime import Actor, Deferred, DynamicSpec, MailboxFull, Ref, Restart
 from motorpool.storage import device_states, devices, positions
 from motorpool.storage.database import Database
@@ -52,81 +52,58 @@ from motorpool.storage.records import Event, Position
 __all__ = ["DeviceActor", "device_spec"]
 
 RELOAD_SECONDS = 5.0
-"""Until the next attempt to read rows where the database was unavailable."""
+"""Delay before rows are read again after the database was unavailable."""
 UNUSED_FIELDS = frozenset({"name", "group_id", "calendar_id", "model", "contact", "category"})
-"""Fields of the row that the actor does not use: an edit of these alone does not make it read the row."""
+"""Fields of the row that the actor does not use: a change of only these does not make it reload the row."""
 
 
 class DeviceActor(Actor[DeviceMessage]):
-    """Holds the state of one device between its messages; positions themselves are made by `fold`."""
+    """Keeps the state of one device between messages; `fold` computes the positions."""
 
     __slots__ = (
         "_commands",
         "_database",
         "_device_id",
         "_latest",
-        "_media",
-        "_media_folder",
         "_now",
+        "_options",
         "_presence",
-        "_requests_alarm_files",
-        "_reserve_bytes",
         "_session",
-        "_status_timeout",
         "_timezone",
         "_uploads",
         "_writer",
     )
 
-    def __init__(
-        self,
-        device_id: int,
-        database: Database,
-        *,
-        media: MediaAddress,
-        media_folder: Path,
-        status_timeout_seconds: float,
-        requests_alarm_files: bool = True,
-        reserve_bytes: int = 0,
-    ) -> None:
-        """`requests_alarm_files`: the device is to upload the files of its alarms. `reserve_bytes` of the
-        disk stay free.
-        """
+    def __init__(self, device_id: int, database: Database, options: DeviceOptions) -> None:
         self._device_id = device_id
         self._database = database
-        self._media = media
-        self._media_folder = media_folder
-        self._status_timeout = status_timeout_seconds
-        self._requests_alarm_files = requests_alarm_files
-        self._reserve_bytes = reserve_bytes
+        self._options = options
         self._session = DeviceSession()
         self._latest: Position | None = None
-        """What the next report is folded onto."""
+        """The position to which `fold` applies the next report."""
         self._timezone = ""
-        """The zone that the connection was told of; empty for the protocol's own."""
+        """Name of the time zone last sent to the connection; empty for the protocol's own."""
 
     async def start(self) -> None:
-        """Load what the tables know: the row, the latest position, the waiting commands."""
+        """Load the row, the latest position and the queued commands."""
         context, session = self.context, self._session
         self._writer = context.system.ref(POSITION_WRITER)
         self._now = context.clock.now
-        self._presence = Presence(self._device_id, context, self._status_timeout)
+        self._presence = Presence(self._device_id, context, self._options.status_timeout_seconds)
         self._commands = DeviceCommands(
             self._device_id,
             session,
             self._database,
-            media=self._media,
+            media=self._options.media,
             context=context,
-            delivered=self._queued_command_sent,
+            on_delivered=self._queued_command_sent,
         )
         self._uploads = DeviceUploads(
             self._device_id,
             session,
             self._commands,
             self._database,
-            media_folder=self._media_folder,
-            reserve_bytes=self._reserve_bytes,
-            requests_alarm_files=self._requests_alarm_files,
+            options=self._options,
             context=context,
             store=self._store,
         )
@@ -144,7 +121,7 @@ class DeviceActor(Actor[DeviceMessage]):
         return self._session.connection is None and self._presence.status != "online"
 
     def handle(self, message: DeviceMessage) -> object:
-        """Handle one message; the frequent ones first and without waiting."""
+        """Handle one message; the frequent ones come first and mostly do not wait."""
         match message:
             case PositionReported():
                 return self._position_reported(message)
@@ -191,11 +168,11 @@ class DeviceActor(Actor[DeviceMessage]):
         return waits
 
     async def _deliver_then_store(self, message: PositionReported) -> None:
-        taken = await self._commands.take()
-        if taken is not None:
-            text = str(taken.command.attributes.get("data", ""))
+        claimed = await self._commands.claim()
+        if claimed is not None:
+            text = str(claimed.command.attributes.get("data", ""))
             is_accepted = message.connection.offer(DeliverInResponse(text))
-            await self._commands.settle(taken, "" if is_accepted else "the connection has ended")
+            await self._commands.settle(claimed, "" if is_accepted else "the connection has ended")
         waits = self._store(message.report, message.protocol, message.connection)
         if waits is not None:
             await waits
@@ -211,7 +188,7 @@ class DeviceActor(Actor[DeviceMessage]):
         self._session.protocol = protocol
         result = fold(report, self._latest, FoldContext(self._device_id, protocol, now, events))
         self._latest = result.latest
-        # As Presence.mark_seen, but the stored position announces the new last update by itself.
+        # Like Presence.mark_seen, but the stored position itself publishes the new last update.
         presence = self._presence
         presence.seen = True
         presence.last_update = now
@@ -233,7 +210,7 @@ class DeviceActor(Actor[DeviceMessage]):
         values = {"totalDistance": message.total_distance, "hours": message.hours}
         attributes = latest.attributes | {name: value for name, value in values.items() if value is not None}
         position = msgspec.structs.replace(latest, id=0, server_time=self._now(), attributes=attributes)
-        # The next report is counted on from here.
+        # The next report continues from these totals.
         self._latest = position
         reply: Deferred[Position] = Deferred()
         waits = self._append(Append(position, reply=reply))
@@ -243,7 +220,7 @@ class DeviceActor(Actor[DeviceMessage]):
         try:
             self._latest = await positions.latest_of(self._database, self._device_id)
         except StorageError as error:
-            self.context.log.warning("latest position not reloaded, tried again: %s", error)
+            self.context.log.warning("cannot reload the latest position, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)
 
     # Connection
@@ -274,11 +251,11 @@ class DeviceActor(Actor[DeviceMessage]):
         return self._commands.drain() if self._commands.waiting else None
 
     def _request_announcement(self, connection: Ref[ConnectionMessage]) -> None:
-        """After a crash of this actor: whoever brings a report is connected, and says so again."""
+        """Have a connection announce itself again; needed after a crash of this actor, which forgets it."""
         connection.offer(Reannounce())
 
     def _configure(self) -> None:
-        """Send the connection the operator's time zone; one that was removed is the protocol's own again."""
+        """Send the connection the configured time zone if it changed; empty restores the protocol's own."""
         session = self._session
         timezone = str(session.row.attributes.get("decoder.timezone", "")) if session.row is not None else ""
         if session.connection is not None and timezone != self._timezone:
@@ -295,13 +272,13 @@ class DeviceActor(Actor[DeviceMessage]):
         try:
             self._session.row = await devices.TABLE.fetch(self._database, self._device_id)
         except StorageError as error:
-            self.context.log.warning("not reloaded, tried again: %s", error)
+            self.context.log.warning("cannot reload the device, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)
             return
         row, connection = self._session.row, self._session.connection
         if row is None:
             self._latest = None
-            self._commands.forget()
+            self._commands.clear()
         if connection is not None and (row is None or not may_report(row, self._now())):
             connection.offer(Close("the device was deleted, disabled or has expired"))
         else:
@@ -347,28 +324,13 @@ async def _reply_after(waits: Awaitable[None], reply: Deferred[Position]) -> Def
 
 
 def device_spec(
-    database: Database,
-    *,
-    media: MediaAddress,
-    media_folder: Path,
-    status_timeout_seconds: float,
-    idle_seconds: float = 300.0,
-    requests_alarm_files: bool = True,
-    reserve_bytes: int = 0,
+    database: Database, options: DeviceOptions, *, idle_seconds: float = 300.0
 ) -> DynamicSpec[int, DeviceMessage]:
-    """Return the spec of the devices: an actor each, started by the first message to it."""
+    """Return the spec of the device actors; one without messages for `idle_seconds` may be stopped."""
     return DynamicSpec(
         kind=DEVICE,
         name="devices",
-        factory=lambda device_id: DeviceActor(
-            device_id,
-            database,
-            media=media,
-            media_folder=media_folder,
-            status_timeout_seconds=status_timeout_seconds,
-            requests_alarm_files=requests_alarm_files,
-            reserve_bytes=reserve_bytes,
-        ),
+        factory=lambda device_id: DeviceActor(device_id, database, options),
         restart=Restart.TRANSIENT,
         mailbox_size=256,
         idle_seconds=idle_seconds,

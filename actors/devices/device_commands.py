@@ -1,6 +1,6 @@
-"""The commands of one device: what is wrong with them, the way to its connection, and the queue.
+"""The commands of one device: validation, transmission to its connection, and the queue.
 
-Part of the device's actor, which lends it what it knows of the device's line.
+Part of the device actor, with which it shares the session of the device.
 """
 
 import contextlib
@@ -35,8 +35,7 @@ from motorpool.actors.messages.uplink import (
 from motorpool.actors.video.camera_control import requested_channel
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaRequested
 from motorpool.actors.video.playback_control import parse_control
-from motorpool.codecs.channel_map import UNMAPPED, ChannelMap
-from motorpool.codecs.channel_map import parse_channel_map as read_numbers
+from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
@@ -51,100 +50,103 @@ from motorpool.storage.runs import Outcome
 __all__ = ["DeviceCommands", "DeviceSession"]
 
 PLAYBACK_SECONDS = 3.0
-"""For a playback to take word of a command; the caller's patience is 5 s."""
+"""How long to wait for a playback to take a message; the caller of the command waits 5 s."""
 VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
-TOLD_ON = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
-"""What streams and playbacks hear of too."""
-ENDED = "the device's connection has just ended ({})"
+"""The purpose of the media that each of these commands requests."""
+MEDIA_COMMANDS = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
+"""Commands of which streams and playbacks are notified."""
+CONNECTION_ENDED = "the device's connection has just ended ({})"
 
 
 class DeviceSession:
-    """Who the device is, and how it is reached at the moment."""
+    """The row of the device and its current connection."""
 
     __slots__ = ("connection", "local_host", "peer", "protocol", "row")
 
     def __init__(self) -> None:
         self.row: Device | None = None
-        """None where there is no such device."""
+        """None if there is no such device."""
         self.connection: Ref[ConnectionMessage] | None = None
         self.protocol = ""
-        """Of its connection or its latest position; empty while that is unknown."""
+        """Protocol of the connection or of the latest position; empty if unknown."""
         self.peer = ""
-        """Address of the device."""
+        """Address from which the device is connected."""
         self.local_host = ""
-        """The address at which it reached us."""
+        """The server's address to which the device connected."""
 
 
 class DeviceCommands:
-    """Sends, queues and delivers; refuses what the device does not understand."""
+    """Validates, sends, queues and delivers the commands of one device."""
 
-    __slots__ = ("_context", "_database", "_delivered", "_device_id", "_line", "_media", "_queue")
+    __slots__ = ("_context", "_database", "_device_id", "_media", "_on_delivered", "_queue", "_session")
 
     def __init__(
         self,
         device_id: int,
-        line: DeviceSession,
+        session: DeviceSession,
         database: Database,
         *,
         media: MediaAddress,
         context: Context[DeviceMessage],
-        delivered: Callable[[int], None],
+        on_delivered: Callable[[int], None],
     ) -> None:
-        """`delivered` is told the number of each queued command that has gone out."""
+        """`on_delivered` is called with the id of each queued command that was sent."""
         self._device_id = device_id
-        self._line = line
+        self._session = session
         self._database = database
         self._media = media
         self._context = context
-        self._delivered = delivered
+        self._on_delivered = on_delivered
         self._queue: list[QueuedCommand] = []
 
     @property
     def waiting(self) -> bool:
-        """Whether anything waits for the device."""
+        """Whether commands are queued."""
         return bool(self._queue)
 
     async def load(self) -> None:
-        """Load what waits."""
+        """Load the queued commands."""
         self._queue = await commands.queued_for(self._database, self._device_id)
 
-    def forget(self) -> None:
-        """Nothing waits for a device that is gone."""
+    def clear(self) -> None:
+        """Forget the queued commands; the device was deleted."""
         self._queue.clear()
 
     def types(self) -> tuple[str, ...]:
-        """The command types that its protocol supports."""
-        codec = CODECS.get(self._line.protocol)
+        """Return the command types that the protocol of the device supports."""
+        codec = CODECS.get(self._session.protocol)
         return tuple(sorted({"custom"} | (codec.commands if codec is not None else frozenset())))
 
     def send(self, message: SendCommand) -> CommandOutcome | Coroutine[Any, Any, CommandOutcome | Failure]:
-        """Send a command now, or keep it for later; to a device that is there mostly without waiting."""
-        line = self._line
-        if line.row is None:
+        """Send a command now, or queue it; to a connected device mostly without waiting."""
+        session = self._session
+        if session.row is None:
             return CommandRefused("there is no such device")
-        codec = CODECS.get(line.protocol)
-        wrong = refusal(message.type, message.attributes, text_channel=message.text_channel, codec=codec)
-        if wrong:
-            return CommandRefused(wrong)
-        if line.connection is None:
+        codec = CODECS.get(session.protocol)
+        reason = refusal(message.type, message.attributes, text_channel=message.text_channel, codec=codec)
+        if reason:
+            return CommandRefused(reason)
+        if session.connection is None:
             if message.no_queue or message.attributes.get("noQueue") is True:
                 return CommandRefused("the device is offline", offline=True)
-            return self._keep(message)
-        if message.type in TOLD_ON:
-            return self._send_and_tell(line.connection, message)
+            return self._queue_command(message)
+        if message.type in MEDIA_COMMANDS:
+            return self._send_media_command(session.connection, message)
         try:
-            outcome = line.connection.ask_now(Transmit(self._order(message.type, message.attributes)))
+            outcome = session.connection.ask_now(
+                Transmit(self._device_command(message.type, message.attributes))
+            )
         except ActorError as error:
-            return CommandRefused(ENDED.format(error))
-        return self._sent_later(outcome) if isinstance(outcome, Coroutine) else _sent(outcome)
+            return CommandRefused(CONNECTION_ENDED.format(error))
+        return self._await_outcome(outcome) if isinstance(outcome, Coroutine) else _command_outcome(outcome)
 
-    async def _sent_later(self, outcome: Awaitable[TransmitOutcome]) -> CommandOutcome:
+    async def _await_outcome(self, outcome: Awaitable[TransmitOutcome]) -> CommandOutcome:
         try:
-            return _sent(await outcome)
+            return _command_outcome(await outcome)
         except ActorError as error:
-            return CommandRefused(ENDED.format(error))
+            return CommandRefused(CONNECTION_ENDED.format(error))
 
-    async def _send_and_tell(
+    async def _send_media_command(
         self, connection: Ref[ConnectionMessage], message: SendCommand
     ) -> CommandOutcome:
         refused = await self.transmit(
@@ -152,30 +154,30 @@ class DeviceCommands:
         )
         return CommandRefused(refused) if refused else CommandSent()
 
-    async def _keep(self, message: SendCommand) -> CommandOutcome | Failure:
+    async def _queue_command(self, message: SendCommand) -> CommandOutcome | Failure:
         try:
-            queued = await self._put(message)
+            queued = await self._enqueue(message)
         except StorageError as error:
             return Failure(error)
         if queued is None:
             return CommandRefused("it was cancelled meanwhile")
         self._queue.append(queued)
         if message.type == "videoStop":
-            # Its media may come on without it: no reason to take it until then.
-            self._tell_stream(message.type, message.attributes)
+            # The device may go on sending media: release the stream now, not at delivery.
+            self._notify_stream(message.type, message.attributes)
         return CommandQueued(queued)
 
-    async def _put(self, message: SendCommand) -> QueuedCommand | None:
-        """Let a command wait; None where it is a step that is not wanted any more."""
-        waiting = QueuedCommand(
+    async def _enqueue(self, message: SendCommand) -> QueuedCommand | None:
+        """Insert a command into the queue; None if it is a step that was cancelled."""
+        queued = QueuedCommand(
             device_id=self._device_id, type=message.type, attributes=dict(message.attributes)
         )
         if not message.run_id:
-            return await commands.enqueue(self._database, waiting)
+            return await commands.enqueue(self._database, queued)
         return await runs.queue_step(
             self._database,
             message.run_id,
-            waiting,
+            queued,
             now=self._context.clock.now(),
             minutes=message.queue_minutes,
         )
@@ -188,114 +190,119 @@ class DeviceCommands:
         *,
         by_reader: bool = False,
     ) -> str:
-        """Send one command; the reason why not, or nothing. Streams and playbacks hear of theirs."""
-        assert self._line.row is not None
-        order = self._order(kind, attributes)
+        """Send a command and notify its stream or playback; return why it was not sent, or ""."""
+        assert self._session.row is not None
+        command = self._device_command(kind, attributes)
         if kind in VIDEO_COMMANDS:
-            # Told before the bytes go out: the media connection may be faster than any answer.
+            # Before the command is sent: the media connection may open before any answer arrives.
             self._context.system.ref(MEDIA_REQUESTS).offer(
                 MediaRequested(
                     self._device_id,
-                    self._line.row.unique_id,
+                    self._session.row.unique_id,
                     attributes,
                     VIDEO_COMMANDS[kind],
-                    self._line.peer,
-                    order.channels,
+                    self._session.peer,
+                    command.channels,
                 )
             )
         if kind == "videoPlayback":
             await self._tell_playback(attributes, PlaybackRequested())
         elif kind == "videoPlaybackControl" and not by_reader:
-            wanted = parse_control(attributes)
-            if wanted is not None:
-                await self._tell_playback(attributes, PlaybackControlSent(*wanted))
+            control = parse_control(attributes)
+            if control is not None:
+                await self._tell_playback(attributes, PlaybackControlSent(*control))
         try:
-            outcome = await connection.ask(Transmit(order))
+            outcome = await connection.ask(Transmit(command))
             refused = outcome.reason if isinstance(outcome, EncodingRefused) else ""
         except ActorError as error:
-            refused = ENDED.format(error)
+            refused = CONNECTION_ENDED.format(error)
         if kind == "videoPlayback":
             await self._tell_playback(attributes, PlaybackCommandCompleted(sent=not refused))
         if not (refused or by_reader):
-            self._tell_stream(kind, attributes)
+            self._notify_stream(kind, attributes)
         return refused
 
-    def _order(self, kind: str, attributes: Mapping[str, Any]) -> DeviceCommand:
-        assert self._line.row is not None
+    def _device_command(self, kind: str, attributes: Mapping[str, Any]) -> DeviceCommand:
+        assert self._session.row is not None
         return DeviceCommand(
             type=kind,
             attributes=attributes,
-            unique_id=self._line.row.unique_id,
+            unique_id=self._session.row.unique_id,
             channels=self.channel_numbers(),
-            media=msgspec.structs.replace(self._media, host=self._media.host or self._line.local_host),
+            media=msgspec.structs.replace(self._media, host=self._media.host or self._session.local_host),
         )
 
     def channel_numbers(self) -> ChannelMap:
-        """What the device calls its channels."""
+        """Return the channel numbers that the device uses; the identity if the attribute is invalid."""
         try:
-            return read_numbers(self._line.row.attributes) if self._line.row is not None else UNMAPPED
+            row = self._session.row
+            return parse_channel_map(row.attributes) if row is not None else UNMAPPED
         except CodecError as error:
             self._context.log.warning("%s", error)
             return UNMAPPED
 
     async def _tell_playback(self, attributes: Mapping[str, Any], message: PlaybackMessage) -> None:
-        """A burst may have filled its mailbox; it never waits for us, so it takes this soon."""
+        """Notify a playback, whose mailbox may be full for a moment; it never waits for this actor."""
         channel = requested_channel(attributes)
-        with trio.move_on_after(PLAYBACK_SECONDS) as patience:
-            with contextlib.suppress(ActorStopped):  # the server stops
+        with trio.move_on_after(PLAYBACK_SECONDS) as timeout:
+            with contextlib.suppress(ActorStopped):  # the server is stopping
                 await self._context.system.ref(PLAYBACK, (self._device_id, channel)).tell(message)
-        if patience.cancelled_caught:
-            self._context.log.warning("the playback of channel %d is too busy to be told", channel)
+        if timeout.cancelled_caught:
+            self._context.log.warning(
+                "cannot notify the playback of channel %d: its mailbox is full", channel
+            )
 
-    def _tell_stream(self, kind: str, attributes: Mapping[str, Any]) -> None:
-        """What `videoStart` began is held until `videoStop` (docs/decisions/0024), from the queue as well."""
+    def _notify_stream(self, kind: str, attributes: Mapping[str, Any]) -> None:
+        """Hold the stream from `videoStart` until `videoStop`, also a queued one (docs/decisions/0024)."""
         if kind not in {"videoStart", "videoStop"}:
             return
         channel = requested_channel(attributes)
         stream = self._context.system.ref(STREAM, (self._device_id, channel))
         if not stream.offer(HoldStream() if kind == "videoStart" else ReleaseStream()):
-            self._context.log.warning("the stream of channel %d is too busy to be told", channel)
+            self._context.log.warning("cannot notify the stream of channel %d: its mailbox is full", channel)
 
     async def drain(self) -> None:
-        """Send what waited, in order; at most once each: the row is taken before the bytes go out."""
-        while self._line.connection is not None:
-            taken = await self.take()
-            if taken is None:
+        """Send the queued commands in order, each at most once: its row is deleted before it is sent."""
+        while self._session.connection is not None:
+            claimed = await self.claim()
+            if claimed is None:
                 return
-            queued = taken.command
-            refused = await self.transmit(self._line.connection, queued.type, queued.attributes)
-            await self.settle(taken, refused)
+            queued = claimed.command
+            refused = await self.transmit(self._session.connection, queued.type, queued.attributes)
+            await self.settle(claimed, refused)
 
-    async def take(self) -> ClaimedCommand | None:
-        """The next command that waits, out of its table; None when there is none or it cannot be told now."""
+    async def claim(self) -> ClaimedCommand | None:
+        """Remove the next command from the queue and its table; None if empty or the database fails."""
         while self._queue:
             try:
-                taken = await commands.claim(self._database, self._queue[0].id, self._context.clock.now())
+                claimed = await commands.claim(self._database, self._queue[0].id, self._context.clock.now())
             except StorageError as error:
-                self._context.log.warning("%d commands wait on: %s", len(self._queue), error)
+                self._context.log.warning(
+                    "cannot read the next of %d queued commands: %s", len(self._queue), error
+                )
                 return None
             del self._queue[0]
-            if taken is not None:
-                return taken
+            if claimed is not None:
+                return claimed
         return None
 
-    async def settle(self, taken: ClaimedCommand, refused: str) -> None:
-        """Tell of a command that has left the queue: it is with the device, or why not."""
-        queued = taken.command
+    async def settle(self, claimed: ClaimedCommand, refused: str) -> None:
+        """Report the outcome of a claimed command: sent, or `refused`, which says why not."""
+        queued = claimed.command
         if refused:
             self._context.log.warning("queued command %s (%s) not sent: %s", queued.id, queued.type, refused)
         else:
-            self._delivered(queued.id)
-        if taken.run_id:
-            outcome = Outcome(taken.run_id, "delivered")
+            self._on_delivered(queued.id)
+        if claimed.run_id:
+            outcome = Outcome(claimed.run_id, "delivered")
             if refused:
-                outcome = Outcome(taken.run_id, "skipped", "not_sent", refused)
+                outcome = Outcome(claimed.run_id, "skipped", "not_sent", refused)
             try:
                 await runs.store_outcomes(self._database, (outcome,), self._context.clock.now())
             except StorageError as error:
-                # Told as failed after the next start.
-                self._context.log.error("what came of step %d is not written down: %s", taken.run_id, error)
+                # The next start of the server marks it as failed.
+                self._context.log.error("cannot store the outcome of step %d: %s", claimed.run_id, error)
 
 
-def _sent(outcome: TransmitOutcome) -> CommandOutcome:
+def _command_outcome(outcome: TransmitOutcome) -> CommandOutcome:
     return CommandRefused(outcome.reason) if isinstance(outcome, EncodingRefused) else CommandSent()

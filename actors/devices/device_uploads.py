@@ -1,16 +1,16 @@
-"""What one device uploads beside positions: media files, files of alarms, lists of recordings.
+"""What a device uploads besides positions: media files, files of alarms, lists of recordings.
 
-Part of the device's actor, which lends it the session, the commands and the way to the writer.
+Part of the device actor, with which it shares the session, the commands and the function that stores reports.
 """
 
 from collections.abc import Awaitable
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from motorpool.actors.devices.alarm_file_requests import AlarmFileRequests
 from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
+from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.files.media_files import save_media
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
 from motorpool.actors.messages.uplink import (
@@ -31,7 +31,7 @@ __all__ = ["DeviceUploads", "StoreReport"]
 
 
 class StoreReport(Protocol):
-    """The device actor's way to the writer."""
+    """The device actor's function that stores a report as a position."""
 
     def __call__(
         self,
@@ -40,12 +40,12 @@ class StoreReport(Protocol):
         connection: Ref[ConnectionMessage],
         events: tuple[Event, ...] = (),
     ) -> Awaitable[None] | None:
-        """Store a report as a position; return what must be awaited where the writer is busy."""
+        """Store the report; return an awaitable if the mailbox of the writer is full."""
         ...
 
 
 class DeviceUploads:
-    """Keeps uploaded files, and asks for those of alarms."""
+    """Stores uploaded files, and requests those of alarms."""
 
     __slots__ = (
         "_alarms",
@@ -53,8 +53,7 @@ class DeviceUploads:
         "_context",
         "_database",
         "_device_id",
-        "_media_folder",
-        "_reserve_bytes",
+        "_options",
         "_session",
         "_store",
         "requests_alarm_files",
@@ -67,24 +66,20 @@ class DeviceUploads:
         commands: DeviceCommands,
         database: Database,
         *,
-        media_folder: Path,
-        reserve_bytes: int,
-        requests_alarm_files: bool,
+        options: DeviceOptions,
         context: Context[DeviceMessage],
         store: StoreReport,
     ) -> None:
-        """`reserve_bytes` of the disk stay free."""
         self._device_id = device_id
         self._session = session
         self._commands = commands
         self._database = database
-        self._media_folder = media_folder
-        self._reserve_bytes = reserve_bytes
+        self._options = options
         self._context = context
         self._store = store
         self._alarms = AlarmFileRequests()
-        self.requests_alarm_files = requests_alarm_files
-        """The device is told to upload the files of its alarms."""
+        self.requests_alarm_files = options.requests_alarm_files
+        """Whether the device is asked to upload the files of its alarms."""
 
     async def media_uploaded(self, message: MediaUploaded) -> None:
         """Write the file and store a position that names it; acknowledged after both."""
@@ -93,7 +88,8 @@ class DeviceUploads:
         now = self._context.clock.now()
         unique_id = self._session.row.unique_id
         try:
-            name = await save_media(self._media_folder, unique_id, media, now, self._reserve_bytes)
+            options = self._options
+            name = await save_media(options.media_folder, unique_id, media, now, options.reserve_bytes)
         except OSError as error:
             self._context.log.error("cannot write a file of %d bytes: %s", len(media.content), error)
             return

@@ -1,8 +1,8 @@
-"""What moves about all devices, in memory: who is online, and where each was last.
+"""The status, last update and latest position of all devices, in memory.
 
-One actor so that a list of a thousand devices costs one question. It follows the stored positions and the
-devices' own announcements; latest positions are loaded at the first question and exact from then on.
-Last updates go to their table now and then (a crash loses at most that much of them; positions lose nothing).
+One actor keeps them, so that a list of a thousand devices takes one request. It follows the stored positions
+and the status changes that device actors send. The latest position of a device is loaded when it is first
+requested. Last updates are saved every SAVE_SECONDS, which is how much of them a crash loses.
 """
 
 from collections.abc import Sequence
@@ -32,28 +32,29 @@ __all__ = [
 ]
 
 SAVE_SECONDS = 30.0
+"""Time between two saves of the last updates."""
 
 
 class DeviceStatusChanged(msgspec.Struct, frozen=True, gc=False):
-    """A device's status or last update changed; its position id is not looked at."""
+    """A device's status or last update changed; `position_id` is ignored."""
 
-    live: DeviceStatus
+    status: DeviceStatus
 
 
 class GetDeviceStatuses(msgspec.Struct, Request[dict[int, DeviceStatus]], frozen=True, gc=False):
-    """Status, last update and latest position id of each device asked for."""
+    """Return the status of each of these devices, by device id."""
 
     device_ids: tuple[int, ...]
 
 
 class GetLatestPositions(msgspec.Struct, Request[list[Position]], frozen=True, gc=False):
-    """The latest position of each of the devices that has one, in the order asked."""
+    """Return the latest positions of these devices in their order; devices without one are left out."""
 
     device_ids: tuple[int, ...]
 
 
 class GetDirectorySizes(msgspec.Struct, Request[dict[str, int]], frozen=True, gc=False):
-    """How much is remembered of what, for people."""
+    """Return the number of entries by description, for diagnostics."""
 
 
 class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
@@ -77,7 +78,7 @@ DIRECTORY: Kind[None, DirectoryMessage] = Kind("directory")
 
 
 class Directory(Actor[DirectoryMessage]):
-    """Answers from memory; asks the tables once for each device."""
+    """Answers requests from memory; reads the latest position of each device once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -87,11 +88,11 @@ class Directory(Actor[DirectoryMessage]):
         self._unsaved: set[int] = set()
 
     async def start(self) -> None:
-        """Follow the stored positions."""
+        """Load the last updates and subscribe to stored positions."""
         try:
             self._last_update = await device_states.all_last_updates(self._database)
         except StorageError as error:
-            self.context.log.warning("last updates not loaded: %s", error)
+            self.context.log.warning("cannot load the last updates: %s", error)
         self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
         self.context.every(SAVE_SECONDS, _SaveDue())
 
@@ -100,14 +101,14 @@ class Directory(Actor[DirectoryMessage]):
         await self._save()
 
     def handle(self, message: DirectoryMessage) -> object:
-        """One message; what is in memory is answered without waiting."""
+        """Handle one message; waits only to read or save."""
         match message:
             case _PositionsStored():
                 return self._positions_stored(message.positions)
             case DeviceStatusChanged():
-                return self._device_seen(message.live)
+                return self._status_changed(message.status)
             case GetDeviceStatuses():
-                return self._get_live(message.device_ids)
+                return self._get_statuses(message.device_ids)
             case GetLatestPositions():
                 return self._get_latest(message.device_ids)
             case GetDirectorySizes():
@@ -131,17 +132,17 @@ class Directory(Actor[DirectoryMessage]):
                 last_update[device_id] = position.server_time
             unsaved.add(device_id)
             touched[device_id] = None
-        self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in touched))
+        self.context.system.topic(DEVICES).publish(tuple(self._status_of(device_id) for device_id in touched))
 
-    def _device_seen(self, live: DeviceStatus) -> None:
-        device_id = live.device_id
-        self._status[device_id] = live.status
-        if live.last_update is not None:
-            self._last_update[device_id] = live.last_update
+    def _status_changed(self, status: DeviceStatus) -> None:
+        device_id = status.device_id
+        self._status[device_id] = status.status
+        if status.last_update is not None:
+            self._last_update[device_id] = status.last_update
             self._unsaved.add(device_id)
-        self.context.system.topic(DEVICES).publish((self._live(device_id),))
+        self.context.system.topic(DEVICES).publish((self._status_of(device_id),))
 
-    def _live(self, device_id: int) -> DeviceStatus:
+    def _status_of(self, device_id: int) -> DeviceStatus:
         latest = self._latest.get(device_id)
         return DeviceStatus(
             device_id,
@@ -158,17 +159,17 @@ class Directory(Actor[DirectoryMessage]):
             "last updates not saved yet": len(self._unsaved),
         }
 
-    def _get_live(self, device_ids: tuple[int, ...]) -> object:
+    def _get_statuses(self, device_ids: tuple[int, ...]) -> object:
         if any(device_id not in self._latest for device_id in device_ids):
-            return self._load_then_live(device_ids)
-        return {device_id: self._live(device_id) for device_id in device_ids}
+            return self._load_then_statuses(device_ids)
+        return {device_id: self._status_of(device_id) for device_id in device_ids}
 
-    async def _load_then_live(self, device_ids: tuple[int, ...]) -> dict[int, DeviceStatus] | Failure:
+    async def _load_then_statuses(self, device_ids: tuple[int, ...]) -> dict[int, DeviceStatus] | Failure:
         try:
             await self._load(device_ids)
         except StorageError as error:
             return Failure(error)
-        return {device_id: self._live(device_id) for device_id in device_ids}
+        return {device_id: self._status_of(device_id) for device_id in device_ids}
 
     def _get_latest(self, device_ids: tuple[int, ...]) -> object:
         if any(device_id not in self._latest for device_id in device_ids):
@@ -187,7 +188,7 @@ class Directory(Actor[DirectoryMessage]):
         return [position for position in found if position is not None]
 
     async def _load(self, device_ids: tuple[int, ...]) -> None:
-        # Batches stored meanwhile wait in the mailbox and are folded in right after, so nothing is missed.
+        # Batches stored meanwhile wait in the mailbox and are applied right after, so none is missed.
         missing = [device_id for device_id in device_ids if device_id not in self._latest]
         loaded = {
             position.device_id: position for position in await positions.latest(self._database, missing)
@@ -212,15 +213,17 @@ class Directory(Actor[DirectoryMessage]):
         return self._publish_latest(tuple(reloaded)) if reloaded else None
 
     async def _publish_latest(self, device_ids: tuple[int, ...]) -> None:
-        """Load the newest of the positions left, and publish it as the latest."""
+        """Load the newest positions that remain and publish them as the latest."""
         try:
             await self._load(device_ids)
         except StorageError as error:
-            # The next question loads them; open sockets get the next position that is stored.
-            self.context.log.warning("latest positions not loaded: %s", error)
+            # The next request loads them; WebSocket clients get the next stored position.
+            self.context.log.warning("cannot load the latest positions: %s", error)
             return
         self.context.system.topic(LATEST_POSITIONS).publish(tuple(self._known_latest(device_ids)))
-        self.context.system.topic(DEVICES).publish(tuple(self._live(device_id) for device_id in device_ids))
+        self.context.system.topic(DEVICES).publish(
+            tuple(self._status_of(device_id) for device_id in device_ids)
+        )
 
     async def _save(self) -> None:
         unsaved = {
@@ -233,11 +236,11 @@ class Directory(Actor[DirectoryMessage]):
         try:
             await device_states.save(self._database, unsaved)
         except StorageError as error:
-            self.context.log.warning("last updates not saved, tried again later: %s", error)
+            self.context.log.warning("cannot save the last updates, will retry: %s", error)
         else:
             self._unsaved.difference_update(unsaved)
 
 
 def directory_spec(database: Database) -> ChildSpec[DirectoryMessage]:
-    """The directory's place in the tree."""
+    """Return the child spec of the directory."""
     return ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database), resident=False, mailbox_size=10_000)

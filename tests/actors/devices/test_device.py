@@ -1,15 +1,13 @@
 """The device actor between its neighbours, with its tables."""
 
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import msgspec
 import pytest
 import trio
 
-from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import DeviceStatusChanged
-from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
+from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
     CONNECTION,
@@ -22,12 +20,10 @@ from motorpool.actors.messages.downlink import (
     Transmit,
 )
 from motorpool.actors.messages.live_stream import (
-    STREAM,
     HoldStream,
     ReleaseStream,
 )
 from motorpool.actors.messages.playback import (
-    PLAYBACK,
     PlaybackCommandCompleted,
     PlaybackControlSent,
     PlaybackRequested,
@@ -65,7 +61,7 @@ from motorpool.codecs.reports import (
     Recording,
     RecordingList,
 )
-from motorpool.runtime import Actor, ChildSpec, DynamicSpec
+from motorpool.runtime import Actor, ChildSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import commands, device_states, devices, positions, recordings
 from motorpool.storage.errors import StatementRejected
@@ -73,88 +69,6 @@ from motorpool.storage.records import Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-
-
-class DeviceHarness:
-    """A running tree with the device's actor, and what stands around it."""
-
-    def __init__(self, system, neighbours, streams, playbacks, folder):
-        self.system, self.neighbours, self.streams, self.folder = system, neighbours, streams, folder
-        self.playbacks = playbacks
-
-    def device(self, row):
-        return self.system.ref(DEVICE, row.id)
-
-    @property
-    def appended(self):
-        return [told for told in self.neighbours.writer.messages if isinstance(told, Append)]
-
-    @property
-    def positions(self):
-        return [told.position for told in self.appended]
-
-    @property
-    def events(self):
-        return [
-            event
-            for told in self.neighbours.writer.messages
-            if isinstance(told, AppendEvents)
-            for event in told.events
-        ]
-
-    @property
-    def statuses(self):
-        return [told.live.status for told in self.neighbours.directory.messages]
-
-    async def connect(self, row, number=1, protocol="jt808", answers=None):
-        """A connection that has identified itself; its ref and its probe."""
-        ref, probe = await self.neighbours.connect(self.system, number, answers)
-        await self.device(row).tell(Connected(ref, protocol, "192.0.2.7", "198.51.100.1"))
-        return ref, probe
-
-
-@pytest.fixture
-def device_harness(database, neighbours, tree, tmp_path):
-    """`async with device_harness() as running:` with settings of the device's spec."""
-    streams, playbacks = {}, {}
-
-    def opened_for(probes):
-        return lambda key: probes.setdefault(key, Probe())
-
-    def opened(
-        *, host="203.0.113.5", status_timeout_seconds=600.0, idle_seconds=300.0, writer=None, **settings
-    ):
-        specs = (
-            writer or neighbours.writer_spec,
-            neighbours.directory_spec,
-            neighbours.media_requests_spec,
-            device_spec(
-                database,
-                media=MediaAddress(host, 5263, 5363, 5015),
-                media_folder=tmp_path,
-                status_timeout_seconds=status_timeout_seconds,
-                idle_seconds=idle_seconds,
-                **settings,
-            ),
-            DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
-            DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
-            neighbours.connections_spec,
-        )
-        around = {"neighbours": neighbours, "streams": streams, "playbacks": playbacks, "folder": tmp_path}
-        return _Opened(tree(*specs), partial(DeviceHarness, **around))
-
-    return opened
-
-
-class _Opened:
-    def __init__(self, running, make):
-        self.running, self.make = running, make
-
-    async def __aenter__(self):
-        return self.make(await self.running.__aenter__())
-
-    async def __aexit__(self, *error):
-        return await self.running.__aexit__(*error)
 
 
 def fix(moment, latitude=1.0, longitude=2.0, **fields):

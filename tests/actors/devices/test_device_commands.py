@@ -4,13 +4,10 @@ What holds for all commands is tested with the device.
 """
 
 from datetime import UTC, datetime, timedelta
-from itertools import count
 
 import pytest
 import trio
 
-from motorpool.actors.devices.device import device_spec
-from motorpool.actors.devices.position_writer import AppendEvents
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.downlink import (
     CONNECTION,
@@ -19,11 +16,7 @@ from motorpool.actors.messages.downlink import (
     Transmit,
     Transmitted,
 )
-from motorpool.actors.messages.live_stream import (
-    STREAM,
-)
 from motorpool.actors.messages.uplink import (
-    DEVICE,
     CommandQueued,
     CommandRefused,
     CommandSent,
@@ -32,10 +25,9 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     SendCommand,
 )
-from motorpool.codecs.reports import MediaAddress, PositionReport
-from motorpool.runtime import Actor, DynamicSpec
-from motorpool.runtime.testing import Probe
-from motorpool.storage import commands, devices, runs
+from motorpool.codecs.reports import PositionReport
+from motorpool.runtime import Actor
+from motorpool.storage import devices, runs
 from motorpool.storage.errors import StorageUnavailable
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -43,109 +35,48 @@ MINUTE = timedelta(minutes=1)
 OFFLINE = CommandRefused("the device is offline", offline=True)
 
 
-class CommandHarness:
-    """A device's actor between probes, and its run records."""
-
-    def __init__(self, database, neighbours, row):
-        self.database, self.neighbours, self.row = database, neighbours, row
-        self.system = None
-        self.numbers = count(1)
-
-    @property
-    def device(self):
-        return self.system.ref(DEVICE, self.row.id)
-
-    @property
-    def events(self):
-        return [
-            (event.type, event.attributes)
-            for told in self.neighbours.writer.messages
-            if isinstance(told, AppendEvents)
-            for event in told.events
-        ]
-
-    async def connect(self, answers=None, protocol="jt808"):
-        ref, probe = await self.neighbours.connect(self.system, next(self.numbers), answers)
-        await self.device.tell(Connected(ref, protocol, "192.0.2.7", "198.51.100.1"))
-        return ref, probe
-
-    async def step(self, kind="positionSingle", attributes=None, *, minutes=0, **fields):
-        """A run that is `sending`, as the dispatcher has it sent; the run and the device's answer."""
-        run_id = await self.database.fetch_value(
-            "insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id,"
-            " command_id, delay_seconds, followed, time, status)"
-            " values (1, $3, 'start', 0, $1, 1, 0, false, $2, 'sending') returning id",
-            self.row.id,
-            NOW - MINUTE,
-            next(self.numbers),
-        )
-        order = SendCommand(
-            kind,
-            attributes or {},
-            no_queue=minutes == 0,
-            run_id=run_id,
-            queue_minutes=minutes,
-            **fields,
-        )
-        return run_id, await self.device.ask(order)
-
-    async def run(self, run_id):
-        row = await self.database.fetch_row(
-            "select status, reason, detail, time from scheduled_command_runs where id = $1", run_id
-        )
-        return tuple(row.values())
-
-    async def queued(self):
-        return await commands.queued_for(self.database, self.row.id)
+@pytest.fixture
+async def row(make_device):
+    """The device under test, offline."""
+    return await make_device()
 
 
 @pytest.fixture
-async def device_harness(database, neighbours, tree, make_device, tmp_path):
-    """One device, offline."""
-    its = CommandHarness(database, neighbours, await make_device())
-    specs = (
-        neighbours.writer_spec,
-        neighbours.directory_spec,
-        neighbours.media_requests_spec,
-        device_spec(
-            database,
-            media=MediaAddress("203.0.113.5", 5263, 5363, 5015),
-            media_folder=tmp_path,
-            status_timeout_seconds=600.0,
-        ),
-        DynamicSpec(kind=STREAM, name="streams", factory=lambda _: Probe()),
-        neighbours.connections_spec,
-    )
-    async with tree(*specs) as system:
-        its.system = system
-        yield its
+async def running(device_harness):
+    """A running `DeviceHarness`."""
+    async with device_harness() as harness:
+        yield harness
+
+
+def described(events):
+    return [(event.type, event.attributes) for event in events]
 
 
 class TestSending:
-    async def test_an_online_device_is_sent_it_and_the_sender_settles_it(self, device_harness):
-        _, probe = await device_harness.connect()
-        run_id, outcome = await device_harness.step(attributes={"data": "x"}, minutes=5)
+    async def test_an_online_device_is_sent_it_and_the_sender_settles_it(self, running, row):
+        _, probe = await running.connect(row)
+        run_id, outcome = await running.step(row, attributes={"data": "x"}, minutes=5)
         assert outcome == CommandSent()
         ((order,),) = [[told.command for told in probe.messages]]
         assert (order.type, order.attributes) == ("positionSingle", {"data": "x"})
-        assert (await device_harness.run(run_id))[0] == "sending"
-        assert await device_harness.queued() == []
+        assert (await running.run(run_id))[0] == "sending"
+        assert await running.queued(row) == []
 
-    async def test_an_offline_device_is_told_of_as_such_where_nothing_may_wait(self, device_harness):
+    async def test_an_offline_device_is_told_of_as_such_where_nothing_may_wait(self, running, row):
         for fields in ({"minutes": 0}, {"minutes": 5, "attributes": {"noQueue": True}}):
-            run_id, outcome = await device_harness.step(**fields)
+            run_id, outcome = await running.step(row, **fields)
             assert outcome == OFFLINE
-            assert (await device_harness.run(run_id))[0] == "sending"
-        assert await device_harness.queued() == []
+            assert (await running.run(run_id))[0] == "sending"
+        assert await running.queued(row) == []
 
-    async def test_what_may_wait_waits_so_many_minutes(self, device_harness, time):
+    async def test_what_may_wait_waits_so_many_minutes(self, running, row, time):
         await time.settle()
-        run_id, outcome = await device_harness.step(attributes={"data": "x"}, minutes=5)
+        run_id, outcome = await running.step(row, attributes={"data": "x"}, minutes=5)
         assert isinstance(outcome, CommandQueued)
-        assert await device_harness.queued() == [outcome.queued]
+        assert await running.queued(row) == [outcome.queued]
         assert (outcome.queued.type, outcome.queued.attributes) == ("positionSingle", {"data": "x"})
-        assert await device_harness.run(run_id) == ("queued", None, None, NOW)
-        expires = await device_harness.database.fetch_value("select expires from queued_commands")
+        assert await running.run(run_id) == ("queued", None, None, NOW)
+        expires = await running.database.fetch_value("select expires from queued_commands")
         assert expires == NOW + 5 * MINUTE
 
     @pytest.mark.parametrize(
@@ -161,111 +92,109 @@ class TestSending:
         ids=["text channel", "no camera", "unknown"],
     )
     async def test_what_is_wrong_with_it_is_found_before_it_is_sent_or_waits(
-        self, device_harness, fields, reason
+        self, running, row, fields, reason
     ):
-        connection, probe = await device_harness.connect()
-        assert (await device_harness.step(**fields, minutes=5))[1] == CommandRefused(reason)
-        await device_harness.device.tell(Disconnected(connection))
-        assert (await device_harness.step(**fields, minutes=5))[1] == CommandRefused(reason)
+        connection, probe = await running.connect(row)
+        assert (await running.step(row, **fields, minutes=5))[1] == CommandRefused(reason)
+        await running.device(row).tell(Disconnected(connection))
+        assert (await running.step(row, **fields, minutes=5))[1] == CommandRefused(reason)
         assert probe.messages == []
-        assert await device_harness.queued() == []
+        assert await running.queued(row) == []
 
-    async def test_what_the_device_declines_is_told_in_its_words(self, device_harness):
-        await device_harness.connect({Transmit: EncodingRefused("data is required")})
-        assert (await device_harness.step(minutes=5))[1] == CommandRefused("data is required")
+    async def test_what_the_device_declines_is_told_in_its_words(self, running, row):
+        await running.connect(row, answers={Transmit: EncodingRefused("data is required")})
+        assert (await running.step(row, minutes=5))[1] == CommandRefused("data is required")
 
-    async def test_one_that_was_cancelled_as_it_was_sent_does_not_wait(self, device_harness):
-        run_id, _ = await device_harness.step()
-        await runs.cancel(device_harness.database, 1, NOW)
+    async def test_one_that_was_cancelled_as_it_was_sent_does_not_wait(self, running, row):
+        run_id, _ = await running.step(row)
+        await runs.cancel(running.database, 1, NOW)
         order = SendCommand("positionSingle", run_id=run_id, queue_minutes=5)
-        assert await device_harness.device.ask(order) == CommandRefused("it was cancelled meanwhile")
-        assert await device_harness.queued() == []
-        _, probe = await device_harness.connect()
+        assert await running.device(row).ask(order) == CommandRefused("it was cancelled meanwhile")
+        assert await running.queued(row) == []
+        _, probe = await running.connect(row)
         assert probe.messages == []
 
-    async def test_an_outage_as_it_would_wait_is_an_error_of_the_asker(self, device_harness, outage):
-        run_id, _ = await device_harness.step()
+    async def test_an_outage_as_it_would_wait_is_an_error_of_the_asker(self, running, row, outage):
+        run_id, _ = await running.step(row)
         with outage(), pytest.raises(StorageUnavailable):
-            await device_harness.device.ask(SendCommand("positionSingle", run_id=run_id, queue_minutes=5))
-        assert (await device_harness.run(run_id))[0] == "sending"
+            await running.device(row).ask(SendCommand("positionSingle", run_id=run_id, queue_minutes=5))
+        assert (await running.run(run_id))[0] == "sending"
 
 
 class TestDelivery:
-    async def test_it_is_delivered_when_the_device_connects(self, device_harness, time):
-        ids = [(await device_harness.step(kind, minutes=5))[0] for kind in ("engineStop", "positionSingle")]
-        numbers = [waiting.id for waiting in await device_harness.queued()]
+    async def test_it_is_delivered_when_the_device_connects(self, running, row, time):
+        ids = [(await running.step(row, kind, minutes=5))[0] for kind in ("engineStop", "positionSingle")]
+        numbers = [waiting.id for waiting in await running.queued(row)]
         await time.passes(60)
-        _, probe = await device_harness.connect()
+        _, probe = await running.connect(row)
         await time.settle()
         assert [told.command.type for told in probe.messages] == ["engineStop", "positionSingle"]
         for run_id in ids:
-            assert await device_harness.run(run_id) == ("delivered", None, None, NOW + MINUTE)
-        assert device_harness.events == [("queuedCommandSent", {"id": number}) for number in numbers]
-        assert await device_harness.queued() == []
+            assert await running.run(run_id) == ("delivered", None, None, NOW + MINUTE)
+        assert described(running.events) == [("queuedCommandSent", {"id": number}) for number in numbers]
+        assert await running.queued(row) == []
 
-    async def test_of_what_waits_only_what_has_its_time_yet_is_delivered(self, device_harness, time):
+    async def test_of_what_waits_only_what_has_its_time_yet_is_delivered(self, running, row, time):
         (old, _), (young, _) = (
-            await device_harness.step(minutes=5),
-            await device_harness.step("engineStop", minutes=6),
+            await running.step(row, minutes=5),
+            await running.step(row, "engineStop", minutes=6),
         )
         await time.passes(300)
-        _, probe = await device_harness.connect()
+        _, probe = await running.connect(row)
         await time.settle()
         assert [told.command.type for told in probe.messages] == ["engineStop"]
-        assert await device_harness.run(old) == ("skipped", "queue_expired", None, NOW + 5 * MINUTE)
-        assert (await device_harness.run(young))[0] == "delivered"
-        assert await device_harness.queued() == []
+        assert await running.run(old) == ("skipped", "queue_expired", None, NOW + 5 * MINUTE)
+        assert (await running.run(young))[0] == "delivered"
+        assert await running.queued(row) == []
 
-    async def test_of_what_waits_only_what_is_wanted_yet_is_delivered(self, device_harness, time):
-        run_id, _ = await device_harness.step(minutes=5)
-        await device_harness.device.ask(SendCommand("engineStop"))
-        await runs.cancel(device_harness.database, 1, NOW)
-        _, probe = await device_harness.connect()
+    async def test_of_what_waits_only_what_is_wanted_yet_is_delivered(self, running, row, time):
+        run_id, _ = await running.step(row, minutes=5)
+        await running.device(row).ask(SendCommand("engineStop"))
+        await runs.cancel(running.database, 1, NOW)
+        _, probe = await running.connect(row)
         await time.settle()
         assert [told.command.type for told in probe.messages] == ["engineStop"]
-        assert (await device_harness.run(run_id))[:2] == ("skipped", "schedule_inactive")
+        assert (await running.run(run_id))[:2] == ("skipped", "schedule_inactive")
 
-    async def test_a_device_that_declines_it_then_has_not_been_sent_it(self, device_harness, time):
-        run_id, _ = await device_harness.step(minutes=5)
+    async def test_a_device_that_declines_it_then_has_not_been_sent_it(self, running, row, time):
+        run_id, _ = await running.step(row, minutes=5)
         await time.passes(60)
-        await device_harness.connect({Transmit: EncodingRefused("data is required")})
+        await running.connect(row, answers={Transmit: EncodingRefused("data is required")})
         await time.settle()
-        assert await device_harness.run(run_id) == ("skipped", "not_sent", "data is required", NOW + MINUTE)
-        assert device_harness.events == []
-        assert await device_harness.queued() == []
+        assert await running.run(run_id) == ("skipped", "not_sent", "data is required", NOW + MINUTE)
+        assert described(running.events) == []
+        assert await running.queued(row) == []
 
-    async def test_a_device_that_speaks_in_requests_takes_one_with_each(self, device_harness, time):
+    async def test_a_device_that_speaks_in_requests_takes_one_with_each(self, running, row, time):
         for number in (1, 2):
-            await device_harness.step("custom", {"data": f"do {number}"}, minutes=5)
-        connection, probe = await device_harness.connect(protocol="osmand")
+            await running.step(row, "custom", {"data": f"do {number}"}, minutes=5)
+        connection, probe = await running.connect(row, protocol="osmand")
         await time.settle()
         assert probe.messages == []
         report = PositionReport({}, device_time=NOW, valid=True, latitude=1.0, longitude=2.0)
         statuses = []
         for _ in range(3):
-            await device_harness.device.tell(PositionReported(report, "osmand", connection))
+            await running.device(row).tell(PositionReported(report, "osmand", connection))
             await time.settle()
-            rows = await device_harness.database.fetch(
-                "select status from scheduled_command_runs order by id"
-            )
+            rows = await running.database.fetch("select status from scheduled_command_runs order by id")
             statuses.append([row[0] for row in rows])
         assert statuses == [["delivered", "queued"], ["delivered"] * 2, ["delivered"] * 2]
         assert probe.messages == [DeliverInResponse("do 1"), DeliverInResponse("do 2")]
-        assert [kind for kind, _ in device_harness.events] == ["queuedCommandSent"] * 2
+        assert [kind for kind, _ in described(running.events)] == ["queuedCommandSent"] * 2
 
-    async def test_a_request_that_has_ended_before_its_answer_takes_none(self, device_harness, time):
-        run_id, _ = await device_harness.step("custom", {"data": "do"}, minutes=5)
-        connection, _ = await device_harness.connect(protocol="osmand")
+    async def test_a_request_that_has_ended_before_its_answer_takes_none(self, running, row, time):
+        run_id, _ = await running.step(row, "custom", {"data": "do"}, minutes=5)
+        connection, _ = await running.connect(row, protocol="osmand")
         await time.settle()
         await connection.stop()
         report = PositionReport({}, device_time=NOW, valid=True, latitude=1.0, longitude=2.0)
-        await device_harness.device.tell(PositionReported(report, "osmand", connection))
+        await running.device(row).tell(PositionReported(report, "osmand", connection))
         await time.settle()
-        assert await device_harness.run(run_id) == ("skipped", "not_sent", "the connection has ended", NOW)
+        assert await running.run(run_id) == ("skipped", "not_sent", "the connection has ended", NOW)
 
-    async def test_it_is_being_delivered_while_nobody_knows_whether_it_arrived(self, device_harness, time):
+    async def test_it_is_being_delivered_while_nobody_knows_whether_it_arrived(self, running, row, time):
         """As it stands in its row when the server dies just then: never sent a second time."""
-        run_id, _ = await device_harness.step(minutes=5)
+        run_id, _ = await running.step(row, minutes=5)
         free = trio.Event()
         seen = []
 
@@ -275,21 +204,21 @@ class TestDelivery:
                 await free.wait()
                 return Transmitted(None)
 
-        connection = await device_harness.system.start(CONNECTION, 77, Slow)
-        await device_harness.device.tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+        connection = await running.system.start(CONNECTION, 77, Slow)
+        await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
         await time.settle()
         assert len(seen) == 1
-        assert (await device_harness.run(run_id))[0] == "delivering"
-        assert await device_harness.queued() == []
-        await runs.cancel(device_harness.database, 1, NOW)
+        assert (await running.run(run_id))[0] == "delivering"
+        assert await running.queued(row) == []
+        await runs.cancel(running.database, 1, NOW)
         free.set()
         await time.settle()
-        assert (await device_harness.run(run_id))[0] == "delivered"
+        assert (await running.run(run_id))[0] == "delivered"
 
     async def test_where_the_database_leaves_as_it_goes_out_that_is_logged_and_settled_by_the_next_start(
-        self, device_harness, time, outage, caplog
+        self, running, row, time, outage, caplog
     ):
-        run_id, _ = await device_harness.step(minutes=5)
+        run_id, _ = await running.step(row, minutes=5)
         leaving = outage()
 
         class Last(Actor):
@@ -297,26 +226,24 @@ class TestDelivery:
                 leaving.__enter__()
                 return Transmitted(None)
 
-        connection = await device_harness.system.start(CONNECTION, 77, Last)
-        await device_harness.device.tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+        connection = await running.system.start(CONNECTION, 77, Last)
+        await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
         await time.settle()
         leaving.__exit__(None, None, None)
-        assert f"what came of step {run_id} is not written down" in caplog.text
-        assert (await device_harness.run(run_id))[0] == "delivering"
-        assert [kind for kind, _ in device_harness.events] == ["queuedCommandSent"]
+        assert f"cannot store the outcome of step {run_id}" in caplog.text
+        assert (await running.run(run_id))[0] == "delivering"
+        assert [kind for kind, _ in described(running.events)] == ["queuedCommandSent"]
         later = {"delivering_before": NOW + timedelta(minutes=1), "sending": False}
-        assert await runs.fail_interrupted(device_harness.database, NOW, "who knows", **later) == {
-            run_id: False
-        }
+        assert await runs.fail_interrupted(running.database, NOW, "who knows", **later) == {run_id: False}
 
-    async def test_it_outlives_the_devices_actor_and_ends_with_the_device(self, device_harness, time):
-        run_id, _ = await device_harness.step(minutes=5)
-        await device_harness.device.stop()
-        async with device_harness.database.transaction() as transaction:
-            await runs.cancel_for_device(transaction, device_harness.row.id, NOW)
-            await devices.TABLE.delete(transaction, device_harness.row.id)
-        await device_harness.device.tell(DeviceChanged(device_harness.row.id, "deleted"))
-        _, probe = await device_harness.connect()
+    async def test_it_outlives_the_devices_actor_and_ends_with_the_device(self, running, row, time):
+        run_id, _ = await running.step(row, minutes=5)
+        await running.device(row).stop()
+        async with running.database.transaction() as transaction:
+            await runs.cancel_for_device(transaction, row.id, NOW)
+            await devices.TABLE.delete(transaction, row.id)
+        await running.device(row).tell(DeviceChanged(row.id, "deleted"))
+        _, probe = await running.connect(row)
         await time.settle()
         assert probe.messages == []
-        assert (await device_harness.run(run_id))[:2] == ("skipped", "device_not_found")
+        assert (await running.run(run_id))[:2] == ("skipped", "device_not_found")

@@ -42,12 +42,12 @@ def listening(tree, neighbours, free_port):
     """`async with listening(per_address=…) as port:`"""
 
     class Opened:
-        def __init__(self, host="127.0.0.1", per_address=100, recorded=False, port=None):
+        def __init__(self, host="127.0.0.1", per_address=100, is_recorded=False, port=None):
             self.wires = []
             self.port = port or free_port
             self.recorder = Probe()
             self.spec = listener_spec(
-                "jt808", host, self.port, self.make, per_address=per_address, recorded=recorded
+                "jt808", host, self.port, self.make, per_address=per_address, is_recorded=is_recorded
             )
 
         def make(self, device_socket, tap):
@@ -138,7 +138,7 @@ async def test_the_port_is_closed_at_the_end(listening, time):
 
 
 async def test_a_recorded_port_gives_each_connection_a_tap(listening, time):
-    async with listening(recorded=True) as port:
+    async with listening(is_recorded=True) as port:
         with port.call():
             await time.settle()
             ((_, tap),) = port.wires

@@ -13,6 +13,7 @@ import trio
 
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import DIRECTORY
+from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.messages.downlink import CONNECTION, EncodingRefused, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, Disconnected
@@ -142,9 +143,7 @@ class ServerRun:
             *(ChildSpec(kind=kind, factory=IgnoringActor, resident=False) for kind in ignoring),
             device_spec(
                 database,
-                media=MediaAddress("192.0.2.1", 1, 2, 3),
-                media_folder=self.harness.folder,
-                status_timeout_seconds=600.0,
+                DeviceOptions(MediaAddress("192.0.2.1", 1, 2, 3), self.harness.folder, 600.0),
             ),
             DynamicSpec(
                 kind=CONNECTION,

@@ -1,0 +1,24 @@
+"""The settings that every device actor shares."""
+
+from pathlib import Path
+
+import msgspec
+
+from motorpool.codecs.reports import MediaAddress
+
+__all__ = ["DeviceOptions"]
+
+
+class DeviceOptions(msgspec.Struct, frozen=True):
+    """Settings of the device actors, built once for the tree."""
+
+    media: MediaAddress
+    """Where devices connect to send media and files."""
+    media_folder: Path
+    """The folder of all files of devices."""
+    status_timeout_seconds: float
+    """Silence after which an online device becomes unknown."""
+    requests_alarm_files: bool = True
+    """Whether devices are asked to upload the files of their alarms."""
+    reserve_bytes: int = 0
+    """Disk space that stays free."""

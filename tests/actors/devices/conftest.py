@@ -1,0 +1,135 @@
+"""The device actor in a small tree, between probes and with its tables."""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import count
+
+import pytest
+
+from motorpool.actors.devices.device import device_spec
+from motorpool.actors.devices.options import DeviceOptions
+from motorpool.actors.devices.position_writer import Append, AppendEvents
+from motorpool.actors.messages.live_stream import STREAM
+from motorpool.actors.messages.playback import PLAYBACK
+from motorpool.actors.messages.uplink import DEVICE, Connected, SendCommand
+from motorpool.codecs.reports import MediaAddress
+from motorpool.runtime import DynamicSpec
+from motorpool.runtime.testing import Probe
+from motorpool.storage import commands
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+class DeviceHarness:
+    """A running tree of device actors, the probes around them, and their tables."""
+
+    def __init__(self, system, *, database, neighbours, streams, playbacks, folder):
+        self.system, self.database, self.neighbours = system, database, neighbours
+        self.streams, self.playbacks, self.folder = streams, playbacks, folder
+        self._numbers = count(1)
+
+    def device(self, row):
+        return self.system.ref(DEVICE, row.id)
+
+    @property
+    def appended(self):
+        return [message for message in self.neighbours.writer.messages if isinstance(message, Append)]
+
+    @property
+    def positions(self):
+        return [append.position for append in self.appended]
+
+    @property
+    def events(self):
+        return [
+            event
+            for message in self.neighbours.writer.messages
+            if isinstance(message, AppendEvents)
+            for event in message.events
+        ]
+
+    @property
+    def statuses(self):
+        return [message.status.status for message in self.neighbours.directory.messages]
+
+    async def connect(self, row, number=None, protocol="jt808", answers=None):
+        """A connection that has identified itself; its ref and its probe."""
+        ref, probe = await self.neighbours.connect(self.system, number or next(self._numbers), answers)
+        await self.device(row).tell(Connected(ref, protocol, "192.0.2.7", "198.51.100.1"))
+        return ref, probe
+
+    async def step(self, row, kind="positionSingle", attributes=None, *, minutes=0, **fields):
+        """A run that is `sending`, as the dispatcher has it sent; the run and the device's answer."""
+        run_id = await self.database.fetch_value(
+            "insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id,"
+            " command_id, delay_seconds, followed, time, status)"
+            " values (1, $3, 'start', 0, $1, 1, 0, false, $2, 'sending') returning id",
+            row.id,
+            NOW - MINUTE,
+            next(self._numbers),
+        )
+        command = SendCommand(
+            kind,
+            attributes or {},
+            no_queue=minutes == 0,
+            run_id=run_id,
+            queue_minutes=minutes,
+            **fields,
+        )
+        return run_id, await self.device(row).ask(command)
+
+    async def run(self, run_id):
+        row = await self.database.fetch_row(
+            "select status, reason, detail, time from scheduled_command_runs where id = $1", run_id
+        )
+        return tuple(row.values())
+
+    async def queued(self, row):
+        return await commands.queued_for(self.database, row.id)
+
+
+@pytest.fixture
+def device_harness(database, neighbours, tree, tmp_path):
+    """`async with device_harness() as running:` with settings of the device's spec."""
+    streams, playbacks = {}, {}
+
+    def opened_for(probes):
+        return lambda key: probes.setdefault(key, Probe())
+
+    def opened(
+        *, host="203.0.113.5", status_timeout_seconds=600.0, idle_seconds=300.0, writer=None, **settings
+    ):
+        options = DeviceOptions(
+            MediaAddress(host, 5263, 5363, 5015), tmp_path, status_timeout_seconds, **settings
+        )
+        specs = (
+            writer or neighbours.writer_spec,
+            neighbours.directory_spec,
+            neighbours.media_requests_spec,
+            device_spec(database, options, idle_seconds=idle_seconds),
+            DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
+            DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
+            neighbours.connections_spec,
+        )
+        around = {
+            "database": database,
+            "neighbours": neighbours,
+            "streams": streams,
+            "playbacks": playbacks,
+            "folder": tmp_path,
+        }
+        return _Opened(tree(*specs), partial(DeviceHarness, **around))
+
+    return opened
+
+
+class _Opened:
+    def __init__(self, running, make):
+        self.running, self.make = running, make
+
+    async def __aenter__(self):
+        return self.make(await self.running.__aenter__())
+
+    async def __aexit__(self, *error):
+        return await self.running.__aexit__(*error)
