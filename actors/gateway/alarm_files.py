@@ -1,12 +1,16 @@
-"""What one connection does about the files of alarms: whose they are, whether they are wanted, where they go.
+"""The files of alarms that a connection receives: which device uploads them, and whether they are accepted.
 
-They come on a connection of their own, which says who it is by the alarm alone, or beside all else.
+A device sends them on its main connection, or on one opened for the upload, which identifies the device only
+by announcing the files.
 """
+
+import enum
 
 import msgspec
 
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import Upload, UploadRoom
+from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.identity import find_device
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import DEVICE, AlarmFileStored, AuthorizeAlarmUpload, DeviceMessage
@@ -17,14 +21,23 @@ from motorpool.codecs.reports import (
     FileUploadStarted,
     UploadReport,
 )
-from motorpool.runtime import Context, Ref
+from motorpool.runtime import ActorError, Context, Ref
 from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
 
-__all__ = ["AlarmFiles"]
+__all__ = ["AlarmFiles", "UploadReply"]
+
+
+class UploadReply(enum.Enum):
+    """What the connection sends the device for a message of an upload."""
+
+    NONE = "none"
+    ACKNOWLEDGE = "acknowledge"
+    REFUSE = "refuse"
 
 
 class _Open(msgspec.Struct, frozen=True):
-    """The alarm whose files come now."""
+    """The upload in progress."""
 
     device: Ref[DeviceMessage]
     upload: Upload
@@ -32,82 +45,93 @@ class _Open(msgspec.Struct, frozen=True):
 
 
 class AlarmFiles:
-    """A connection's part in uploads; at most one alarm at a time."""
+    """Receives uploads of alarm files on one connection, one alarm at a time."""
 
-    __slots__ = ("_context", "_database", "_open", "_protocol", "_room")
+    __slots__ = ("_context", "_database", "_open", "_protocol", "_room", "_socket")
 
     def __init__(self, database: Database, room: UploadRoom | None) -> None:
-        """Without `room` nothing is taken."""
+        """Without `room`, refuse every upload."""
         self._database = database
         self._room = room
         self._open: _Open | None = None
         self._context: Context[ConnectionMessage]
+        self._socket: DeviceSocket
         self._protocol = ""
 
-    def attend(self, context: Context[ConnectionMessage], protocol: str) -> None:
-        """Learn whose part this is."""
-        self._context, self._protocol = context, protocol
+    def bind(self, context: Context[ConnectionMessage], socket: DeviceSocket, protocol: str) -> None:
+        """Set the connection's context, socket and protocol; called once, before the first report."""
+        self._context, self._socket, self._protocol = context, socket, protocol
 
     @property
     def is_open(self) -> bool:
-        """Whether files are expected."""
+        """Whether an upload is in progress."""
         return self._open is not None
 
-    async def take(
-        self,
-        report: UploadReport,
-        own: Ref[DeviceMessage] | None,
-        unique_ids: tuple[str, ...],
-    ) -> str:
-        """Do what the report asks for; why not, or nothing. `own` with `unique_ids`: whom the connection
-        serves already.
+    async def process(
+        self, report: UploadReport, own: Ref[DeviceMessage] | None, unique_ids: tuple[str, ...]
+    ) -> UploadReply:
+        """Process one message of an upload; return what to reply to the device.
 
-        Raises:
-            OSError: the disk does not take a file, which is given up.
-            StorageError: nobody knows now whose they are.
-            ActorError: the device cannot be asked now.
+        `own` is the device that the connection serves already, with the `unique_ids` of its login. A file
+        that the disk does not take is given up. If the device cannot be looked up or asked, close the socket.
         """
+        try:
+            refusal = await self._take(report, own, unique_ids)
+        except OSError as error:
+            self._context.log.error("a file of an alarm was not kept: %s", error)
+            return UploadReply.NONE
+        except (StorageError, ActorError) as error:
+            self._socket.close(f"cannot be served now: {error}")
+            return UploadReply.NONE
+        if refusal:
+            if not isinstance(report, FileChunk):
+                self._context.log.warning("refused files of an alarm: %s", refusal)
+            return UploadReply.REFUSE
+        # Chunks have no reply, and the end of a file is acknowledged once its position is stored.
+        has_reply = isinstance(report, AlarmFilesAnnounced | FileUploadStarted)
+        return UploadReply.ACKNOWLEDGE if has_reply else UploadReply.NONE
+
+    async def _take(
+        self, report: UploadReport, own: Ref[DeviceMessage] | None, unique_ids: tuple[str, ...]
+    ) -> str:
+        """Return why the report is refused, or an empty string."""
         if isinstance(report, AlarmFilesAnnounced):
-            refused = await self._offered(report, own if report.unique_ids == unique_ids else None)
-        elif self._open is None:
-            refused = "they were not offered"
-        elif isinstance(report, FileUploadStarted):
-            refused = await self._open.upload.begin(report)
-        elif isinstance(report, FileChunk):
+            return await self._announced(report, own if report.unique_ids == unique_ids else None)
+        if self._open is None:
+            return "they were not announced"
+        if isinstance(report, FileUploadStarted):
+            return await self._open.upload.begin(report)
+        if isinstance(report, FileChunk):
             await self._open.upload.write(report)
-            return ""
         else:
-            await self._ended(self._open, report)
-            return ""
-        if refused and not isinstance(report, FileChunk):
-            self._context.log.warning("files of an alarm are not taken: %s", refused)
-        return refused
+            await self._completed(self._open, report)
+        return ""
 
     async def close(self) -> None:
-        """Give up what has not come."""
+        """Discard incomplete files."""
         if self._open is not None:
             await self._open.upload.close()
             self._open = None
 
-    async def _offered(self, offered: AlarmFilesAnnounced, device: Ref[DeviceMessage] | None) -> str:
+    async def _announced(self, announced: AlarmFilesAnnounced, device: Ref[DeviceMessage] | None) -> str:
         await self.close()
         if self._room is None:
-            return "this server takes none"
+            return "uploads are not enabled"
         if device is None:
-            row = await find_device(self._database, offered.unique_ids)
+            row = await find_device(self._database, announced.unique_ids)
             if row is None or not may_report(row, self._context.clock.now()):
-                return f"the device {offered.unique_ids[0]} is not known, disabled or expired"
+                return f"the device {announced.unique_ids[0]} is not known, disabled or expired"
             device = self._context.system.ref(DEVICE, row.id)
-        unique_id = await device.ask(AuthorizeAlarmUpload(offered))
+        unique_id = await device.ask(AuthorizeAlarmUpload(announced))
         if not unique_id:
-            return "nobody asked for them"
-        self._context.log.info("%d files of an alarm of %s", offered.files, unique_id)
-        self._open = _Open(device, Upload(self._room, unique_id), offered)
+            return "they were not requested"
+        self._context.log.info("%d files of an alarm of %s", announced.files, unique_id)
+        self._open = _Open(device, Upload(self._room, unique_id), announced)
         return ""
 
-    async def _ended(self, opened: _Open, ended: FileUploadCompleted) -> None:
-        """Told to the device once it is on the disk; acknowledged once its position is stored."""
-        name = await opened.upload.keep(ended, self._context.clock.now())
+    async def _completed(self, opened: _Open, completed: FileUploadCompleted) -> None:
+        """Rename the file on disk, then have the device store its position, which acknowledges it."""
+        name = await opened.upload.keep(completed, self._context.clock.now())
         if name:
-            kept = AlarmFileStored(name, ended, opened.announced, self._protocol, self._context.ref)
-            await opened.device.tell(kept)
+            stored = AlarmFileStored(name, completed, opened.announced, self._protocol, self._context.ref)
+            await opened.device.tell(stored)

@@ -1,7 +1,7 @@
-"""One connection of a device: bytes up through its codec to the device actor, commands and answers down.
+"""The actor of one device connection: decodes reports for the device actor, encodes commands and replies.
 
-Reading is in `base_connection.py`; messages to it (acknowledgements after the commit, commands) are
-handled at once in the sender's task.
+Reading is in `base_connection.py`. Messages to the connection (acknowledgements after the commit, commands)
+are handled at once in the sender's task.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import trio
 
 from motorpool.actors.files.uploads import UploadRoom
-from motorpool.actors.gateway.alarm_files import AlarmFiles
+from motorpool.actors.gateway.alarm_files import AlarmFiles, UploadReply
 from motorpool.actors.gateway.base_connection import BaseConnection
 from motorpool.actors.gateway.deadlines import Deadlines
 from motorpool.actors.gateway.device_socket import DeviceSocket
@@ -46,12 +46,9 @@ from motorpool.actors.settings import DeviceSettings
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
-    AlarmFilesAnnounced,
     CommandResult,
     DeviceInformation,
     FileChunk,
-    FileUploadCompleted,
-    FileUploadStarted,
     FrameRejected,
     Heartbeat,
     ImmediateReply,
@@ -64,20 +61,20 @@ from motorpool.codecs.reports import (
     Report,
     UploadReport,
 )
-from motorpool.runtime import ActorError, MailboxFull, Ref
+from motorpool.runtime import MailboxFull, Ref
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
 __all__ = ["DeviceConnection"]
 
 REFUSALS = 3
-"""Answers to an unknown device before its connection is closed."""
+"""Messages of an unknown device that are refused before its connection is closed."""
 REJECTIONS = 100
-"""Bad frames in a row before a connection counts as noise and is closed."""
+"""Consecutive invalid frames after which the connection is closed."""
 
 
 class DeviceConnection(BaseConnection[Report]):
-    """One peer of a device port."""
+    """A connection accepted on the port of a device protocol."""
 
     __slots__ = (
         "_codec",
@@ -103,9 +100,7 @@ class DeviceConnection(BaseConnection[Report]):
         uploads: UploadRoom | None = None,
         tap: Tap | None = None,
     ) -> None:
-        """`register_unknown` registers an unknown device at its first valid message; without `uploads` no
-        files of alarms are taken.
-        """
+        """`register_unknown`: create unknown devices at login. Without `uploads`, alarm files are refused."""
         super().__init__(device_socket, idle_seconds=settings.idle_seconds, tap=tap)
         self._codec = codec
         self._database = database
@@ -119,9 +114,9 @@ class DeviceConnection(BaseConnection[Report]):
         self._files = AlarmFiles(database, uploads)
 
     async def run(self) -> None:
-        """Read until either side ends it."""
+        """Serve the connection until either side closes it."""
         self._codec.utc_now = self.context.clock.now
-        self._files.attend(self.context, self._codec.name)
+        self._files.bind(self.context, self._socket, self._codec.name)
         try:
             await self._serve(self._codec.name, self._codec, self._login_seconds)
         finally:
@@ -132,7 +127,7 @@ class DeviceConnection(BaseConnection[Report]):
         self._detach()
 
     def _process_now(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """The positions of a known device, up to the first report that is anything else."""
+        """Forward the leading position reports of a known device; return the rest."""
         device = self._device
         if device is None:
             return reports
@@ -170,7 +165,7 @@ class DeviceConnection(BaseConnection[Report]):
             self._rejected = 0
             self._is_active = True
             if not isinstance(report, Login | ImmediateReply | DeviceInformation | FileChunk):
-                # Those come beside a message, or were counted as the position they are made.
+                # These accompany another message, or were counted when processed as a position.
                 MESSAGES_RECEIVED.value += 1
 
     async def _dispatch_report(self, report: Report) -> None:
@@ -182,10 +177,12 @@ class DeviceConnection(BaseConnection[Report]):
             case DeviceInformation():
                 position = PositionReport(report.attributes, located=False, receipt=report.receipt)
                 await self._process([position])
-            case Heartbeat():
+            case Heartbeat() | RecordingList(reference=None):
+                # A list without a reference answers no query of ours.
                 await self._acknowledge_without_storing(report.receipt)
             case RecordingList():
-                await self._recordings_listed(report)
+                listed = RecordingListReceived(report, self._codec.name, self._ref)
+                await self._forward(listed, report.receipt)
             case Logout():
                 await self._acknowledge_without_storing(report.receipt)
                 self._detach()
@@ -194,12 +191,10 @@ class DeviceConnection(BaseConnection[Report]):
                 await self._forward(answered, report.receipt)
             case MediaFile():
                 await self._forward(MediaUploaded(report, self._codec.name, self._ref), report.receipt)
-            case AlarmFilesAnnounced() | FileUploadStarted() | FileChunk() | FileUploadCompleted():
-                await self._take_files(report)
             case PositionReport() | FrameRejected():
-                raise AssertionError(report)  # handled by the loop above
+                raise AssertionError(report)  # handled in _process
             case _:
-                assert_never(report)
+                await self._process_upload(report)
 
     async def _forward(self, message: DeviceMessage, receipt: Receipt | None) -> None:
         if self._device is None:
@@ -207,40 +202,20 @@ class DeviceConnection(BaseConnection[Report]):
         else:
             await self._device.tell(message)
 
-    async def _take_files(self, report: UploadReport) -> None:
-        own = self._device if self._unique_ids else None
-        try:
-            refused = await self._files.take(report, own, self._unique_ids)
-        except OSError as error:
-            self.context.log.error("a file of an alarm was not kept: %s", error)
-            return
-        except (StorageError, ActorError) as error:
-            self._close(f"cannot be served now: {error}")
-            return
-        if isinstance(report, FileChunk | FileUploadCompleted) and not refused:
-            return  # pieces have no answer, and the end has its own once the file is stored
+    async def _process_upload(self, report: UploadReport) -> None:
+        reply = await self._files.process(report, self._device, self._unique_ids)
         receipt = None if isinstance(report, FileChunk) else report.receipt
-        if not refused and receipt is not None:
-            self._acknowledge((receipt,))
-        elif self._device is None:
+        if reply is UploadReply.REFUSE and self._device is None:
             self._refuse(receipt)
-        elif receipt is not None:
+        elif reply is UploadReply.REFUSE and receipt is not None:
             self._socket.send(self._codec.refuse(receipt))
-
-    async def _recordings_listed(self, report: RecordingList) -> None:
-        """The answer to our own query is kept; what nobody asked for is noted and answered."""
-        if self._device is None or report.reference is None:
-            await self._acknowledge_without_storing(report.receipt)
-        else:
-            await self._device.tell(RecordingListReceived(report, self._codec.name, self._ref))
+        elif reply is UploadReply.ACKNOWLEDGE and receipt is not None:
+            self._acknowledge((receipt,))
 
     async def _acknowledge_without_storing(self, receipt: Receipt | None) -> None:
-        """A message that needs no storing: the device is alive, and gets its answer."""
-        if self._device is None:
-            self._refuse(receipt)
-            return
-        await self._device.tell(DeviceSeen(self._codec.name, self._ref))
-        if receipt is not None:
+        """Acknowledge a message of which only its time is noted."""
+        await self._forward(DeviceSeen(self._codec.name, self._ref), receipt)
+        if self._device is not None and receipt is not None:
             self._acknowledge((receipt,))
 
     # Identity
@@ -259,7 +234,7 @@ class DeviceConnection(BaseConnection[Report]):
                 register_unknown=self._register_unknown,
             )
         except StorageError as error:
-            self._close(f"cannot be looked up now: {error}")
+            self._socket.close(f"cannot be looked up now: {error}")
             return
         if device is None:
             self._refuse(login.receipt, login.unique_ids)
@@ -282,7 +257,7 @@ class DeviceConnection(BaseConnection[Report]):
     def _refuse(self, receipt: Receipt | None, unique_ids: tuple[str, ...] = ()) -> None:
         self._socket.send(self._codec.refuse(receipt))
         if self._codec.closing:
-            self._close("refused")
+            self._socket.close("refused")
         self._refusals += 1
         if unique_ids:
             DEVICES_REFUSED.labels(self._codec.name).inc()
@@ -293,7 +268,7 @@ class DeviceConnection(BaseConnection[Report]):
                 self._socket.peer,
             )
         if self._refusals >= REFUSALS:
-            self._close("not a known device")
+            self._socket.close("not a known device")
 
     def _detach(self) -> None:
         if self._device is not None:
@@ -304,7 +279,7 @@ class DeviceConnection(BaseConnection[Report]):
     # Messages to the connection
 
     def handle(self, message: ConnectionMessage) -> object:
-        """Handle one message; runs to completion in the sender's task."""
+        """Handle one message, in the sender's task and without waiting."""
         match message:
             case AcknowledgeStored():
                 return self._acknowledge(message.receipts)
@@ -320,7 +295,7 @@ class DeviceConnection(BaseConnection[Report]):
             case CheckDeadlines():
                 return self._check_deadlines()
             case Close():
-                return self._close(message.reason)
+                return self._socket.close(message.reason)
             case _:
                 assert_never(message)
 
@@ -328,13 +303,13 @@ class DeviceConnection(BaseConnection[Report]):
         codec = self._codec
         self._socket.send(codec.acknowledge(receipts))
         if codec.closing:
-            self._close("answered, as it asked for no more")
+            self._socket.close("the device asked to close after the answer")
 
     def _configure(self, timezone: str) -> None:
         try:
             zone = ZoneInfo(timezone) if timezone else None
-        except (KeyError, ValueError, OSError):  # not there; no such name; a folder
-            self.context.log.warning("decoder.timezone %r is no time zone", timezone)
+        except (KeyError, ValueError, OSError):  # unknown; malformed; names a directory
+            self.context.log.warning("decoder.timezone %r is not a time zone", timezone)
         else:
             self._codec.set_timezone(zone)
 
@@ -360,7 +335,7 @@ class DeviceConnection(BaseConnection[Report]):
             is_uploading=self._files.is_open,
         )
         if reason:
-            self._close(reason)
+            self._socket.close(reason)
 
     def _count_rejected(self, rejected: FrameRejected) -> None:
         self._rejected += 1
@@ -370,7 +345,4 @@ class DeviceConnection(BaseConnection[Report]):
                 "dropped bytes from %s: %s: %s", self._socket.peer, rejected.error, rejected.frame[:64].hex()
             )
         if self._rejected >= REJECTIONS:
-            self._close("sends nothing but noise")
-
-    def _close(self, reason: str) -> None:
-        self._socket.close(reason)
+            self._socket.close("too many invalid frames in a row")

@@ -1,9 +1,10 @@
-"""One epoll for the sockets of all devices: one task waits for it, reads, and hands the bytes to the
-connections.
+"""One epoll instance for the sockets of all devices: one task waits for it, reads, and passes the bytes to
+the connections.
 
-Trio's own way costs a system call and a task switch for each message; with one short message outstanding on
-each of a thousand connections that is much of what a message costs (docs/performance.md#device-sockets).
-Linux only; elsewhere, and for a `DeviceSocket` without a hub, each connection's task waits for itself.
+With a Trio task waiting for each socket, every message costs a system call and a task switch more, which is
+much of its total cost while many connections each carry one short message at a time
+(docs/performance.md#device-sockets). Linux only; elsewhere, and for a `DeviceSocket` without a hub, the task
+of each connection reads its own socket.
 """
 
 import select
@@ -19,16 +20,17 @@ from motorpool.runtime import Actor, ChildSpec, Kind
 __all__ = ["HUB", "Hub", "WatchedSocket", "hub_spec", "open_hub"]
 
 TURN_SOCKETS: Final = 128
-"""Sockets served in a row before other tasks run: some milliseconds."""
-CROWD_SOCKETS: Final = 32
+"""Sockets served in one turn before other tasks run, which takes some milliseconds."""
+FULL_TURN_SOCKETS: Final = 32
+"""Ready sockets with which a turn starts at once."""
 GATHER_SECONDS: Final = 0.004
-"""A turn of fewer than CROWD_SOCKETS waits so long for more: each then costs a third."""
+"""How long a turn with fewer ready sockets waits for more, which cuts the cost of each to a third."""
 
 HUB: Kind[None, None] = Kind("hub")
 
 
 class WatchedSocket(Protocol):
-    """What the hub needs of a socket that it serves."""
+    """The interface of a socket that the hub serves."""
 
     @property
     def raw(self) -> socket.socket:
@@ -37,56 +39,56 @@ class WatchedSocket(Protocol):
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of one read."""
+        """Largest number of bytes to read at once."""
         ...
 
     @property
     def on_data(self) -> Callable[[bytes], None]:
-        """Called with the bytes of each read, at least one; must not raise."""
+        """Called with the bytes of each read, never empty; must not raise."""
         ...
 
     def flush(self) -> None:
-        """Send what waits to be sent; called when the socket can be written to. Must not raise."""
+        """Send buffered bytes; called when the socket is writable. Must not raise."""
 
     def close(self, reason: str) -> None:
-        """End the connection; called when the peer has ended it."""
+        """Close the connection; called when the peer has closed it or the socket failed."""
 
 
 class Hub:
-    """Serves sockets by their file numbers."""
+    """Reads the sockets that are registered by their file descriptors."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._sockets: dict[int, WatchedSocket] = {}
         self._masks: dict[int, int] = {}
 
-    def watch(self, number: int, watched: WatchedSocket) -> None:
-        """Read the socket of this file number whenever it has something."""
-        self._sockets[number] = watched
-        self._set_mask(number, select.EPOLLIN)
+    def watch(self, descriptor: int, watched: WatchedSocket) -> None:
+        """Read the socket of this file descriptor whenever it is readable."""
+        self._sockets[descriptor] = watched
+        self._set_mask(descriptor, select.EPOLLIN)
 
-    def set_interest(self, number: int, *, reading: bool, writing: bool) -> None:
-        """Change what a watched socket is served for; neither suspends it."""
-        if number in self._sockets:
+    def set_interest(self, descriptor: int, *, reading: bool, writing: bool) -> None:
+        """Set the events for which a watched socket is polled; with neither it is not polled."""
+        if descriptor in self._sockets:
             mask = (select.EPOLLIN if reading else 0) | (select.EPOLLOUT if writing else 0)
-            self._set_mask(number, mask)
+            self._set_mask(descriptor, mask)
 
-    def unwatch(self, number: int) -> None:
-        """Serve the socket no more; to be called before it is closed."""
-        self._set_mask(number, 0)
-        self._sockets.pop(number, None)
+    def unwatch(self, descriptor: int) -> None:
+        """Stop serving the socket; must be called before it is closed."""
+        self._set_mask(descriptor, 0)
+        self._sockets.pop(descriptor, None)
 
-    def _set_mask(self, number: int, mask: int) -> None:
-        before = self._masks.pop(number, 0)
+    def _set_mask(self, descriptor: int, mask: int) -> None:
+        before = self._masks.pop(descriptor, 0)
         if mask:
-            self._masks[number] = mask
+            self._masks[descriptor] = mask
         if not before and mask:
-            self._epoll.register(number, mask)
+            self._epoll.register(descriptor, mask)
         elif before and not mask:
-            # Unregistered altogether: epoll would report a hang-up even with an empty mask, again and again.
-            self._epoll.unregister(number)
+            # Unregistered, because epoll reports a hang-up again and again even with an empty mask.
+            self._epoll.unregister(descriptor)
         elif before != mask:
-            self._epoll.modify(number, mask)
+            self._epoll.modify(descriptor, mask)
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -94,13 +96,13 @@ class Hub:
         while True:
             await trio.lowlevel.wait_readable(epoll.fileno())
             turn = epoll.poll(0, TURN_SOCKETS)
-            if len(turn) < CROWD_SOCKETS:
-                # A moment later there are more, and they share the cost of one turn.
+            if len(turn) < FULL_TURN_SOCKETS:
+                # A moment later more are ready, and they share the cost of the turn.
                 await trio.sleep(GATHER_SECONDS)
                 turn = epoll.poll(0, TURN_SOCKETS)
-            for number, events in turn:
-                watched = sockets.get(number)
-                if watched is None:  # closed by an earlier one of this turn
+            for descriptor, events in turn:
+                watched = sockets.get(descriptor)
+                if watched is None:  # closed by an earlier socket of this turn
                     continue
                 if events & select.EPOLLOUT:
                     watched.flush()
@@ -119,7 +121,7 @@ class Hub:
 
 
 class HubActor(Actor[None]):
-    """Runs the hub as a child of the tree."""
+    """The actor that runs the hub."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -133,10 +135,10 @@ class HubActor(Actor[None]):
 
 
 def open_hub() -> Hub | None:
-    """Return a new hub; None where the system has no epoll."""
+    """Return a new hub, or None if the platform has no epoll."""
     return Hub() if sys.platform == "linux" else None
 
 
 def hub_spec(hub: Hub) -> ChildSpec[None]:
-    """Return the spec of the hub; it stands above all connections, which cannot live without it."""
+    """Return the child spec of the hub; it must precede the connections, which need it."""
     return ChildSpec(kind=HUB, factory=lambda: HubActor(hub), resident=False)

@@ -1,4 +1,4 @@
-"""What devices send, kept with its times, for `simulate --replay` (serve --record FILE)."""
+"""Records the traffic of devices to a file (`serve --record FILE`), for `simulate --replay`."""
 
 from pathlib import Path
 from typing import BinaryIO
@@ -12,8 +12,9 @@ from motorpool.runtime import Actor, ChildSpec, Kind, NodeLocal, Ref
 __all__ = ["RECORDER", "Recorder", "Tap", "recorder_spec"]
 
 FLUSH_SECONDS = 1.0
-HELD_BYTES = 64 * 1024 * 1024
-"""What may wait for the disk; past it chunks are dropped and counted, devices never wait for a recording."""
+"""Time between two writes."""
+MAX_BUFFERED_BYTES = 64 * 1024 * 1024
+"""Limit of what waits to be written; chunks above it are dropped, because devices never wait for the disk."""
 
 
 class Chunk(msgspec.Struct, NodeLocal, frozen=True, gc=False):
@@ -26,7 +27,7 @@ RECORDER: Kind[None, Chunk] = Kind("recorder")
 
 
 class Tap:
-    """One connection's end of the recorder."""
+    """Sends what one connection receives to the recorder."""
 
     __slots__ = ("_connection", "_protocol", "_recorder")
 
@@ -34,29 +35,29 @@ class Tap:
         self._recorder = recorder
         self._connection = connection
         self._protocol = protocol
-        self._tell(traffic_recording.encode_opened(connection, protocol, trio.current_time(), peer))
+        self._offer(traffic_recording.encode_opened(connection, protocol, trio.current_time(), peer))
 
     def received(self, data: bytes) -> None:
-        """The device sent this."""
-        self._tell(
+        """Record bytes that the device sent."""
+        self._offer(
             traffic_recording.encode_received(self._connection, self._protocol, trio.current_time(), data)
         )
 
     def closed(self) -> None:
-        """The connection has ended."""
-        self._tell(traffic_recording.encode_closed(self._connection, trio.current_time()))
+        """Record the end of the connection."""
+        self._offer(traffic_recording.encode_closed(self._connection, trio.current_time()))
 
-    def _tell(self, packed: bytes) -> None:
-        self._recorder.offer(Chunk(packed))  # a recording is never worth a device's connection
+    def _offer(self, packed: bytes) -> None:
+        self._recorder.offer(Chunk(packed))  # dropped if the mailbox is full
 
 
 class Recorder(Actor[Chunk]):
-    """Appends to the file, in a thread, once a second."""
+    """Appends chunks to the file, in a thread, once a second."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._held: list[bytes] = []
-        self._held_bytes = 0
+        self._buffer: list[bytes] = []
+        self._buffered_bytes = 0
         self._dropped = 0
         self._file: BinaryIO | None = None
 
@@ -65,46 +66,46 @@ class Recorder(Actor[Chunk]):
         self._file = await trio.to_thread.run_sync(lambda: self._path.open("ab"))
 
     def handle(self, message: Chunk) -> None:
-        """Keep it for the next write."""
-        if self._held_bytes + len(message.packed) > HELD_BYTES:
+        """Buffer the chunk until the next write."""
+        if self._buffered_bytes + len(message.packed) > MAX_BUFFERED_BYTES:
             self._dropped += 1
             return
-        self._held.append(message.packed)
-        self._held_bytes += len(message.packed)
+        self._buffer.append(message.packed)
+        self._buffered_bytes += len(message.packed)
 
     async def run(self) -> None:
-        """Write what came, once a second."""
+        """Write the buffered chunks once a second."""
         while True:
             await trio.sleep(FLUSH_SECONDS)
             await self._write()
 
     async def stop(self) -> None:
-        """Write the rest and close the file."""
+        """Write the buffered chunks and close the file."""
         await self._write()
         if self._file is not None:
             try:
                 await trio.to_thread.run_sync(self._file.close)
-            except OSError as error:  # what the file still held back finds no room either
-                self.context.log.error("the recording lost its end: %s", error)
+            except OSError as error:  # flushing the file's own buffer failed
+                self.context.log.error("cannot close the recording, its end is lost: %s", error)
 
     async def _write(self) -> None:
         if self._dropped:
             self.context.log.warning("the recording lost %d chunks: the disk is too slow", self._dropped)
             self._dropped = 0
-        held, self._held, self._held_bytes = self._held, [], 0
+        chunks, self._buffer, self._buffered_bytes = self._buffer, [], 0
         file = self._file
-        if held and file is not None:
+        if chunks and file is not None:
 
             def write() -> None:
-                file.write(b"".join(held))
+                file.write(b"".join(chunks))
                 file.flush()
 
             try:
                 await trio.to_thread.run_sync(write)
             except OSError as error:
-                self.context.log.error("the recording lost %d chunks: %s", len(held), error)
+                self.context.log.error("the recording lost %d chunks: %s", len(chunks), error)
 
 
 def recorder_spec(path: Path) -> ChildSpec[Chunk]:
-    """The recorder's place in the tree, only with `--record`."""
+    """Return the child spec of the recorder, which runs only with `--record`."""
     return ChildSpec(kind=RECORDER, factory=lambda: Recorder(path), resident=False, mailbox_size=10_000)

@@ -316,4 +316,4 @@ def test_files_that_nobody_asked_for_are_refused_and_a_line_that_breaks_leaves_n
         line.socket.close()
         peer.send(peer.terminal.heartbeat())
         peer.messages(lambda message: isinstance(message, GeneralResponse) and message.answered_id == 2)
-        assert "nobody asked for them" in server.log
+        assert "they were not requested" in server.log

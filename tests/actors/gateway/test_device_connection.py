@@ -421,7 +421,7 @@ class TestDownwards:
                 each for each in neighbours.devices[row.id].messages if isinstance(each, PositionReported)
             ]
             assert [each.report.device_time.hour for each in told] == [4, 3, 3, 3, 4]
-        assert caplog.text.count("is no time zone") == 2
+        assert caplog.text.count("is not a time zone") == 2
 
     async def test_it_introduces_itself_when_asked_and_only_as_somebody(
         self, make_device, line, neighbours, time
@@ -460,7 +460,7 @@ class TestDownwards:
             await time.settle()
             assert peer.text().startswith(b"HTTP/1.1 200")
             assert peer.text() is None
-            assert peer.device_socket.reason == "answered, as it asked for no more"
+            assert peer.device_socket.reason == "the device asked to close after the answer"
             assert kinds(neighbours.devices[row.id])[-1] is Disconnected
 
     async def test_a_refusal_that_is_the_last_answer_closes(self, line, time):
@@ -498,7 +498,7 @@ class TestEnd:
             assert peer.ref.alive
             peer.socket.send(bad)
             await time.settle()
-            assert peer.device_socket.reason == "sends nothing but noise"
+            assert peer.device_socket.reason == "too many invalid frames in a row"
         # A flood of bad frames is no flood of log lines.
         assert sum("dropped bytes" in record.getMessage() for record in caplog.records) <= 4
 

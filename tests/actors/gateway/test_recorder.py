@@ -51,7 +51,7 @@ async def test_it_is_written_once_a_second_and_goes_on_in_the_same_file(tree, tm
 
 
 async def test_past_its_bound_chunks_are_dropped_and_counted(tree, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(recorder_file, "HELD_BYTES", 10_000)
+    monkeypatch.setattr(recorder_file, "MAX_BUFFERED_BYTES", 10_000)
     path = tmp_path / "traffic"
     async with tree(recorder_spec(path)) as system:
         tap = Tap(system.ref(RECORDER), 1, "jt808", "")
@@ -70,5 +70,5 @@ async def test_a_full_disk_costs_the_recording_and_nobody_else(tree, caplog):
         await trio.testing.wait_all_tasks_blocked()
         assert system.ref(RECORDER).alive
     assert "the recording lost 2 chunks: [Errno 28]" in caplog.text
-    assert "the recording lost its end: [Errno 28]" in caplog.text
+    assert "cannot close the recording, its end is lost: [Errno 28]" in caplog.text
     assert "crashed" not in caplog.text
