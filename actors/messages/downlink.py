@@ -1,4 +1,4 @@
-"""What a connection is told: the way down to a device."""
+"""The messages to a connection: what is to be sent to its device, and how to read it."""
 
 import msgspec
 
@@ -21,44 +21,45 @@ __all__ = [
 
 
 class AcknowledgeStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """What these receipts stand for is committed: acknowledge it."""
+    """Acknowledge the messages of these receipts: they are committed."""
 
     receipts: tuple[Receipt, ...]
 
 
 class DeliverInResponse(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """A queued command's text for the next answer of a request-and-response protocol."""
+    """Put the text of a queued command into the next answer of a request-response protocol."""
 
     text: str
 
 
 class Reannounce(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """Tell the device once more that you are its connection."""
+    """Send the device actor `Connected` again."""
 
 
 class ConfigureDecoder(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """What the operator set for this device that changes how it is read."""
+    """Apply the device's attributes that affect decoding."""
 
     timezone: str
-    """Zone name of the device's clock; empty for the protocol's own."""
+    """Time zone name of the device's clock; empty for the protocol's default."""
 
 
 class Close(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """End the connection."""
+    """Close the connection."""
 
     reason: str
     channel: int | None = None
-    """Of a media connection let go of this channel alone, and end with the last; None: end at once."""
+    """For a media connection: stop serving this channel only, and close after the last. None: close now."""
 
 
 class Transmitted(msgspec.Struct, frozen=True, gc=False):
-    """The command's bytes are on their way."""
+    """The encoded command was passed to the socket."""
 
     reference: int | None
+    """The number that the device repeats in its answer, if the protocol has one."""
 
 
 class EncodingRefused(msgspec.Struct, frozen=True, gc=False):
-    """The codec cannot say this."""
+    """The codec cannot encode the command."""
 
     reason: str
 
@@ -73,7 +74,7 @@ class Transmit(msgspec.Struct, Request[TransmitOutcome], NodeLocal, frozen=True,
 
 
 class CheckDeadlines(msgspec.Struct, frozen=True, gc=False):
-    """Time to look at deadlines; told by the connection to itself."""
+    """The connection's own timer: check its deadlines."""
 
 
 ConnectionMessage = (

@@ -1,4 +1,4 @@
-"""What the fleet publishes: values that others may follow without being asked."""
+"""The topics that actors publish and others subscribe to."""
 
 from datetime import datetime
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class DeviceStatus(msgspec.Struct, frozen=True, gc=False):
-    """What moves about a device: the fields of the API's Device that no request writes."""
+    """The state of a device that changes with its messages, as in the API's Device."""
 
     device_id: int
     status: str
@@ -27,28 +27,28 @@ class DeviceStatus(msgspec.Struct, frozen=True, gc=False):
     last_update: datetime | None
     """Server time of the last message, whether or not it carried a position."""
     position_id: int
-    """The latest position; 0 where there is none."""
+    """Id of the latest position; 0 if there is none."""
 
 
 class WebEvent(msgspec.Struct, frozen=True, gc=False):
-    """What certain users are told on their open sockets (docs/events.md#notificators)."""
+    """An event for the WebSocket connections of certain users (docs/events.md#notificators)."""
 
     user_ids: tuple[int, ...]
     event: Event
-    """Its attribute `message` says in words what happened; id 0 where it is not stored."""
+    """With the text in its attribute `message`; id 0 if it is not stored."""
 
 
 POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
-"""Each stored batch, after its commit; latest or not (compare fix times)."""
+"""Each stored batch, after its commit. Not every position is its device's latest."""
 
 LATEST_POSITIONS: TopicName[tuple[Position, ...]] = TopicName("latest")
-"""Positions stored before that are the latest again, because newer ones were deleted."""
+"""Older positions that became the latest because newer ones were deleted."""
 
 DEVICES: TopicName[tuple[DeviceStatus, ...]] = TopicName("devices")
-"""Devices whose status or last update changed, a few times a second at most for one device."""
+"""Devices whose status or last update changed; at most a few times a second for each."""
 
 EVENTS: TopicName[tuple[Event, ...]] = TopicName("events")
 """Stored events, after their commit."""
 
 WEB_EVENTS: TopicName[WebEvent] = TopicName("web events")
-"""What a notification or an announcement sends by `web`."""
+"""Events that notifications and announcements send through the notificator `web`."""

@@ -1,4 +1,4 @@
-"""What a device actor is told and asked: the way up from its connection, and its commands."""
+"""The messages to a device actor: reports from its connection, commands, and changes of its row."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,26 +47,26 @@ class Connected(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
     protocol: str
     peer: str
-    """Its address."""
+    """Address from which the device is connected."""
     local_host: str
-    """The address at which it reached us."""
+    """The server's address to which the device connected."""
 
 
 class Disconnected(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """That connection has ended, or speaks for another device now."""
+    """The connection has ended, or serves another device from now on."""
 
     connection: Ref[ConnectionMessage]
 
 
 class DeviceSeen(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """The device said something that carries no position."""
+    """The device sent a message without a position."""
 
     protocol: str
     connection: Ref[ConnectionMessage]
 
 
 class PositionReported(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """The device told a position."""
+    """The device reported a position."""
 
     report: PositionReport
     protocol: str
@@ -90,19 +90,19 @@ class MediaUploaded(msgspec.Struct, NodeLocal, frozen=True, gc=False):
 
 
 class AuthorizeAlarmUpload(msgspec.Struct, Request[str], NodeLocal, frozen=True, gc=False):
-    """May the device upload the files of an alarm? Answered by its `unique_id`, empty if it may not."""
+    """Return the device's `unique_id` if it may upload these files of an alarm, else an empty string."""
 
     upload: AlarmFilesAnnounced
 
 
 class AlarmFileStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """A file of an alarm is on the disk."""
+    """A file of an alarm was written to disk."""
 
     name: str
-    """Under which it is stored; not the device's."""
+    """Name on disk, chosen by the server."""
     file: FileUploadCompleted
     upload: AlarmFilesAnnounced
-    """The upload that it belongs to."""
+    """The upload to which the file belongs."""
     protocol: str
     connection: Ref[ConnectionMessage]
 
@@ -116,51 +116,51 @@ class RecordingListReceived(msgspec.Struct, NodeLocal, frozen=True, gc=False):
 
 
 class CommandSent(msgspec.Struct, frozen=True, gc=False):
-    """Handed to the device's live connection."""
+    """The command was sent to the device's connection."""
 
 
 class CommandQueued(msgspec.Struct, frozen=True, gc=False):
-    """Kept for the device's next connection or message."""
+    """The command waits for the device's next connection or, in request-response protocols, message."""
 
     queued: QueuedCommand
 
 
 class CommandRefused(msgspec.Struct, frozen=True, gc=False):
-    """Not sent and not kept."""
+    """The command was neither sent nor queued."""
 
     reason: str
     offline: bool = False
-    """There is nothing wrong with it but that the device is not connected."""
+    """Whether the only reason is that the device is not connected."""
 
 
 CommandOutcome = CommandSent | CommandQueued | CommandRefused
 
 
 class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False):
-    """Send a command now, or keep it for later."""
+    """Send a command now, or queue it for later."""
 
     type: str
     attributes: Mapping[str, Any] = {}
     no_queue: bool = False
-    """Refuse rather than keep it for an offline device."""
+    """Refuse the command instead of queueing it if the device is offline."""
     by_reader: bool = False
-    """Asked by a stream for its readers: starting it so does not hold it (docs/decisions/0024)."""
+    """Sent by a stream for its readers: such a start does not hold the stream (docs/decisions/0024)."""
     text_channel: bool = False
-    """By text message."""
+    """Whether to send it as a text message."""
     run_id: int = 0
-    """The step of a scheduled command that this is, committed as `sending`."""
+    """The run of a scheduled command's step, stored as `sending`; 0 for other commands."""
     queue_minutes: int = 0
-    """How long such a step may wait for its device."""
+    """Minutes that such a step may wait in the queue."""
 
 
 class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=False):
-    """The command types that the device's protocol supports; `custom` alone while that is unknown."""
+    """Return the command types of the device's protocol; only `custom` if the protocol is unknown."""
 
 
 class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=False):
-    """Store the latest position again with these values; None stays as it is.
+    """Store the latest position again with these values; None leaves a value unchanged.
 
-    Answered by the stored position once it is published, None where the device has no position.
+    Return the stored position after it was published, or None if the device has no position.
     """
 
     total_distance: float | None
@@ -170,7 +170,7 @@ class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=
 
 
 class CheckStatus(msgspec.Struct, frozen=True, gc=False):
-    """Time to look whether the device has been silent for too long."""
+    """The device actor's timer: check how long the device has been silent."""
 
 
 DeviceMessage = (
