@@ -1,8 +1,7 @@
-"""What devices say and are told, whatever the protocol.
+"""The reports that codecs decode and the commands that they encode, the same for all protocols.
 
-All are values: frozen, compared by content, safe to hand from actor to actor.
-Times are aware UTC datetimes; units stand at each field. A `receipt` is the codec's own note of what it
-must answer; it is opaque to everybody else and goes back through `DeviceCodec.acknowledge`.
+All are immutable values. Times are aware UTC datetimes. A `receipt` is opaque to all but the codec, which
+gets it back through `DeviceCodec.acknowledge` or `refuse`.
 """
 
 from collections.abc import Mapping
@@ -14,51 +13,48 @@ import msgspec
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap
 
 Receipt = int | bytes | str
-"""The codec's own note about a message to be answered."""
-
+"""Identifies a message that the device expects to be answered; its content is private to the codec."""
 
 ALARM_LABEL = "alarmLabel"
-"""The attribute of a position that names alarms of which the device keeps files: an opaque word for each,
-separated by commas."""
-
+"""The position attribute that lists the alarms with files on the device: opaque labels, comma-separated."""
 
 REQUEST_ALARM_FILES = "alarmFiles"
-"""The type of the order by which the server asks for such files: attribute `label`. No command of the API."""
+"""The command type that requests these files, with attribute `label`. It is not available in the API."""
 
 
 class Login(msgspec.Struct, frozen=True, gc=False):
-    """The peer says who it is. The connection answers with `acknowledge` or `refuse`.
+    """The peer identifies itself. The connection answers with `acknowledge` or `refuse`.
 
     A codec reports it before the first other message of a peer, and again whenever the identity changes.
     """
 
     unique_ids: tuple[str, ...]
-    """Ways to write the identity, the exact one first: ("013912345678", "13912345678")."""
+    """Spellings of the identity, the exact one first: ("013912345678", "13912345678")."""
     receipt: Receipt | None = None
-    """None where the protocol sends no separate answer to a login."""
+    """None if the protocol has no separate answer to a login."""
     attributes: Mapping[str, Any] = {}
-    """What the login tells of the device: `model`, `iccid`, `plate`, `versionFw` and the like."""
+    """Data of the device in the login, such as `model`, `iccid`, `plate` or `versionFw`."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, gc=False):
-    """The peer is there; nothing else is known."""
+    """The peer is connected; the message has no other content."""
 
     receipt: Receipt | None = None
 
 
 class PositionReport(msgspec.Struct, frozen=True, gc=False):
-    """One position as the device tells it; the device actor makes a Position of it."""
+    """One position as the device reports it; the device actor makes a `Position` of it."""
 
     attributes: dict[str, Any]
     """Canonical keys of docs/protocols/common.md#attribute-keys."""
     device_time: datetime | None = None
-    """The device's clock; None where it sent none: server time then."""
+    """Time of the device's clock; None if it sent none, which stands for server time."""
     fix_time: datetime | None = None
-    """Time of the fix; None with `located`: `device_time`."""
+    """Time of the fix; None stands for `device_time` if `located`."""
     located: bool = True
-    """False: a message without coordinates takes over the device's last known location."""
+    """False for a message without coordinates, which takes over the last known location."""
     valid: bool = False
-    """The receiver had a fix."""
+    """Whether the receiver had a fix."""
     latitude: float = 0.0
     """Degrees, north positive."""
     longitude: float = 0.0
@@ -70,72 +66,72 @@ class PositionReport(msgspec.Struct, frozen=True, gc=False):
     course: float = 0.0
     """Degrees from north, clockwise, 0 to 360."""
     accuracy: float = 0.0
-    """Metres, 0 where unknown."""
+    """Metres; 0 if unknown."""
     network: Mapping[str, Any] | None = None
-    """Cells and access points, shaped as the API's `network`."""
+    """Cells and access points, in the form of the API's `network`."""
     archived: bool = False
-    """Sent from the device's memory: never moves the latest position backwards."""
+    """Whether it was sent from the device's memory: such a report never replaces a newer latest position."""
     receipt: Receipt | None = None
-    """To be acknowledged once this and all earlier reports of the connection are stored."""
+    """Acknowledged once this and all earlier reports of the connection are stored."""
 
 
 class CommandResult(msgspec.Struct, frozen=True, gc=False):
     """The device's answer to a command."""
 
     reference: int | None
-    """`EncodedCommand.reference` of the command, None where the protocol has no such link."""
+    """`EncodedCommand.reference` of the command; None if the protocol has none."""
     ok: bool
     text: str = ""
-    """The answer in words, for the position attribute `result`."""
+    """Text of the answer, for the position attribute `result`."""
     receipt: Receipt | None = None
 
 
 class MediaFile(msgspec.Struct, frozen=True, gc=False):
-    """A file that the device uploaded in one message: a photo, a sound, a film."""
+    """A file that the device uploaded in one message: an image, audio or video."""
 
     kind: str
     """"image", "audio" or "video": the position attribute that names the file."""
     extension: str
-    """Of the file, without the dot: "jpg"."""
+    """File name extension without the dot: "jpg"."""
     content: bytes
     channel: int = 0
-    """Camera, from 1; 0 where unknown."""
+    """Number of the camera, from 1; 0 if unknown."""
     position: PositionReport | None = None
-    """Where it was taken, if the device says so."""
+    """Position at which it was recorded, if the device sent it."""
     receipt: Receipt | None = None
 
 
 class AlarmFilesAnnounced(msgspec.Struct, frozen=True, gc=False):
     """The device is about to upload the files of an alarm, mostly on a connection made for that.
 
-    Such a connection says who it is by this alone; it does not take the place of the device's other one.
+    Such a connection identifies the device only by this message, and does not replace its main connection.
     """
 
     unique_ids: tuple[str, ...]
     """As in `Login`."""
     label: str
-    """Tells the alarm, hex digits: what the attribute `alarmLabel` of its position says."""
+    """Identifies the alarm, in hex digits, as the attribute `alarmLabel` of its position does."""
     key: str
-    """The beginning of the label, which is the same in all messages about the alarm."""
+    """The prefix of the label that is the same in all messages about the alarm."""
     is_ours: bool
-    """It repeats the number under which we ask for the files of this alarm."""
+    """Whether it repeats the number with which this server requests the files of this alarm."""
     files: int
-    """How many."""
+    """Number of files."""
     receipt: Receipt | None = None
 
 
 class FileUploadStarted(msgspec.Struct, frozen=True, gc=False):
-    """Pieces of this file come next."""
+    """Chunks of this file follow."""
 
     name: str
-    """The device's own; never a path."""
+    """File name chosen by the device; never a path."""
     size: int
     """Bytes."""
     receipt: Receipt | None = None
 
 
 class FileChunk(msgspec.Struct, frozen=True, gc=False):
-    """Some bytes of a file that was begun, within its size."""
+    """Some bytes of a started file, within its size."""
 
     name: str
     offset: int
@@ -143,48 +139,48 @@ class FileChunk(msgspec.Struct, frozen=True, gc=False):
 
 
 class FileUploadCompleted(msgspec.Struct, frozen=True, gc=False):
-    """Every byte of the file has come."""
+    """The file was received completely."""
 
     name: str
     kind: str
     """"image", "audio", "video" or "file": the position attribute that names it."""
     extension: str
-    """Of the file, without the dot."""
+    """File name extension without the dot."""
     size: int
     """Bytes."""
     channel: int = 0
-    """Camera; 0 where unknown."""
+    """Number of the camera; 0 if unknown."""
     receipt: Receipt | None = None
 
 
 class Recording(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """One entry of a device's list, with the fields of the specification."""
+    """One entry of a device's list of recordings, with the fields of the API."""
 
     channel: int
     start_time: datetime
     end_time: datetime
     alarm_flag: int
     type: int
-    """0 audio and video, 1 audio, 2 video."""
+    """0: audio and video, 1: audio, 2: video."""
     stream_type: int
-    """1 main stream, 2 sub-stream."""
+    """1: main stream, 2: sub-stream."""
     memory_type: int
-    """1 primary memory, 2 backup memory."""
+    """1: primary memory, 2: backup memory."""
     size: int
     """Bytes."""
 
 
 class RecordingList(msgspec.Struct, frozen=True, gc=False):
-    """The device's complete answer to a query for recordings."""
+    """The complete list of recordings with which the device answered a query."""
 
     reference: int | None
-    """`EncodedCommand.reference` of the query as the device repeats it."""
+    """`EncodedCommand.reference` of the query; None if the device did not answer a query."""
     recordings: tuple[Recording, ...]
     receipt: Receipt | None = None
 
 
 class DeviceInformation(msgspec.Struct, frozen=True, gc=False):
-    """What a device tells of itself outside a position: parameters, capabilities, passenger counts."""
+    """Data that the device sent without a position: parameters, capabilities, passenger counts."""
 
     attributes: dict[str, Any]
     reference: int | None = None
@@ -192,19 +188,19 @@ class DeviceInformation(msgspec.Struct, frozen=True, gc=False):
 
 
 class Logout(msgspec.Struct, frozen=True, gc=False):
-    """The device signs off."""
+    """The device logs out."""
 
     receipt: Receipt | None = None
 
 
 class ImmediateReply(msgspec.Struct, frozen=True, gc=False):
-    """Bytes to be sent at once, whoever the peer is: an answer that depends on nothing."""
+    """An answer that is sent at once, also to an unidentified peer."""
 
     data: bytes
 
 
 class FrameRejected(msgspec.Struct, frozen=True, gc=False):
-    """Bytes that were dropped, and why; the stream goes on behind them."""
+    """Invalid bytes that were dropped; decoding continues after them."""
 
     error: str
     frame: bytes
@@ -233,14 +229,14 @@ Report = (
 
 
 class MediaAddress(msgspec.Struct, frozen=True, gc=False):
-    """Where a device is told to send its media."""
+    """The address to which devices send media."""
 
     host: str
-    """Numeric IPv4 where possible: many terminals resolve no names."""
+    """Preferably a numeric IPv4 address: many terminals cannot resolve names."""
     live_port: int
     playback_port: int
     upload_port: int = 0
-    """Of files that belong to alarms: the protocol's own port."""
+    """Port for files of alarms, which is that of the device protocol."""
 
 
 class DeviceCommand(msgspec.Struct, frozen=True, gc=False):
@@ -251,14 +247,14 @@ class DeviceCommand(msgspec.Struct, frozen=True, gc=False):
     attributes: Mapping[str, Any] = {}
     unique_id: str = ""
     media: MediaAddress | None = None
-    """Needed by the commands that make the device open a media connection."""
+    """Required by the commands that make the device open a media connection."""
     channels: ChannelMap = UNMAPPED
-    """What the device calls our channels."""
+    """The device's numbers of the channels."""
 
 
 class EncodedCommand(msgspec.Struct, frozen=True, gc=False):
-    """A command as bytes."""
+    """An encoded command."""
 
     data: bytes
     reference: int | None = None
-    """What the device will repeat in its answer, if the protocol has such a link."""
+    """The number that the device repeats in its answer, if the protocol has one."""

@@ -1,4 +1,4 @@
-"""Room on the disk that files of devices leave to the database: on a full one it stores no position."""
+"""The disk space that files of devices leave to the database, which cannot store positions on a full disk."""
 
 import errno
 import os
@@ -8,12 +8,12 @@ __all__ = ["require_room"]
 
 
 def require_room(folder: Path, size: int, reserve_bytes: int) -> None:
-    """Refuse to write `size` bytes into `folder` where they would eat into the reserve.
+    """Check that `size` bytes can be written to `folder` without using the reserve.
 
-    Blocking, some microseconds.
+    Blocks for some microseconds.
 
     Raises:
-        OSError: ENOSPC, or the folder is not there.
+        OSError: ENOSPC, or the folder does not exist.
     """
     state = os.statvfs(folder)
     if state.f_bavail * state.f_frsize < size + reserve_bytes:

@@ -1,4 +1,4 @@
-"""Files of devices: `media/{folder of the device}/{name}` under the data folder (docs/decisions/0014)."""
+"""Files of devices, stored as `media/{device folder}/{name}` in the data folder (docs/decisions/0014)."""
 
 import hashlib
 import os
@@ -27,23 +27,23 @@ __all__ = [
 ]
 
 MEDIA = "media"
-"""The folder of all files of devices, under the data folder."""
+"""Name of the folder of all files of devices, in the data folder."""
 IMAGE = "device"
-"""Name of a device's own picture, before its ending."""
-LONGEST_BYTES = 200
-"""Of a folder's name; file systems take 255."""
+"""File name of a device's image, without the extension."""
+MAX_NAME_BYTES = 200
+"""Longest folder name; file systems allow 255 bytes."""
 
 
 def folder_name(unique_id: str) -> str:
-    """The folder of a device. An identity is free text: each names one folder, and none names two."""
-    name = re.sub(r"^\.|[%/\\\0]", lambda found: f"%{ord(found[0]):02X}", unique_id)
-    if not name or len(os.fsencode(name)) > LONGEST_BYTES:
+    """Return the name of a device's folder: safe for any `unique_id`, and different for each."""
+    name = re.sub(r"^\.|[%/\\\0]", lambda match: f"%{ord(match[0]):02X}", unique_id)
+    if not name or len(os.fsencode(name)) > MAX_NAME_BYTES:
         return f"%~{hashlib.sha256(os.fsencode(unique_id)).hexdigest()}"
     return name
 
 
 def media_name(now: datetime, extension: str) -> str:
-    """A name for a new file: the time and what nobody can guess."""
+    """Return a name for a new file: the time and a random part that cannot be guessed."""
     return f"{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.{extension}"
 
 
@@ -60,31 +60,31 @@ def device_folder(media: Path, unique_id: str) -> Path:
 async def save_media(
     folder: Path, unique_id: str, media: MediaFile, now: datetime, reserve_bytes: int = 0
 ) -> str:
-    """Write the file, in a thread, and give its name; `reserve_bytes` of the disk stay free.
+    """Write the file in a thread and return its name; `reserve_bytes` of the disk stay free.
 
     A crash leaves either the whole file or none.
 
     Raises:
-        OSError: the disk does not take it.
+        OSError: the file cannot be written.
     """
     name = media_name(now, media.extension)
-    home = device_folder(folder, unique_id)
-    await trio.to_thread.run_sync(_write, home, name, media.content, reserve_bytes)
+    target = device_folder(folder, unique_id)
+    await trio.to_thread.run_sync(_write, target, name, media.content, reserve_bytes)
     return name
 
 
 async def save_image(folder: Path, unique_id: str, extension: str, content: bytes) -> str:
-    """Write the device's own picture in the place of any earlier one, and give its name.
+    """Write the image of a device, replacing an earlier one, and return its name.
 
     Raises:
-        OSError: the disk does not take it; the earlier one stays.
+        OSError: the image cannot be written; an earlier one stays.
     """
-    home = device_folder(folder, unique_id)
+    target = device_folder(folder, unique_id)
     name = f"{IMAGE}.{extension}"
 
     def write() -> None:
-        _write(home, name, content)
-        for other in home.glob(f"{IMAGE}.*"):
+        _write(target, name, content)
+        for other in target.glob(f"{IMAGE}.*"):
             if other.name != name:
                 other.unlink(missing_ok=True)
 
@@ -93,10 +93,10 @@ async def save_image(folder: Path, unique_id: str, extension: str, content: byte
 
 
 async def move_folder(folder: Path, unique_id: str, to: str) -> None:
-    """Give a device's files to its new identity; they are another's no longer.
+    """Move a device's files to the folder of its new `unique_id`, replacing what is there.
 
     Raises:
-        OSError: they stay where they are.
+        OSError: the files stay where they are.
     """
     old, new = device_folder(folder, unique_id), device_folder(folder, to)
 
@@ -109,18 +109,18 @@ async def move_folder(folder: Path, unique_id: str, to: str) -> None:
 
 
 async def remove_folder(folder: Path, unique_id: str) -> None:
-    """Remove a device's files; what the disk refuses stays."""
-    home = device_folder(folder, unique_id)
-    await trio.to_thread.run_sync(partial(shutil.rmtree, home, ignore_errors=True))
+    """Remove a device's files; errors are ignored."""
+    target = device_folder(folder, unique_id)
+    await trio.to_thread.run_sync(partial(shutil.rmtree, target, ignore_errors=True))
 
 
-def _write(home: Path, name: str, content: bytes, reserve_bytes: int = 0) -> None:
-    home.mkdir(parents=True, exist_ok=True)
-    require_room(home, len(content), reserve_bytes)
-    part = home / f".{name}.{secrets.token_hex(4)}.part"
+def _write(target: Path, name: str, content: bytes, reserve_bytes: int = 0) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    require_room(target, len(content), reserve_bytes)
+    part = target / f".{name}.{secrets.token_hex(4)}.part"
     try:
         part.write_bytes(content)
-        part.rename(home / name)
+        part.rename(target / name)
     except OSError:
         part.unlink(missing_ok=True)
         raise

@@ -1,7 +1,7 @@
-"""Files of an alarm as they come in pieces over one connection: onto the disk at once, never into memory.
+"""Receives the files of an alarm in chunks and writes each chunk to disk at once.
 
-An upload lives exactly as long as its connection, is held back by nothing but the disk, and nobody else asks
-it anything: so it is a part of the connection and no actor.
+An upload is part of its connection and not an actor: it lives as long as the connection, waits only for the
+disk, and gets no messages from others.
 """
 
 import contextlib
@@ -23,18 +23,18 @@ __all__ = ["Upload", "UploadRoom", "remove_parts"]
 Arguments = TypeVarTuple("Arguments")
 
 MAX_FILES = 64
-"""Of one upload."""
+"""Limit of the files of one upload."""
 WRITERS = 4
-"""Threads for all uploads together: a thousand of them must not keep live segments waiting for one."""
-_RUN = secrets.token_hex(4)
-"""This life of the server: what other lives left is of no use to anybody."""
+"""Threads that all uploads share, so that many uploads leave threads to live segments."""
+_PROCESS_TOKEN = secrets.token_hex(4)
+"""Marks the incomplete files of this process; those of earlier ones are of no use."""
 
 
 class UploadRoom:
-    """Where uploads go, and how much of a file is taken."""
+    """The folder, the limits and the threads of all uploads."""
 
     def __init__(self, media_folder: Path, file_bytes: int, reserve_bytes: int = 0) -> None:
-        """`reserve_bytes` of the disk stay free."""
+        """`file_bytes` is the size limit of one file; `reserve_bytes` of the disk stay free."""
         self.media_folder = media_folder
         self.file_bytes = file_bytes
         self.reserve_bytes = reserve_bytes
@@ -42,70 +42,70 @@ class UploadRoom:
 
 
 class Upload:
-    """The files of one alarm."""
+    """The files of one alarm of one device."""
 
     def __init__(self, room: UploadRoom, unique_id: str) -> None:
         self._room = room
-        self._home = device_folder(room.media_folder, unique_id)
+        self._folder = device_folder(room.media_folder, unique_id)
         self._open: dict[str, _Part] = {}
-        self._begun = 0
+        self._started_count = 0
 
     async def begin(self, file: FileUploadStarted) -> str:
-        """Make room for a file; why it is not taken, or nothing.
+        """Create a file; return why it is refused, or an empty string.
 
         Raises:
-            OSError: the disk does not take it.
+            OSError: the file cannot be created.
         """
         known = self._open.get(file.name)
         if known is not None and known.size == file.size:
             return ""
         if file.size > self._room.file_bytes:
             return f"it has {file.size} bytes, and {self._room.file_bytes} are allowed"
-        if known is None and self._begun >= MAX_FILES:
+        if known is None and self._started_count >= MAX_FILES:
             return f"an alarm has {MAX_FILES} files at most"
         if known is not None:
             await self._in_thread(known.drop)
-        self._begun += 1
-        part = _Part(self._home / f".upload-{_RUN}-{secrets.token_hex(8)}.part", file.size)
+        self._started_count += 1
+        part = _Part(self._folder / f".upload-{_PROCESS_TOKEN}-{secrets.token_hex(8)}.part", file.size)
         await self._in_thread(part.open, self._room.reserve_bytes)
         self._open[file.name] = part
         return ""
 
-    async def write(self, piece: FileChunk) -> None:
-        """Write a piece where it belongs; a file that is not taken is passed over.
+    async def write(self, chunk: FileChunk) -> None:
+        """Write a chunk at its offset; chunks of refused files are ignored.
 
         Raises:
-            OSError: the disk does not take it; the file is given up.
+            OSError: the chunk cannot be written; the file is discarded.
         """
-        part = self._open.get(piece.name)
+        part = self._open.get(chunk.name)
         if part is None:
             return
         try:
-            await self._in_thread(part.write, piece.offset, piece.content)
+            await self._in_thread(part.write, chunk.offset, chunk.content)
         except OSError:
-            del self._open[piece.name]
+            del self._open[chunk.name]
             await self._in_thread(part.drop)
             raise
 
     async def keep(self, file: FileUploadCompleted, now: datetime) -> str:
-        """Give a whole file a name of ours; empty where it was not taken.
+        """Rename a complete file and return its new name; empty if the file was refused.
 
         Raises:
-            OSError: the disk does not take it; the file is given up.
+            OSError: the file cannot be stored; it is discarded.
         """
         part = self._open.pop(file.name, None)
         if part is None:
             return ""
         name = media_name(now, file.extension)
         try:
-            await self._in_thread(part.keep, self._home / name)
+            await self._in_thread(part.keep, self._folder / name)
         except OSError:
             await self._in_thread(part.drop)
             raise
         return name
 
     async def close(self) -> None:
-        """Remove what has not become whole."""
+        """Remove incomplete files."""
         for part in self._open.values():
             await self._in_thread(part.drop)
         self._open.clear()
@@ -115,7 +115,7 @@ class Upload:
 
 
 class _Part:
-    """A file in the making; blocking."""
+    """An incomplete file. The methods block."""
 
     def __init__(self, path: Path, size: int) -> None:
         self.size = size
@@ -129,13 +129,13 @@ class _Part:
 
     def write(self, offset: int, content: bytes) -> None:
         assert self._file is not None
-        at = memoryview(content)
-        while at:
-            written = os.pwrite(self._file.fileno(), at, offset)
-            at, offset = at[written:], offset + written
+        rest = memoryview(content)
+        while rest:
+            written = os.pwrite(self._file.fileno(), rest, offset)
+            rest, offset = rest[written:], offset + written
 
     def keep(self, path: Path) -> None:
-        """Onto the disk and under its name: it is told to be stored next."""
+        """Flush the file to disk and rename it; the device gets its acknowledgement after that."""
         assert self._file is not None
         os.fsync(self._file.fileno())
         self._file.close()
@@ -149,10 +149,10 @@ class _Part:
 
 
 def remove_parts(media_folder: Path) -> int:
-    """Remove what uploads left when the server was killed; how many. Blocking."""
+    """Remove the incomplete files of earlier processes; return their number. Blocks."""
     found = media_folder.glob("*/.upload-*.part")
-    left = [path for path in found if not path.name.startswith(f".upload-{_RUN}-")]
-    for path in left:
+    stale = [path for path in found if not path.name.startswith(f".upload-{_PROCESS_TOKEN}-")]
+    for path in stale:
         with contextlib.suppress(OSError):
             path.unlink()
-    return len(left)
+    return len(stale)

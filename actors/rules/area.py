@@ -1,11 +1,11 @@
-"""The area of a geofence: what its text means, and whether a point lies in it (docs/geofences.md).
+"""The area of a geofence: parses its text, and tests whether a point lies in it (docs/geofences.md).
 
     CIRCLE (52.5 13.4, 250)                      radius in metres
     POLYGON ((52.5 13.4, 52.6 13.4, 52.6 13.5))  the outer ring, closed or not
     LINESTRING (52.5 13.4, 52.6 13.4)            a corridor along a line
 
-Latitude comes first. Longitudes may run to 360 either way, as maps write them that were drawn across the
-antimeridian.
+Latitude comes first. Longitudes range from -360 to 360, because some maps write areas across the antimeridian
+that way.
 """
 
 import itertools
@@ -28,25 +28,27 @@ __all__ = [
 ]
 
 CORRIDOR_METRES = 25.0
-"""How far a corridor reaches to either side unless the geofence says otherwise."""
+"""Default width of a corridor to either side of its line."""
 MOST_POINTS = 10_000
-LONGEST_TEXT = 1 << 20
+MAX_TEXT_LENGTH = 1 << 20
+"""Characters."""
 METRES_PER_DEGREE = math.radians(1) * EARTH_RADIUS
-BANDS = 64
+MAX_BANDS = 64
+"""Limit of the bands of latitude by which edges are indexed."""
 
 Point = tuple[float, float]
 """Latitude and longitude in degrees."""
 Edge = tuple[float, float, float, float]
-"""From and to, latitude first; longitudes run on past 180, so that an edge is never wider than it looks."""
+"""Start and end, latitude first; longitudes continue past 180, so that no edge wraps around."""
 
 
 class AreaError(ValueError):
-    """The text describes no area; the message says what is wrong with it."""
+    """The text is not a valid area; the message says why, in one line."""
 
 
 @dataclass(frozen=True)
 class Circle:
-    """All within a great-circle distance of a point."""
+    """The points within a great-circle distance of a centre."""
 
     latitude: float
     longitude: float
@@ -64,19 +66,19 @@ class Circle:
 
 
 class Polygon:
-    """All within a ring whose edges are straight in degrees, as on a map; on the edge it may be either."""
+    """The points within a ring whose edges are straight in degrees, as on a map; the edges are undefined."""
 
     def __init__(self, ring: Sequence[Point]) -> None:
-        path = _unwound(ring)
+        path = _unwrapped(ring)
         if _width(path) > 720:
             raise AreaError("the ring winds round the earth more than twice")
         turn = path[-1][1] - path[0][1]
         if abs(turn) > 1:
-            # The ring goes round a pole: along its own parallel on to the nearer one, and back.
+            # The ring goes round a pole: close it by way of the nearer pole.
             pole = math.copysign(90.0, sum(latitude for latitude, _ in path))
             path += [(pole, path[-1][1]), (pole, path[0][1]), path[0]]
         elif _width(path) == 0 and _width(ring) == 360:
-            path = [*ring, ring[0]]  # from -180 to 180: the whole way round, not none of it
+            path = [*ring, ring[0]]  # from -180 to 180: the whole circle and not an empty ring
         self._edges = _Bands([(*start, *end) for start, end in itertools.pairwise(path)])
 
     def contains(
@@ -96,10 +98,10 @@ class Polygon:
 
 
 class Corridor:
-    """All within some distance of a line."""
+    """The points within some distance of a line."""
 
     def __init__(self, line: Sequence[Point]) -> None:
-        # Each edge by itself, from where it begins: a line may go round the earth as often as it likes.
+        # Each edge has its own longitudes: a line may go round the earth any number of times.
         edges = [(*start, end[0], start[1] + _step(start, end)) for start, end in itertools.pairwise(line)]
         self._edges = _Bands(edges)
 
@@ -117,7 +119,7 @@ class Corridor:
 
     @staticmethod
     def _distance(edge: Edge, y: float, x: float) -> float:
-        """Metres to the point of the edge that is nearest on a plane that touches the earth at (y, x)."""
+        """Return the metres to the edge, whose nearest point is found on the tangent plane at (y, x)."""
         y1, x1, y2, x2 = edge
         shrink = math.cos(math.radians(y))
         north, east = y2 - y1, (x2 - x1) * shrink
@@ -131,14 +133,14 @@ Area = Circle | Polygon | Corridor
 
 
 class _Bands:
-    """Edges by bands of latitude, so that of many only few are looked at."""
+    """Edges indexed by bands of latitude, so that a test looks at few of them."""
 
     def __init__(self, edges: Sequence[Edge]) -> None:
         latitudes = [y for y1, _, y2, _ in edges for y in (y1, y2)]
         longitudes = [x for _, x1, _, x2 in edges for x in (x1, x2)]
         self._south, self._north = min(latitudes), max(latitudes)
         self._west, self._east = min(longitudes), max(longitudes)
-        self._count = max(1, min(BANDS, len(edges) // 8))
+        self._count = max(1, min(MAX_BANDS, len(edges) // 8))
         self._height = (self._north - self._south) / self._count or 1.0
         bands: list[list[Edge]] = [[] for _ in range(self._count)]
         for edge in edges:
@@ -148,13 +150,13 @@ class _Bands:
         self._bands = tuple(tuple(band) for band in bands)
 
     def near(self, latitude: float, margin: float) -> Iterator[Edge]:
-        """Edges that come within `margin` degrees of a parallel, some of them more than once."""
+        """Yield the edges within `margin` degrees of a latitude; an edge may be yielded more than once."""
         if self._south - margin <= latitude <= self._north + margin:
             for band in range(self._band(latitude - margin), self._band(latitude + margin) + 1):
                 yield from self._bands[band]
 
     def meridians(self, longitude: float, margin: float) -> list[float]:
-        """The longitude as this path counts, once for each time that it passes there."""
+        """Return the equivalents of a longitude, 360 degrees apart, that the edges span within `margin`."""
         first = math.ceil((self._west - margin - longitude) / 360)
         last = math.floor((self._east + margin - longitude) / 360)
         return [longitude + 360 * turn for turn in range(first, last + 1)]
@@ -164,8 +166,8 @@ class _Bands:
         return int(min(self._count - 1.0, max(0.0, (latitude - self._south) / self._height)))
 
 
-def _unwound(ring: Sequence[Point]) -> list[Point]:
-    """The ring, closed, with longitudes that run on."""
+def _unwrapped(ring: Sequence[Point]) -> list[Point]:
+    """Return the closed ring with continuous longitudes."""
     path = [ring[0]]
     for point in (*ring[1:], ring[0]):
         path.append((point[0], path[-1][1] + _step(path[-1], point)))
@@ -173,7 +175,7 @@ def _unwound(ring: Sequence[Point]) -> list[Point]:
 
 
 def _step(start: Point, end: Point) -> float:
-    """Degrees to the east from one point to the next, the shorter way round."""
+    """Return the degrees to the east from one point to the next, the shorter way round."""
     step = end[1] - start[1]
     return math.remainder(step, 360) if abs(step) > 180 else step
 
@@ -188,12 +190,13 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def read_area(text: str) -> Area:
-    """Read an area; AreaError says in one line what is wrong.
+    """Parse an area of at most MOST_POINTS points.
 
-    At most 10,000 points, all numbers finite, latitudes to 90 and longitudes to 360 degrees either way.
+    Raises:
+        AreaError: the text is malformed, or a number is not finite or out of range.
     """
-    if len(text) > LONGEST_TEXT:
-        raise AreaError(f"longer than {LONGEST_TEXT} characters")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise AreaError(f"longer than {MAX_TEXT_LENGTH} characters")
     found = _SHAPE.fullmatch(text)
     if found is None:
         raise AreaError("not CIRCLE (…), POLYGON ((…)) or LINESTRING (…)")

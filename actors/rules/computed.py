@@ -1,4 +1,4 @@
-"""Computed attributes: what expressions know of a position, what becomes of their value
+"""Computed attributes: the variables of their expressions, and how values are stored in a position
 (docs/computed-attributes.md).
 """
 
@@ -14,7 +14,7 @@ from motorpool.storage.records import ComputedAttribute, Device, Position
 __all__ = ["TYPES", "apply_computed", "convert", "variables_of"]
 
 TYPES: Final = frozenset({"string", "number", "boolean"})
-"""Of computed attributes, in lower case; they are compared whatever their case."""
+"""Types of computed attributes in lower case; types are compared case-insensitively."""
 
 _FIELDS: Final = tuple(
     (field.name, field.encode_name)
@@ -31,18 +31,17 @@ _TYPE_OF_FIELD: Final = {
     "accuracy": "number",
     "address": "string",
 }
-"""The attributes that overwrite a field of the position, and what the field takes."""
-_FARTHEST: Final = {"latitude": 90.0, "longitude": 180.0}
-"""Degrees."""
+"""Attributes that overwrite a field of the position, with the type of the field."""
+_MAX_DEGREES: Final = {"latitude": 90.0, "longitude": 180.0}
 
 
 def variables_of(
     position: Position, last: Position | None = None, device: Device | None = None
 ) -> dict[str, object]:
-    """Return what expressions may name: the position's fields as in JSON, and its attributes by key.
+    """Return the variables of expressions: the position's fields by JSON name, and its attributes.
 
-    With `last`, those of that position too, as lastSpeed, lastIgnition; with `device`, the attributes of the
-    device. Of one name, a field goes before an attribute, the position before the device.
+    `last` adds those of the previous position, as lastSpeed, lastIgnition; `device` adds the device's
+    attributes. If names collide, a field precedes an attribute, and the position precedes the device.
     """
     variables: dict[str, object] = {}
     if device is not None:
@@ -56,7 +55,7 @@ def variables_of(
 
 
 def _fields_of(position: Position) -> dict[str, object]:
-    return {shown: getattr(position, name) for name, shown in _FIELDS}
+    return {json_name: getattr(position, name) for name, json_name in _FIELDS}
 
 
 def _with_last(named: dict[str, Any]) -> dict[str, object]:
@@ -64,19 +63,19 @@ def _with_last(named: dict[str, Any]) -> dict[str, object]:
 
 
 def convert(attribute: ComputedAttribute, value: object) -> bool | int | float | str | None:
-    """Return an expression's value as its attribute holds it; None stays None.
+    """Convert the value of an expression to the type of its attribute; None stays None.
 
     Raises:
-        ExpressionError: the attribute, or the position's field of its name, takes no such value.
+        ExpressionError: the value does not fit the attribute, or the position's field of that name.
     """
     if value is None:
         return None
-    wanted = _TYPE_OF_FIELD.get(attribute.attribute) or (attribute.type or "string").lower()
-    if wanted == "boolean":
+    target_type = _TYPE_OF_FIELD.get(attribute.attribute) or (attribute.type or "string").lower()
+    if target_type == "boolean":
         if isinstance(value, bool):
             return value
         raise ExpressionError("the value is not a boolean")
-    if wanted == "number":
+    if target_type == "number":
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ExpressionError("the value is not a number")
         if not math.isfinite(value):
@@ -92,12 +91,12 @@ def apply_computed(
     last: Position | None = None,
     device: Device | None = None,
 ) -> Position:
-    """Return the position with the attribute computed, so that those computed later see it.
+    """Return the position with the computed attribute, for later expressions to use.
 
-    Null removes the attribute, but leaves a field of the position as it was.
+    Null removes the attribute, but leaves a field of the position unchanged.
 
     Raises:
-        ExpressionError: there is no value, or none that fits.
+        ExpressionError: the expression fails, or its value does not fit.
     """
     name = attribute.attribute
     value = convert(attribute, expression.evaluate(variables_of(position, last, device)))
@@ -113,7 +112,7 @@ def apply_computed(
 
 def _with_field(position: Position, name: str, value: float | str) -> Position:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        if abs(value) > _FARTHEST.get(name, math.inf):
+        if abs(value) > _MAX_DEGREES.get(name, math.inf):
             raise ExpressionError(f"{name}: {value} is not on Earth")
         value = float(value)
     return msgspec.structs.replace(position, **{name: value})

@@ -1,6 +1,6 @@
-"""A steady presentation time for what devices stamp irregularly (docs/protocols/jt1078.md#timestamps).
+"""Steady presentation times for media with irregular timestamps (docs/protocols/jt1078.md#timestamps).
 
-Presentation times count 90 kHz ticks, never go back, and are not wrapped at 33 bits: the muxer does that.
+Presentation times count 90 kHz ticks, never decrease, and are not wrapped at 33 bits, which the muxer does.
 """
 
 from dataclasses import dataclass
@@ -9,31 +9,33 @@ TICKS_PER_SECOND = 90_000
 TICKS_PER_MS = 90
 
 _LONGEST_STEP_MS = 1_000
-"""A larger step between stamps is a jump of the device's clock."""
+"""A larger step between timestamps is a jump of the device's clock."""
 _LONGEST_CONFIRMED_STEP_MS = 10_000
-"""…unless the device's own interval says the same: slow cameras and key-frame playback."""
+"""Limit of steps that the device's interval field confirms: slow cameras and key-frame playback."""
 _SHORTEST_STEP_MS = 5
-"""Stamps closer than 200 pictures a second are no time of pictures (stamps in seconds, say)."""
+"""A smaller step is not a time of pictures, for instance because timestamps count seconds."""
 _RECENT_SECONDS = 2.0
+"""Audio older than this is not used to place pictures."""
 _OVERDUE_STEPS = 4
+"""Picture steps after which a missing picture is overdue."""
 _SAME_BASE_MS = 250
-"""Audio and picture stamps this close to their arrival are taken to be of one clock."""
+"""Audio and picture timestamps that differ from arrival by less are taken to be of one clock."""
 _TOLERANCE_TICKS = 20 * TICKS_PER_MS
-"""Audio follows its own samples while its stamps stay this near."""
+"""Audio is placed by its sample count while its timestamps deviate by less."""
 _SNAP_TICKS = 250 * TICKS_PER_MS
-"""Audio that is further off than this is corrected at once; nearer, in steps."""
+"""Audio that is further off is corrected at once; otherwise in steps."""
 _SKEW_TICKS = 40 * TICKS_PER_MS
-"""How far audio on a clock of its own may drift from the pictures it arrives with."""
+"""How far audio with its own clock may drift from the pictures it arrives with."""
 _BASELINE_TICKS = 20 * TICKS_PER_SECOND
-"""Length of audio after which the distance of its stamps from the pictures' at arrival is known."""
+"""Length of audio after which the distance of its timestamps from those of pictures is known."""
 _DRIFT_SMOOTHING_TICKS = 15 * TICKS_PER_SECOND
-"""Length of audio over which that distance is smoothed: a link that stalls is no drift."""
+"""Length of audio over which that distance is smoothed, because a stalled link is not a drift."""
 _DRIFT_DEAD_BAND_TICKS = 30 * TICKS_PER_MS
-"""A smaller change of that distance is not taken for a drift of the audio clock…"""
+"""A smaller change of that distance is not a drift of the audio clock."""
 _FASTEST_DRIFT = 200
-"""…which is at most one part in so many."""
+"""The drift is at most one part in this many."""
 _JUMP_REPORT_TICKS = 10 * TICKS_PER_SECOND
-"""A clock that jumps more often than this means nothing, and only its first jump is reported."""
+"""Jumps that follow one another faster than this are reported only once."""
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class _Track:
     pts: int = 0
     arrival: float = 0.0
     step: int = 40 * TICKS_PER_MS
-    """Ticks from this unit to the next, as far as we know."""
+    """Estimated ticks from this unit to the next."""
     started: bool = False
 
 
@@ -51,13 +53,13 @@ class _ClockDrift:
     """How far the audio clock has run ahead of the picture clock since both were first received."""
 
     drift: int = 0
-    """Ticks; behind is negative."""
+    """Ticks; negative if the audio clock is behind."""
     smoothed: float = 0.0
     baseline: float | None = None
     received: int = 0
 
     def follow(self, difference: float, duration: int) -> None:
-        """Take how far a unit's stamp lay before that of the picture it arrived with; all in ticks."""
+        """Add how far a unit's timestamp is ahead of that of the picture it arrived with; all in ticks."""
         self.received += duration
         self.smoothed += (difference - self.smoothed) * duration / min(self.received, _DRIFT_SMOOTHING_TICKS)
         if self.baseline is None:
@@ -71,10 +73,10 @@ class _ClockDrift:
 
 
 class Timeline:
-    """One time for one camera's pictures and audio; gets times of arrival as arguments, reads no clock."""
+    """The presentation times of one camera's pictures and audio; arrival times are arguments."""
 
     def __init__(self, start: int = 0, *, live: bool = True) -> None:
-        """`start` is the first presentation time. Not `live`: arrival says nothing of the pictures' pace."""
+        """`start` is the first presentation time. Unless `live`, arrival does not show the picture rate."""
         self._live = live
         self._start = start
         self._video = _Track()
@@ -87,12 +89,12 @@ class Timeline:
         self._drift = _ClockDrift()
         self._audio_offset = 0
         self._correction = 0
-        """Ticks by which audio is still to be corrected, for stamps that stand still and do not say."""
+        """Ticks by which audio is still to be corrected while its timestamps stand still."""
         self._skew = 0.0
         self._last_jump = -_JUMP_REPORT_TICKS
 
     def restart(self, start: int) -> None:
-        """Forget both clocks; what comes next begins at `start`."""
+        """Forget both clocks; the next unit begins at `start`."""
         step = self._video.step
         self._start = start
         self._video = _Track(step=step)
@@ -104,18 +106,18 @@ class Timeline:
 
     @property
     def picture_end(self) -> int:
-        """Where the last picture ends, as far as its pace tells."""
+        """Estimated end of the last picture."""
         return self._video.pts + self._video.step
 
     @property
     def audio_end(self) -> int:
-        """Where the last unit of audio ends, by its samples."""
+        """End of the last unit of audio, by its sample count."""
         return self._audio.pts + self._audio.step
 
     def place_picture(self, timestamp: int, interval: int, now: float) -> tuple[int, bool]:
         """Return the picture's presentation time, and whether the device's clock jumped before it.
 
-        `timestamp` and `interval` in ms as the device says, `now` in seconds of arrival.
+        `timestamp` and `interval` are the device's, in ms; `now` is the time of arrival in seconds.
         """
         video = self._video
         jumped = False
@@ -124,7 +126,7 @@ class Timeline:
             if self._audio.started:
                 pts = self._audio_position(now)
             video.started = True
-            self._stamped = True  # until the next stamp tells otherwise
+            self._stamped = True  # until the next timestamp shows otherwise
             self._anchor = (pts, now)
         else:
             difference = timestamp - video.timestamp
@@ -146,7 +148,7 @@ class Timeline:
             if not self._stamped and self._audio.started and now - self._audio.arrival < _RECENT_SECONDS:
                 received = self._audio_position(now)
                 if received - pts > _SNAP_TICKS:
-                    pts = received  # the camera paused while its sound went on
+                    pts = received  # the camera paused while its audio continued
         video.timestamp = timestamp
         video.pts = pts
         video.arrival = now
@@ -158,8 +160,8 @@ class Timeline:
         `duration` in ticks, from its count of samples; the other arguments as for `place_picture`.
         """
         audio, video = self._audio, self._video
-        # A picture that is overdue tells nothing more of the time: the camera may have stopped. But nothing
-        # else tells of a first unit, and pictures are read by the batch.
+        # An overdue picture no longer shows the time, because the camera may have stopped. A first unit has
+        # no other reference, and pictures arrive in batches, so it is placed beside one all the same.
         overdue = (now - video.arrival) * TICKS_PER_SECOND > _OVERDUE_STEPS * video.step
         beside = video.started and not (overdue and audio.started)
         stamp = timestamp * TICKS_PER_MS
@@ -175,7 +177,7 @@ class Timeline:
         if beside and self._same_base(timestamp, duration, now):
             self._audio_offset = video.pts - video.timestamp * TICKS_PER_MS - self._drift.drift
         elif not regular:
-            # A jump beside pictures is bridged by what they say; else sound just goes on.
+            # A jump beside pictures is bridged by their time; otherwise audio continues without a gap.
             by_pictures = beside and jumped
             position = self._picture_position(now) - duration if by_pictures else expected + self._correction
             self._audio_offset = position - stamp
@@ -192,7 +194,7 @@ class Timeline:
             pts = expected
         self._correction = error - (pts - expected)
         if audio.started:
-            pts = max(pts, audio.pts + (audio.step >> 1))  # sound that is ahead waits, but never stands still
+            pts = max(pts, audio.pts + (audio.step >> 1))  # audio that is ahead is slowed, but never stopped
         audio.started = True
         audio.timestamp = timestamp
         audio.pts = pts
@@ -205,7 +207,7 @@ class Timeline:
         return pts - before >= _JUMP_REPORT_TICKS
 
     def _paced_step(self, now: float) -> int:
-        """A step for stamps that stand still: the pace of arrival, smoothed; the usual step in a playback."""
+        """Return the step while timestamps stand still: the mean arrival rate, or a playback's last step."""
         if not self._live:
             return self._video.step
         arrived = min(now - self._video.arrival, _LONGEST_STEP_MS / 1000) * TICKS_PER_SECOND
@@ -226,16 +228,16 @@ class Timeline:
     def _picture_position(self, now: float) -> int:
         """Return the presentation time at which audio arriving now ends, by the pictures.
 
-        It cannot be sent before its last sample is there. Order of arrival counts more than time: behind a
-        stalled link everything arrives at once.
+        A unit is not sent before its last sample exists. Arrival order counts more than time, because behind
+        a stalled link everything arrives at once.
         """
         video = self._video
         return video.pts + min(max(round((now - video.arrival) * TICKS_PER_SECOND), 0), video.step)
 
     def _same_base(self, timestamp: int, duration: int, now: float) -> bool:
-        """Whether one clock stamps audio and pictures: then it is the best measure of their distance.
+        """Whether audio and pictures have timestamps of one clock, the best measure of their distance.
 
-        Stamps that count samples begin on the pictures' clock and drift from it: that is a trend.
+        Timestamps that count samples start on the pictures' clock and drift away from it steadily.
         """
         video, smoothed = self._video, self._base_difference
         since_picture = min(1000 * (now - video.arrival), video.step / TICKS_PER_MS)
@@ -249,7 +251,7 @@ class Timeline:
         return True
 
     def _follow_pictures(self, pts: int, duration: int, now: float) -> None:
-        """Keep audio with a clock of its own beside the pictures it arrives with."""
+        """Keep audio that has its own clock aligned with the pictures it arrives with."""
         skew = pts + duration - self._picture_position(now)
         self._skew += (skew - self._skew) / 32
         if abs(self._skew) > _SKEW_TICKS:

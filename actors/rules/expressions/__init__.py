@@ -1,9 +1,8 @@
-"""The language of computed attributes (docs/computed-attributes.md): the part of JEXL 3 that has no side
-effects.
+"""The expression language of computed attributes (docs/computed-attributes.md): the subset of JEXL 3 without
+side effects.
 
-There are no loops, no assignments and no objects to be made, so an expression takes as many steps as its text
-has parts; what one step may cost is bounded in `run`. Whatever the text or the values, only ExpressionError
-comes out.
+There are no loops, assignments or constructors, so the length of the text bounds the number of steps, and
+`run` bounds the cost of a step. ExpressionError is the only exception, whatever the text and the values.
 """
 
 from motorpool.actors.rules.expressions.compiler import Expression, compile_expression

@@ -1,7 +1,7 @@
-"""The operators between two values.
+"""The binary operators.
 
-Two whole numbers stay whole, divided too: towards zero, as in Java. What leaves 64 bits, and division by
-zero, are errors. Bits are those of signed 64-bit numbers.
+As in Java, an operation on two integers gives an integer, and division truncates towards zero. Overflow of 64
+bits and division by zero are errors. Bitwise operators act on signed 64-bit integers.
 """
 
 import math
@@ -27,13 +27,13 @@ _MASK = (1 << 64) - 1
 
 
 def signed(bits: int) -> int:
-    """Read the lowest 64 bits as a signed number."""
+    """Return the lowest 64 bits as a signed integer."""
     bits &= _MASK
     return bits - (1 << 64) if bits >> 63 else bits
 
 
 def negate(value: object) -> int | float:
-    """Return the number of the other sign."""
+    """Return the negated number."""
     number = to_number(value)
     return -number if isinstance(number, float) else in_64_bits(-number)
 
@@ -71,7 +71,7 @@ def _divide(run: Run, left: object, right: object) -> object:
     if second == 0:
         raise ExpressionError("division by zero")
     if isinstance(first, int) and isinstance(second, int):
-        return in_64_bits(_towards_zero(first, second))
+        return in_64_bits(_truncated_quotient(first, second))
     return first / second
 
 
@@ -81,13 +81,13 @@ def _remainder(run: Run, left: object, right: object) -> object:
     if second == 0:
         raise ExpressionError("division by zero")
     if isinstance(first, int) and isinstance(second, int):
-        return first - second * _towards_zero(first, second)
+        return first - second * _truncated_quotient(first, second)
     if math.isinf(first):
         return math.nan
     return math.fmod(first, second)
 
 
-def _towards_zero(first: int, second: int) -> int:
+def _truncated_quotient(first: int, second: int) -> int:
     whole = abs(first) // abs(second)
     return whole if (first < 0) == (second < 0) else -whole
 
@@ -100,20 +100,20 @@ def _bits(operate: Callable[[int, int], int]) -> Binary:
     return operator
 
 
-def _ordered(*wanted: int) -> Binary:
+def _ordered(*accepted: int) -> Binary:
     def operator(run: Run, left: object, right: object) -> object:
         del run
-        return order(left, right) in wanted
+        return order(left, right) in accepted
 
     return operator
 
 
-def _same(run: Run, left: object, right: object) -> object:
+def _equal(run: Run, left: object, right: object) -> object:
     run.spend(1)
     return equal(left, right)
 
 
-def _starts(run: Run, left: object, right: object) -> bool:
+def _starts_with(run: Run, left: object, right: object) -> bool:
     if left is None or right is None:
         return left is right
     first, second = text(left), text(right)
@@ -121,7 +121,7 @@ def _starts(run: Run, left: object, right: object) -> bool:
     return first.startswith(second)
 
 
-def _ends(run: Run, left: object, right: object) -> bool:
+def _ends_with(run: Run, left: object, right: object) -> bool:
     if left is None or right is None:
         return left is right
     first, second = text(left), text(right)
@@ -148,10 +148,10 @@ BINARY: dict[str, Binary] = {
     "<<": _bits(lambda first, second: first << (second & 63)),
     ">>": _bits(lambda first, second: first >> (second & 63)),
     ">>>": _bits(lambda first, second: (first & _MASK) >> (second & 63)),
-    "==": _same,
-    "eq": _same,
-    "!=": _not(_same),
-    "ne": _not(_same),
+    "==": _equal,
+    "eq": _equal,
+    "!=": _not(_equal),
+    "ne": _not(_equal),
     "<": _ordered(-1),
     "lt": _ordered(-1),
     "<=": _ordered(-1, 0),
@@ -162,9 +162,9 @@ BINARY: dict[str, Binary] = {
     "ge": _ordered(1, 0),
     "=~": matches,
     "!~": _not(matches),
-    "=^": _starts,
-    "!^": _not(_starts),
-    "=$": _ends,
-    "!$": _not(_ends),
+    "=^": _starts_with,
+    "!^": _not(_starts_with),
+    "=$": _ends_with,
+    "!$": _not(_ends_with),
 }
-"""By the way they are written."""
+"""Operators by their symbol or word."""

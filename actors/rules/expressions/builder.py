@@ -1,6 +1,6 @@
-"""From the grammar's rules to functions: one method for each rule, called by lark as it reads.
+"""Turns the rules of the grammar into nodes: one method for each rule, called by lark while it parses.
 
-A method takes what its rule's parts became; lark gives them untyped.
+A method gets the results of the parts of its rule, which lark leaves untyped.
 """
 
 from motorpool.actors.rules.expressions.arithmetic import BINARY, negate, signed
@@ -26,32 +26,32 @@ __all__ = ["Builder"]
 
 
 class Builder(ValueRules):
-    """Builds the functions of statements, operators and calls."""
+    """Builds the nodes of statements, operators and calls."""
 
     def start(self, parts: Nodes) -> Node:
         """The whole script."""
         return sequence(parts) if parts else constant(None)
 
     def block(self, parts: Nodes) -> Node:
-        """Statements in braces."""
+        """A block: statements in braces."""
         return sequence(parts) if parts else constant(None)
 
     def nothing(self, parts: Nodes) -> Node:
-        """`null`, or a statement that is none."""
+        """`null`, or an empty statement."""
         del parts
         return constant(None)
 
     def give(self, parts: Nodes) -> Node:
-        """Return."""
-        (given,) = parts
+        """`return a`."""
+        (value,) = parts
 
         def step(run: Run) -> object:
-            raise Returned(given.step(run))
+            raise Returned(value.step(run))
 
-        return made(step, given)
+        return made(step, value)
 
     def choice(self, parts: Nodes) -> Node:
-        """If, with or without else; the value is that of the branch."""
+        """`if`, with or without `else`; its value is that of the branch taken."""
         test, chosen = condition(parts[0]), parts[1].step
         otherwise = parts[2].step if len(parts) > 2 else None
 
@@ -68,7 +68,7 @@ class Builder(ValueRules):
         return made(lambda run: chosen(run) if test(run) else otherwise(run), *parts)
 
     def elvis(self, parts: Nodes) -> Node:
-        """`a ?: b` is a where that is true, else b."""
+        """`a ?: b`: a if it is true, else b."""
         given, otherwise = or_null(parts[0].step), parts[1].step
 
         def step(run: Run) -> object:
@@ -78,7 +78,7 @@ class Builder(ValueRules):
         return made(step, *parts)
 
     def coalesce(self, parts: Nodes) -> Node:
-        """`a ?? b` is a where that is there and not null, else b."""
+        """`a ?? b`: a if it is defined and not null, else b."""
         given, otherwise = or_null(parts[0].step), parts[1].step
 
         def step(run: Run) -> object:
@@ -88,17 +88,17 @@ class Builder(ValueRules):
         return made(step, *parts)
 
     def either(self, parts: Nodes) -> Node:
-        """One of them is true; what stands behind that one is not looked at."""
+        """`a || b`, short-circuiting."""
         steps = [part.step for part in parts]
         return made(lambda run: any(truth(step(run)) for step in steps), *parts)
 
     def both(self, parts: Nodes) -> Node:
-        """All of them are true."""
+        """`a && b`, short-circuiting."""
         steps = [part.step for part in parts]
         return made(lambda run: all(truth(step(run)) for step in steps), *parts)
 
     def chain(self, parts: Mixed) -> Node:
-        """Operators of one level, from left to right."""
+        """Binary operators of one precedence, from left to right."""
         first, signs, others = parts[0].step, parts[1::2], parts[2::2]
         links = [(BINARY[sign], other.step) for sign, other in zip(signs, others, strict=True)]
         for sign, other in zip(signs, others, strict=True):
@@ -117,13 +117,13 @@ class Builder(ValueRules):
         return made(step, *parts[::2])
 
     def same(self, parts: Mixed) -> str:
-        """The sign of an operator; so are the next two."""
+        """Return the symbol of an operator."""
         return str(parts[0])
 
     related = times = same
 
     def sign(self, parts: Mixed) -> Node:
-        """+a or -a."""
+        """`+a` or `-a`."""
         sign, operand = parts
         step = operand.step
         if sign == "-":
@@ -131,32 +131,32 @@ class Builder(ValueRules):
         return made(lambda run: to_number(step(run)), operand)
 
     def complement(self, parts: Nodes) -> Node:
-        """All bits the other way."""
+        """`~a`: bitwise complement."""
         step = parts[0].step
         return made(lambda run: signed(~to_integer(step(run))), *parts)
 
     def negation(self, parts: Nodes) -> Node:
-        """Not."""
+        """`!a`."""
         step = parts[0].step
         return made(lambda run: not truth(step(run)), *parts)
 
     def emptiness(self, parts: Nodes) -> Node:
-        """Whether there is nothing."""
+        """`empty a`."""
         step = or_null(parts[0].step)
         return made(lambda run: is_empty(step(run)), *parts)
 
     def length(self, parts: Nodes) -> Node:
-        """How much there is."""
+        """`size a`."""
         step = or_null(parts[0].step)
         return made(lambda run: size(step(run)), *parts)
 
     def name(self, parts: Mixed) -> str:
-        """What stands behind a dot: a name, or any name in quotes."""
+        """Return the name after a dot, which may be quoted."""
         (token,) = parts
         return read_string(token, token.start_pos) if token.type == "STRING" else str(token)
 
     def arguments(self, parts: Nodes) -> Nodes:
-        """Of a function or method."""
+        """The arguments of a function or method."""
         return parts
 
     def variable(self, parts: Mixed) -> Node:
@@ -165,7 +165,7 @@ class Builder(ValueRules):
         return Node(lambda run: run.variable(name), name=name)
 
     def member(self, parts: Mixed) -> Node:
-        """a.b, which may also be a variable whose name has a dot; a?.b is null where a is."""
+        """`a.b`, which may also be a variable with a dot in its name. `a?.b` is null if a is null."""
         owner, sign, name = parts
         step, path = owner.step, f"{owner.name}.{name}" if owner.name else ""
         safe = sign == "?."
@@ -182,7 +182,7 @@ class Builder(ValueRules):
         return made(read, owner, name=path)
 
     def method(self, parts: Mixed) -> Node:
-        """a.b(c), or a function of a class."""
+        """`a.b(c)`: a method, or a static function such as `Math.abs(c)`."""
         owner, sign, name, arguments = parts
         if owner.name in STATIC:
             functions = STATIC[owner.name]
@@ -191,24 +191,24 @@ class Builder(ValueRules):
             return _called(functions[name], f"{owner.name}.{name}", arguments)
         step, steps = owner.step, [argument.step for argument in arguments]
         safe = sign == "?."
-        if name in _OF_PATTERNS and arguments and arguments[0].literal is not None:
+        if name in _PATTERN_METHODS and arguments and arguments[0].literal is not None:
             compile_pattern(arguments[0].literal)
 
-        def ask(run: Run) -> object:
+        def invoke(run: Run) -> object:
             value = step(run)
             if safe and value is None:
                 return None
             return call_method(run, value, name, [argument(run) for argument in steps])
 
-        return made(ask, owner, *arguments)
+        return made(invoke, owner, *arguments)
 
     def at(self, parts: Nodes) -> Node:
-        """a[b]."""
+        """`a[b]`."""
         owner, index = parts[0].step, parts[1].step
         return made(lambda run: indexed(owner(run), index(run)), *parts)
 
     def function(self, parts: Mixed) -> Node:
-        """math:abs(a)."""
+        """`math:abs(a)`."""
         written, arguments = parts
         name = "".join(written.split())
         if name not in FUNCTIONS:
@@ -216,7 +216,7 @@ class Builder(ValueRules):
         return _called(FUNCTIONS[name], name, arguments)
 
 
-_OF_PATTERNS = frozenset({"matches", "replaceAll", "replaceFirst", "split"})
+_PATTERN_METHODS = frozenset({"matches", "replaceAll", "replaceFirst", "split"})
 
 
 def _called(function: Function, name: str, arguments: Nodes) -> Node:

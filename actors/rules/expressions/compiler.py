@@ -1,4 +1,4 @@
-"""Expressions compiled once, to be evaluated for each position."""
+"""Compiles expressions, which are evaluated for each position."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,11 +12,11 @@ from motorpool.actors.rules.expressions.run import Run
 __all__ = ["LONGEST_EXPRESSION", "Expression", "compile_expression"]
 
 LONGEST_EXPRESSION = 4000
-"""Characters."""
+"""Limit of the text, in characters."""
 
 
 class Expression:
-    """An expression that was read; it keeps nothing between evaluations."""
+    """A compiled expression; it has no state."""
 
     __slots__ = ("_node", "text")
 
@@ -28,25 +28,25 @@ class Expression:
         return f"Expression({self.text!r})"
 
     def evaluate(self, variables: Mapping[str, object]) -> object:
-        """Return the value: None, bool, int, float, str, datetime, list or dict; changes nothing.
+        """Return the value: None, bool, int, float, str, datetime, list or dict.
 
         Raises:
-            ExpressionError: the expression cannot be computed from these values.
+            ExpressionError: the evaluation with these variables failed.
         """
         try:
             return self._node.step(Run(variables))
         except Returned as returned:
             return returned.value
         except RecursionError:
-            # Values of devices nest too: a list within a list within a list.
+            # Values sent by devices may be nested at any depth.
             raise ExpressionError("the values are nested too deep") from None
 
 
 def compile_expression(text: str) -> Expression:
-    """Read an expression.
+    """Compile an expression.
 
     Raises:
-        ExpressionError: it is wrong; the text says what and where.
+        ExpressionError: the text is invalid; the message says why and where.
     """
     if len(text) > LONGEST_EXPRESSION:
         raise ExpressionError(f"the expression is longer than {LONGEST_EXPRESSION} characters")

@@ -1,25 +1,25 @@
-"""What is wrong with an expression or with the values it met."""
+"""The errors of expressions."""
 
 __all__ = ["Absent", "ExpressionError"]
 
 
-_LONGEST = 200
+_MAX_LENGTH = 200
+"""Characters of a message."""
 
 
 class ExpressionError(Exception):
-    """One line for whoever wrote the expression.
+    """An expression is invalid, or its evaluation failed; the message is one line for its author.
 
-    `position` counts characters from 0 where the text itself is wrong; None where it read well and failed on
-    its values.
+    `position` is the index of the character at which the text is invalid; None if the evaluation failed.
     """
 
     def __init__(self, text: str, position: int | None = None) -> None:
-        # Names and patterns of others stand in it, with line breaks and at any length.
-        text = " ".join(text.split())[:_LONGEST]
+        # The text may quote names and patterns of any length, with line breaks.
+        text = " ".join(text.split())[:_MAX_LENGTH]
         super().__init__(text)
         self.text = text
         self.position = position
 
 
 class Absent(ExpressionError):
-    """A variable that is not there, or a part of null; `??`, `?:` and conditions take it for null."""
+    """An undefined variable or a member of null; `??`, `?:` and conditions treat it as null."""

@@ -1,4 +1,4 @@
-"""What can be called without an object: `math:` as java.lang.Math, and `Integer.parseInt` and its like."""
+"""The static functions: `math:` with those of java.lang.Math, and the like of `Integer.parseInt`."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ Called = Callable[[Run, Sequence[object]], object]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """Something that takes a number of arguments."""
+    """A function with the limits of its argument count."""
 
     called: Called
     fewest: int
@@ -23,20 +23,20 @@ class Function:
 
 
 def call(function: Function, name: str, run: Run, arguments: Sequence[object]) -> object:
-    """Call it; ExpressionError where it takes more or fewer arguments."""
+    """Call the function; raise ExpressionError if the number of arguments is wrong."""
     if not function.fewest <= len(arguments) <= function.most:
         raise ExpressionError(f"{name} does not take so many arguments")
     run.spend(1)
     return function.called(run, arguments)
 
 
-def method(asked: Called, fewest: int = 0, most: int | None = None) -> Function:
-    """Return a method: the value itself comes first, the arguments behind it."""
-    return Function(asked, fewest + 1, (fewest if most is None else most) + 1)
+def method(called: Called, fewest: int = 0, most: int | None = None) -> Function:
+    """Return a method, whose first argument is the value on which it is called."""
+    return Function(called, fewest + 1, (fewest if most is None else most) + 1)
 
 
 def compare_to(run: Run, given: Sequence[object]) -> object:
-    """Return -1, 0 or 1 of two values that have an order."""
+    """Return -1, 0 or 1; raise ExpressionError if the two values cannot be ordered."""
     run.spend(1)
     found = order(given[0], given[1])
     if found is None:
@@ -59,7 +59,7 @@ def _real(operate: Callable[..., float], count: int = 1) -> Function:
 
 
 def _number(operate: Callable[..., int | float], count: int = 1) -> Function:
-    """Whole numbers stay whole."""
+    """Return a function that gives an integer for integers, else a float."""
 
     def called(run: Run, arguments: Sequence[object]) -> object:
         del run
@@ -84,7 +84,7 @@ def _whole(operate: Callable[..., int], count: int = 1) -> Function:
 
 
 def rounded(number: int | float) -> int:
-    """Round to a whole number, halves up; what is beyond 64 bits becomes the last that is not."""
+    """Round to an integer, halves up, clamped to 64 bits."""
     if isinstance(number, int):
         return number
     if math.isnan(number):
@@ -100,8 +100,8 @@ def _half_up(number: float) -> int | float:
     return below + 1 if number - below >= 0.5 else below
 
 
-def _kept(operate: Callable[[float], int]) -> Callable[[float], float]:
-    """Floor and its like leave what is not finite, and give real numbers."""
+def _rounding(operate: Callable[[float], int]) -> Callable[[float], float]:
+    """Return a rounding function that gives floats, and returns infinities and NaN unchanged."""
     return lambda number: float(operate(number)) if math.isfinite(number) else number
 
 
@@ -132,7 +132,7 @@ def _power(base: float, exponent: float) -> float:
 
 def _cube_root(number: float) -> float:
     root = math.cbrt(number)
-    # The C library may miss the root of 27 by a bit; Java does not.
+    # The C library may be one bit off for perfect cubes such as 27; Java is exact.
     whole = float(round(root)) if abs(root) < 1e5 else root
     return whole if whole**3 == number else root
 
@@ -156,9 +156,9 @@ MATH: Mapping[str, Function] = {
     "min": _number(_least, 2),
     "clamp": _number(_clamp, 3),
     "round": Function(_round, 1, 1),
-    "floor": _real(_kept(math.floor)),
-    "ceil": _real(_kept(math.ceil)),
-    "rint": _real(_kept(round)),
+    "floor": _real(_rounding(math.floor)),
+    "ceil": _real(_rounding(math.ceil)),
+    "rint": _real(_rounding(round)),
     "signum": _real(_sign),
     "sqrt": _real(math.sqrt),
     "cbrt": _real(_cube_root),
@@ -188,7 +188,7 @@ MATH: Mapping[str, Function] = {
     "multiplyExact": _whole(lambda first, second: first * second, 2),
     "negateExact": _whole(lambda number: -number),
 }
-"""`math:` and its functions. Java's `random` is left out: the same position gives the same result."""
+"""The functions of `math:`, without Java's `random`: the same position must give the same result."""
 
 
 def _parse_whole(run: Run, arguments: Sequence[object]) -> object:
@@ -226,7 +226,7 @@ def _text_value(run: Run, arguments: Sequence[object]) -> object:
 
 
 def _in_base(form: str) -> Function:
-    """In two's complement where negative, as Java writes them."""
+    """Return a function that formats an integer; negative ones as two's complement, as in Java."""
 
     def called(run: Run, arguments: Sequence[object]) -> object:
         return run.written(format(to_integer(arguments[0]) & ((1 << 64) - 1), form))
@@ -267,6 +267,6 @@ STATIC: Mapping[str, Mapping[str, Function]] = {
     },
     "String": {"valueOf": Function(_text_value, 1, 1)},
 }
-"""Classes by name, for `Integer.parseInt(text)`."""
+"""Static functions by class and name, for `Integer.parseInt(text)`."""
 
 FUNCTIONS = {f"math:{name}": function for name, function in MATH.items()}

@@ -1,7 +1,7 @@
-"""The grammar of expressions, as lark reads it, and what a syntax error says.
+"""The lark grammar of expressions, and the messages of syntax errors.
 
-Levels of precedence are Java's. Words are read as names first (`order` is no `or`), so the words of loops and
-assignments are looked for before the text is parsed: what is switched off is named, not merely unexpected.
+Operator precedence is that of Java. Words are read as names first (`order` is not `or`), so keywords of
+unsupported features are searched for before parsing: the message then names the feature.
 """
 
 from typing import Protocol, cast
@@ -100,7 +100,7 @@ COMMENT.4: /##[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\//
 %ignore /\s+/
 """
 
-_SWITCHED_OFF = {
+_UNSUPPORTED = {
     **dict.fromkeys(("for", "while", "do", "break", "continue"), "loops"),
     **dict.fromkeys(("var", "let", "const"), "variables of one's own"),
     **dict.fromkeys(("new", "import", "pragma"), "other classes"),
@@ -109,22 +109,22 @@ _SWITCHED_OFF = {
 
 
 class Parser(Protocol):
-    """Reads a text and returns what the builder made of it."""
+    """Parses a text and returns what the builder made of it."""
 
     def __call__(self, text: str, /) -> object:
-        """Raise ExpressionError where the text is wrong."""
+        """Parse the text; raise ExpressionError if it is invalid."""
 
 
 def make_parser(builder: "lark.Transformer[lark.Token, object]") -> Parser:
-    """Build the parser's tables, which takes some tenths of a second."""
+    """Create a parser; building its tables takes some tenths of a second."""
     machine = lark.Lark(_GRAMMAR, parser="lalr", lexer="basic", transformer=builder, maybe_placeholders=False)
 
     def parse(text: str) -> object:
         try:
             before = ""
             for token in machine.lex(text):
-                if token.type == "NAME" and token in _SWITCHED_OFF and before not in {".", "?."}:
-                    raise ExpressionError(f"{_SWITCHED_OFF[token]} are not available", token.start_pos)
+                if token.type == "NAME" and token in _UNSUPPORTED and before not in {".", "?."}:
+                    raise ExpressionError(f"{_UNSUPPORTED[token]} are not available", token.start_pos)
                 before = token.value
             return machine.parse(text)
         except lark.exceptions.UnexpectedInput as error:
@@ -136,7 +136,7 @@ def make_parser(builder: "lark.Transformer[lark.Token, object]") -> Parser:
 def _explain(text: str, error: lark.exceptions.UnexpectedInput) -> ExpressionError:
     if isinstance(error, lark.exceptions.UnexpectedToken) and error.token.type == "$END":
         return ExpressionError("the expression ends too early", len(text))
-    position = cast("int", error.pos_in_stream)  # lark declares it as what it is before it is set
+    position = cast("int", error.pos_in_stream)  # lark declares it as optional
     if isinstance(error, lark.exceptions.UnexpectedToken):
         return ExpressionError(f"unexpected {str(error.token)[:40]!r}", position)
     found = text[position]

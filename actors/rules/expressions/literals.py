@@ -1,4 +1,4 @@
-"""Numbers and texts as they are written in an expression."""
+"""The literals of expressions: numbers, strings, regular expressions and templates."""
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.values import in_64_bits
@@ -9,10 +9,10 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 def read_integer(written: str, position: int) -> int:
-    """Read 12, 0x1F, 017 (octal, as in Java), with or without a suffix that Java has for its size."""
+    """Read 12, 0x1F or 017 (octal, as in Java), with or without a type suffix such as L."""
     digits = written.rstrip("lLhH").lower()
     base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") and digits.strip("0") else 10
-    if len(digits) > 30:  # before Python reads digits by the thousand, which it refuses in words of its own
+    if len(digits) > 30:  # int() itself refuses thousands of digits, with another message
         raise ExpressionError("a whole number is beyond 64 bits", position)
     try:
         return in_64_bits(int(digits, base))
@@ -23,22 +23,22 @@ def read_integer(written: str, position: int) -> int:
 
 
 def read_real(written: str) -> float:
-    """Read 1.5, 1e3, with or without a suffix."""
+    """Read 1.5 or 1e3, with or without a type suffix such as f."""
     return float(written.rstrip("fFdDbB"))
 
 
 def read_string(written: str, position: int) -> str:
-    """Read a text in quotes."""
+    """Read a quoted string."""
     return unescape(written[1:-1], position + 1)
 
 
 def read_regex(written: str) -> str:
-    r"""Read ~/…/; nothing is escaped in it but the slash."""
+    r"""Read ~/…/, in which only the slash is escaped."""
     return written[2:-1].replace("\\/", "/")
 
 
 def unescape(text: str, position: int) -> str:
-    r"""Read what follows backslashes; before other signs one stays, so '\d' is a pattern as it stands."""
+    r"""Replace escape sequences; unknown ones keep their backslash, so that '\d' can be a pattern."""
     if "\\" not in text:
         return text
     parts = []
@@ -70,7 +70,7 @@ def _code_point(digits: str, position: int) -> str:
 
 
 def split_template(text: str, position: int) -> list[tuple[bool, str, int]]:
-    """Split the inside of a template: (whether it is an expression, its text, where it stands)."""
+    """Split the content of a template into parts: (whether it is an expression, its text, its position)."""
     parts: list[tuple[bool, str, int]] = []
     index = start = 0
     while index < len(text):

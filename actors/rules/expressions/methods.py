@@ -1,6 +1,6 @@
-"""What can be asked of a value: `text.length()`, `list.contains(value)`, `time.getTime()`.
+"""The methods and properties of values: `text.length()`, `list.contains(value)`, `time.getTime()`.
 
-Names and meanings are Java's. Hours and days of times are those of UTC.
+They are those of Java. The hours and days of times are in UTC.
 """
 
 import math
@@ -26,17 +26,17 @@ __all__ = ["call_method", "indexed", "is_empty", "property_of", "size"]
 
 
 def call_method(run: Run, value: object, name: str, arguments: Sequence[object]) -> object:
-    """Call a value's method; Absent where the value is null."""
+    """Call a method of a value; raise Absent if the value is null."""
     if value is None:
         raise Absent(f"{name}() of null")
-    found = _methods(value).get(name) or _EVERY.get(name)
+    found = _methods(value).get(name) or _COMMON.get(name)
     if found is None:
         raise ExpressionError(f"{kind(value)} has no {name}()")
     return call(found, f"{name}()", run, (value, *arguments))
 
 
 def property_of(run: Run, value: object, name: str) -> object:
-    """Return `value.name`; null for what a map has not, Absent where the value is null."""
+    """Return `value.name`, null for a missing key of a map; raise Absent if the value is null."""
     if value is None:
         raise Absent(f"{name} of null")
     if isinstance(value, dict) and name not in {"size", "empty"}:
@@ -53,7 +53,7 @@ def property_of(run: Run, value: object, name: str) -> object:
 
 
 def indexed(value: object, index: object) -> object:
-    """Return `value[index]`."""
+    """Return `value[index]`; raise Absent if the value is null or a list has no such item."""
     if value is None:
         raise Absent("an item of null")
     if isinstance(value, dict):
@@ -64,7 +64,7 @@ def indexed(value: object, index: object) -> object:
 
 
 def size(value: object) -> int:
-    """How much a value holds; 0 for null."""
+    """Return the length of a text, list or map; 0 for null."""
     if value is None:
         return 0
     if isinstance(value, str | list | dict):
@@ -73,7 +73,7 @@ def size(value: object) -> int:
 
 
 def is_empty(value: object) -> bool:
-    """Whether a value is null, NaN, or holds nothing."""
+    """Whether a value is null, NaN, or an empty text, list or map."""
     if isinstance(value, str | list | dict):
         return not value
     return value is None or (isinstance(value, float) and math.isnan(value))
@@ -107,9 +107,9 @@ def _to_string(run: Run, given: Sequence[object]) -> object:
 
 
 def _whole_of(bits: int) -> Function:
-    """A whole number of so many bits: of whole numbers the lowest, of real ones the nearest there is."""
+    """Return a method that converts to an integer of `bits` bits: integers wrap, floats are clamped."""
 
-    def asked(run: Run, given: Sequence[object]) -> object:
+    def called(run: Run, given: Sequence[object]) -> object:
         run.spend(1)
         number = to_number(given[0])
         if isinstance(number, int):
@@ -119,7 +119,7 @@ def _whole_of(bits: int) -> Function:
         least, most = -(1 << bits - 1), (1 << bits - 1) - 1
         return least if number <= least else most if number >= most else int(number)
 
-    return method(asked)
+    return method(called)
 
 
 def _real_of(run: Run, given: Sequence[object]) -> object:
@@ -128,12 +128,12 @@ def _real_of(run: Run, given: Sequence[object]) -> object:
 
 
 def _time(read: Callable[[datetime], int]) -> Function:
-    def asked(run: Run, given: Sequence[object]) -> object:
+    def called(run: Run, given: Sequence[object]) -> object:
         run.spend(1)
         assert isinstance(given[0], datetime)
         return read(given[0].astimezone(UTC))
 
-    return method(asked)
+    return method(called)
 
 
 def _list_of(given: object) -> list[object]:
@@ -163,15 +163,15 @@ def _contains_value(run: Run, given: Sequence[object]) -> object:
 
 
 def _all_of(take: Callable[[dict[object, object]], list[object]]) -> Function:
-    def asked(run: Run, given: Sequence[object]) -> object:
-        held = _map_of(given[0])
-        run.spend(len(held))
-        return take(held)
+    def called(run: Run, given: Sequence[object]) -> object:
+        entries = _map_of(given[0])
+        run.spend(len(entries))
+        return take(entries)
 
-    return method(asked)
+    return method(called)
 
 
-_EVERY: Mapping[str, Function] = {
+_COMMON: Mapping[str, Function] = {
     "toString": method(_to_string),
     "equals": method(_equals, 1),
     "size": method(lambda _, given: size(given[0])),
@@ -220,6 +220,6 @@ _MAPS: Mapping[str, Function] = {
         lambda _, given: isinstance(given[1], str | int | float) and given[1] in _map_of(given[0]), 1
     ),
     "containsValue": method(_contains_value, 1),
-    "keySet": _all_of(lambda held: [*held]),
-    "values": _all_of(lambda held: [*held.values()]),
+    "keySet": _all_of(lambda entries: [*entries]),
+    "values": _all_of(lambda entries: [*entries.values()]),
 }

@@ -1,4 +1,4 @@
-"""What expressions are made of: each part is a function of the evaluation under way."""
+"""The nodes of a compiled expression: each is a function of a `Run`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,25 +10,26 @@ from motorpool.actors.rules.expressions.values import truth
 __all__ = ["DEEPEST", "Node", "Returned", "Step", "constant", "made", "or_null"]
 
 DEEPEST = 100
-"""Parts within parts: each takes at most some calls of Python's stack."""
+"""Limit of nesting, because each level takes a few frames of Python's stack."""
 
 Step = Callable[[Run], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of an expression."""
+    """A compiled part of an expression."""
 
     step: Step
     depth: int = 0
+    """Levels of nodes below it."""
     name: str = ""
-    """Of a variable, or of a path `a.b` that may be the name of one."""
+    """Name of a variable, or a path `a.b` that may be one; else empty."""
     literal: str | None = None
-    """Where it is a text in quotes."""
+    """The value if it is a string literal."""
 
 
 class Returned(Exception):
-    """`return` was met."""
+    """Raised by `return`, with its value."""
 
     def __init__(self, value: object) -> None:
         super().__init__()
@@ -36,7 +37,7 @@ class Returned(Exception):
 
 
 def made(step: Step, *parts: Node, name: str = "") -> Node:
-    """Return a part made of others."""
+    """Return a node with these parts; raise ExpressionError if it is nested too deep."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > DEEPEST:
         raise ExpressionError(f"the expression is nested deeper than {DEEPEST} levels")
@@ -44,12 +45,12 @@ def made(step: Step, *parts: Node, name: str = "") -> Node:
 
 
 def constant(value: object) -> Node:
-    """Return a part that is always the same."""
+    """Return a node with a constant value."""
     return Node(lambda _: value, literal=value if isinstance(value, str) else None)
 
 
 def or_null(step: Step) -> Step:
-    """Take what is not there for null."""
+    """Return a step that gives null instead of raising Absent."""
 
     def lenient(run: Run) -> object:
         try:
@@ -61,7 +62,7 @@ def or_null(step: Step) -> Step:
 
 
 def sequence(parts: Sequence[Node]) -> Node:
-    """One after another; the last one's value counts."""
+    """Return a node that evaluates the parts in order; its value is that of the last."""
     *before, last = parts
     if not before:
         return last
@@ -75,6 +76,6 @@ def sequence(parts: Sequence[Node]) -> Node:
 
 
 def condition(node: Node) -> Callable[[Run], bool]:
-    """A condition; a plain variable that is not there is not true."""
+    """Return a function that evaluates a condition; an undefined variable is false."""
     step = or_null(node.step) if node.name else node.step
     return lambda run: truth(step(run))

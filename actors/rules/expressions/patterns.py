@@ -1,8 +1,8 @@
-"""Regular expressions from people and devices.
+"""Regular expressions of users, applied to values of devices.
 
-Python's own engine may take years for thirty characters. RE2 takes a time that is proportional to the text,
-for patterns that are bounded in length and in the size of their program; what it takes is counted as work.
-It has no look-around and no references back into the pattern, and says so.
+The engine is RE2, whose time is proportional to the text, while that of `re` may be exponential. Patterns are
+limited in length and in the size of their program, and matching is counted as work. RE2 rejects look-around
+and back-references.
 """
 
 from collections.abc import Iterator
@@ -18,26 +18,27 @@ from motorpool.actors.rules.expressions.values import equal, text
 __all__ = ["Pattern", "compile_pattern", "matches", "matches_whole", "replace_pattern", "split_pattern"]
 
 LONGEST_PATTERN = 1000
+"""Characters."""
 _PROGRAM_BYTES = 1 << 16
-_COMPILING = 1000
-"""Work: about a millisecond at worst."""
-_EACH_CHARACTER = 40
-"""Work: a program of the largest size takes up to 20 µs a character."""
-_PLAIN = frozenset(" !\"#%&',-/:;<=>@_`~")
-"""Signs that stand for themselves in a pattern, beside letters and digits."""
+_COMPILE_WORK = 1000
+"""Work of compiling a pattern, which takes about a millisecond at worst."""
+_CHARACTER_WORK = 40
+"""Work of matching one character, which takes up to 20 µs with a program of the largest size."""
+_LITERAL = frozenset(" !\"#%&',-/:;<=>@_`~")
+"""Characters that are literal in a pattern, besides letters and digits."""
 
 
 class Match(Protocol):
-    """What was found."""
+    """A match of a pattern."""
 
     def start(self) -> int:
-        """Where it begins."""
+        """Return the index of its start."""
 
     def end(self) -> int:
-        """Where it ends."""
+        """Return the index after its end."""
 
     def group(self, number: int, /) -> str | None:
-        """What a group found; IndexError where there is no such group."""
+        """Return the text of a group; raise IndexError if there is no such group."""
 
 
 class Pattern(Protocol):
@@ -49,7 +50,7 @@ class Pattern(Protocol):
         """Match the whole text."""
 
     def finditer(self, text: str, /) -> Iterator[Match]:
-        """Find one after another."""
+        """Yield the matches from left to right."""
 
 
 _OPTIONS = re2.Options()
@@ -59,7 +60,7 @@ _OPTIONS.log_errors = False
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Pattern:
-    """Compile a pattern of bounded length."""
+    """Compile a pattern; raise ExpressionError if it is invalid or too long."""
     if len(pattern) > LONGEST_PATTERN:
         raise ExpressionError(f"a pattern is longer than {LONGEST_PATTERN} characters")
     try:
@@ -74,7 +75,7 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def matches(run: Run, left: object, right: object) -> bool:
-    """`=~`: the whole text matches the pattern; or the list or map holds the value."""
+    """`=~`: whether the whole text matches the pattern, or the list or map contains the value."""
     if left is None or right is None:
         return left is right
     if isinstance(right, str):
@@ -88,9 +89,9 @@ def matches(run: Run, left: object, right: object) -> bool:
 
 
 def matches_whole(run: Run, subject: str, pattern: str) -> bool:
-    """Whether the whole text matches."""
+    """Whether the whole text matches the pattern."""
     compiled = _compiled(run, pattern)
-    _count(run, len(subject))
+    _spend(run, len(subject))
     try:
         return compiled.fullmatch(subject) is not None
     except UnicodeError:
@@ -98,7 +99,7 @@ def matches_whole(run: Run, subject: str, pattern: str) -> bool:
 
 
 def split_pattern(run: Run, subject: str, pattern: str, limit: int) -> list[str]:
-    """Split at what matches, into at most `limit` parts where above 0; 0 drops empty ones at the end."""
+    """Split at each match, into at most `limit` parts if positive; 0 drops empty parts at the end."""
     parts: list[str] = []
     end = 0
     for start, after in _separators(run, subject, pattern):
@@ -117,7 +118,7 @@ def split_pattern(run: Run, subject: str, pattern: str, limit: int) -> list[str]
 
 
 def _separators(run: Run, subject: str, pattern: str) -> Iterator[tuple[int, int]]:
-    if _is_plain(pattern):
+    if _is_literal(pattern):
         run.read(subject)
         run.spend(subject.count(pattern))
         start = subject.find(pattern)
@@ -125,16 +126,16 @@ def _separators(run: Run, subject: str, pattern: str) -> Iterator[tuple[int, int
             yield start, start + len(pattern)
             start = subject.find(pattern, start + len(pattern))
         return
-    for found in _found(run, subject, pattern):
+    for found in _matches(run, subject, pattern):
         yield found.start(), found.end()
 
 
 def replace_pattern(run: Run, subject: str, pattern: str, replacement: str, *, once: bool) -> str:
-    r"""Replace what matches, all or the first; `$1` in the replacement is the first group, `\$` a dollar."""
+    r"""Replace all matches or the first; in the replacement `$1` is the first group and `\$` a dollar."""
     parts: list[str] = []
     end = length = 0
-    for found in _found(run, subject, pattern):
-        part = subject[end : found.start()] + _filled(run, found, replacement)
+    for found in _matches(run, subject, pattern):
+        part = subject[end : found.start()] + _expanded(run, found, replacement)
         length += len(part)
         run.will_write(length)
         parts.append(part)
@@ -145,7 +146,7 @@ def replace_pattern(run: Run, subject: str, pattern: str, replacement: str, *, o
     return "".join(parts) + subject[end:]
 
 
-def _filled(run: Run, found: Match, replacement: str) -> str:
+def _expanded(run: Run, found: Match, replacement: str) -> str:
     if "$" not in replacement and "\\" not in replacement:
         return replacement
     run.read(replacement)
@@ -167,26 +168,26 @@ def _filled(run: Run, found: Match, replacement: str) -> str:
     return "".join(parts)
 
 
-def _found(run: Run, subject: str, pattern: str) -> Iterator[Match]:
+def _matches(run: Run, subject: str, pattern: str) -> Iterator[Match]:
     compiled = _compiled(run, pattern)
-    # Each search may read to the end before it fails, so each counts what is left.
-    _count(run, len(subject))
+    # Each search may read the rest of the text, so each counts it.
+    _spend(run, len(subject))
     try:
         for found in compiled.finditer(subject):
             yield found
-            _count(run, len(subject) - found.end())
+            _spend(run, len(subject) - found.end())
     except UnicodeError:
         raise ExpressionError("a text holds half a character") from None
 
 
 def _compiled(run: Run, pattern: str) -> Pattern:
-    run.spend(_COMPILING)
+    run.spend(_COMPILE_WORK)
     return compile_pattern(pattern)
 
 
-def _count(run: Run, characters: int) -> None:
-    run.spend(1 + characters * _EACH_CHARACTER)
+def _spend(run: Run, characters: int) -> None:
+    run.spend(1 + characters * _CHARACTER_WORK)
 
 
-def _is_plain(pattern: str) -> bool:
-    return bool(pattern) and all(sign.isalnum() or sign in _PLAIN for sign in pattern)
+def _is_literal(pattern: str) -> bool:
+    return bool(pattern) and all(sign.isalnum() or sign in _LITERAL for sign in pattern)

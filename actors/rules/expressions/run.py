@@ -1,4 +1,4 @@
-"""One evaluation under way: its variables, and what it may still cost."""
+"""The state of one evaluation: its variables and its remaining work."""
 
 from collections.abc import Mapping
 
@@ -7,14 +7,15 @@ from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
 __all__ = ["LONGEST_TEXT", "WORK", "Run"]
 
 LONGEST_TEXT = 10_000
-"""Characters of a text that an expression makes."""
+"""Limit of a text that an expression creates, in characters."""
 WORK = 100_000
-"""Characters that an evaluation may write, or read sixteen times as many; a tenth of a second at worst."""
-_READ_AT_ONCE = 16
+"""Limit of the work of an evaluation, a tenth of a second at worst. Writing a character takes one unit."""
+_CHARACTERS_READ = 16
+"""Characters read for one unit of work."""
 
 
 class Run:
-    """Made anew for each evaluation."""
+    """One evaluation of an expression."""
 
     __slots__ = ("_left", "variables")
 
@@ -23,29 +24,29 @@ class Run:
         self._left = WORK
 
     def variable(self, name: str) -> object:
-        """Return a variable's value, which may be null; Absent where there is no such variable."""
+        """Return the value of a variable; raise Absent if it is undefined."""
         try:
             return self.variables[name]
         except KeyError:
             raise Absent(f"undefined variable {name}") from None
 
     def spend(self, work: int) -> None:
-        """Count work before it is done."""
+        """Count work that is about to be done; raise ExpressionError above the limit."""
         self._left -= work
         if self._left < 0:
             raise ExpressionError("the expression takes too much work")
 
     def read(self, *texts: str) -> None:
-        """Count texts that are about to be searched."""
-        self.spend(1 + sum(map(len, texts)) // _READ_AT_ONCE)
+        """Count the work of searching these texts."""
+        self.spend(1 + sum(map(len, texts)) // _CHARACTERS_READ)
 
     def will_write(self, length: int) -> None:
-        """Count a text of this length that is about to be made."""
+        """Count the work of creating a text of this length; raise ExpressionError if it is too long."""
         if length > LONGEST_TEXT:
             raise ExpressionError(f"a text grew longer than {LONGEST_TEXT} characters")
         self.spend(1 + length)
 
     def written(self, text: str) -> str:
-        """Count a text that was made."""
+        """Count the work of creating this text, and return it."""
         self.will_write(len(text))
         return text

@@ -1,4 +1,4 @@
-"""What can be asked of a text. Names and meanings are Java's; characters are whole ones."""
+"""The methods of texts. They are those of Java, but indexes count code points, not UTF-16 units."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,24 +12,24 @@ __all__ = ["TEXT_METHODS"]
 
 
 def _texts(run: Run, arguments: Sequence[object]) -> list[str]:
-    """The value and its arguments as texts that are about to be searched."""
+    """Return the value and its arguments as texts, counting the work of searching them."""
     written = [text(argument) for argument in arguments]
     run.read(*written)
     return written
 
 
-def _on_texts(ask: Callable[..., object], arguments: int = 0) -> Function:
-    return method(lambda run, given: ask(*_texts(run, given)), arguments)
+def _on_texts(operate: Callable[..., object], arguments: int = 0) -> Function:
+    return method(lambda run, given: operate(*_texts(run, given)), arguments)
 
 
 def _new_text(make: Callable[[str], str]) -> Function:
-    def asked(run: Run, given: Sequence[object]) -> object:
+    def called(run: Run, given: Sequence[object]) -> object:
         (subject,) = _texts(run, given)
-        # No upper or lower case is more than three characters long.
+        # Changing the case of a character gives at most three characters.
         run.spend(len(subject))
         return run.written(make(subject))
 
-    return method(asked)
+    return method(called)
 
 
 def _index_of(run: Run, given: Sequence[object]) -> object:
@@ -77,11 +77,11 @@ def _replace(run: Run, given: Sequence[object]) -> object:
 
 
 def _replace_pattern(*, once: bool) -> Function:
-    def asked(run: Run, given: Sequence[object]) -> object:
+    def called(run: Run, given: Sequence[object]) -> object:
         subject, pattern, replacement = _texts(run, given)
         return replace_pattern(run, subject, pattern, replacement, once=once)
 
-    return method(asked, 2)
+    return method(called, 2)
 
 
 def _split(run: Run, given: Sequence[object]) -> object:

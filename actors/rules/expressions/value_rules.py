@@ -1,6 +1,6 @@
-"""From the grammar's rules for values to functions: numbers, texts, lists, sets, maps.
+"""Turns the grammar's rules for literals into nodes: numbers, texts, lists, sets, maps.
 
-A method takes what its rule's parts became; lark gives them untyped.
+A method gets the results of the parts of its rule, which lark leaves untyped.
 """
 
 from collections.abc import Sequence
@@ -27,50 +27,50 @@ __all__ = ["Mixed", "Nodes", "ValueRules"]
 
 Nodes = Sequence[Node]
 Mixed = Sequence[Any]
-"""Parts and signs of a rule."""
+"""Nodes and tokens of a rule."""
 
 
 class ValueRules(lark.Transformer[lark.Token, object]):
-    """What values are built by; `parse` reads the expressions within templates."""
+    """Builds the nodes of literals; `parse` parses the expressions in templates."""
 
     parse: Parser
 
     def integer(self, parts: Mixed) -> Node:
-        """12."""
+        """`12`."""
         return constant(read_integer(parts[0], parts[0].start_pos))
 
     def real(self, parts: Mixed) -> Node:
-        """1.2."""
+        """`1.2`."""
         return constant(read_real(parts[0]))
 
     def string(self, parts: Mixed) -> Node:
-        """'a'."""
+        """`'a'`."""
         return constant(read_string(parts[0], parts[0].start_pos))
 
     def regex(self, parts: Mixed) -> Node:
-        """~/a/."""
+        """`~/a/`."""
         return constant(read_regex(parts[0]))
 
     def true(self, parts: Nodes) -> Node:
-        """True."""
+        """`true`."""
         del parts
         return constant(True)
 
     def false(self, parts: Nodes) -> Node:
-        """False."""
+        """`false`."""
         del parts
         return constant(False)
 
     def nan(self, parts: Nodes) -> Node:
-        """Not a number."""
+        """`NaN`."""
         del parts
         return constant(nan)
 
     def template(self, parts: Mixed) -> Node:
-        """`a ${b}`: text with values in it; null shows nothing."""
+        """A template such as `a ${b}` in backquotes; null becomes an empty text."""
         token = parts[0]
         pieces = [
-            self._within(inner, position) if computed else constant(unescape(inner, position))
+            self._embedded(inner, position) if computed else constant(unescape(inner, position))
             for computed, inner, position in split_template(token[1:-1], token.start_pos + 1)
         ]
         steps = [piece.step for piece in pieces]
@@ -88,7 +88,7 @@ class ValueRules(lark.Transformer[lark.Token, object]):
 
         return made(step, *pieces)
 
-    def _within(self, inner: str, position: int) -> Node:
+    def _embedded(self, inner: str, position: int) -> Node:
         try:
             node = self.parse(inner)
         except ExpressionError as error:
@@ -98,40 +98,40 @@ class ValueRules(lark.Transformer[lark.Token, object]):
         return node
 
     def items(self, parts: Nodes) -> Node:
-        """[a, b]."""
+        """`[a, b]`: a list."""
         steps = [part.step for part in parts]
         return made(lambda run: [step(run) for step in steps], *parts)
 
     def members(self, parts: Nodes) -> Node:
-        """{a, b}: a list in which nothing is twice."""
+        """`{a, b}`: a set, which is a list without duplicates."""
         steps = [part.step for part in parts]
 
         def step(run: Run) -> object:
-            held: dict[object, object] = {}
+            entries: dict[object, object] = {}
             for part in steps:
                 value = part(run)
                 if isinstance(value, list | dict):
                     raise ExpressionError("a set holds no lists and no maps")
-                held.setdefault((type(value), value), value)
-            return [*held.values()]
+                entries.setdefault((type(value), value), value)
+            return [*entries.values()]
 
         return made(step, *parts)
 
     def entries(self, parts: Sequence[tuple[Node, Node]]) -> Node:
-        """{a: b}."""
+        """`{a: b}`: a map."""
         steps = [(key.step, value.step) for key, value in parts]
 
         def step(run: Run) -> object:
-            held: dict[object, object] = {}
+            entries: dict[object, object] = {}
             for key, value in steps:
                 name = key(run)
                 if isinstance(name, list | dict) or name is None:
                     raise ExpressionError("the key of a map is a text or a number")
-                held[name] = value(run)
-            return held
+                entries[name] = value(run)
+            return entries
 
         return made(step, *(node for pair in parts for node in pair))
 
     def entry(self, parts: Nodes) -> tuple[Node, Node]:
-        """A key and its value."""
+        """`a: b`: a key and its value."""
         return parts[0], parts[1]

@@ -1,7 +1,7 @@
-"""What values are taken for: as numbers, as truth, as text, and which of two is less.
+"""Conversion of values to numbers, booleans and texts, and their comparison.
 
-Values are None, bool, int (64 bits), float, str, datetime, list and dict. Texts that hold a number stand for
-it beside numbers; booleans do for 1 and 0.
+Values are None, bool, int (64 bits), float, str, datetime, list and dict. Where a number is needed, a text
+that contains one is converted, and booleans are 1 and 0.
 """
 
 import math
@@ -18,10 +18,11 @@ __all__ = ["equal", "in_64_bits", "kind", "milliseconds", "order", "text", "to_i
 _INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
 _REAL = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,9})?")
 _SHOWN = 40
+"""Characters of a text in a message."""
 
 
 def kind(value: object) -> str:
-    """Return what a value is, in words for people."""
+    """Describe a value in a message: "a number", "the text 'abc'"."""
     match value:
         case None:
             return "null"
@@ -40,14 +41,14 @@ def kind(value: object) -> str:
 
 
 def in_64_bits(number: int) -> int:
-    """Return the number; ExpressionError where it is beyond a signed 64-bit integer."""
+    """Return the number; raise ExpressionError if it does not fit a signed 64-bit integer."""
     if -(1 << 63) <= number < 1 << 63:
         return number
     raise ExpressionError("a whole number grew beyond 64 bits")
 
 
 def to_number(value: object) -> int | float:
-    """Take a value for a number."""
+    """Convert a value to a number."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float):
@@ -63,7 +64,7 @@ def to_number(value: object) -> int | float:
 
 
 def to_integer(value: object) -> int:
-    """Take a value for a whole number; fractions are cut off."""
+    """Convert a value to an integer, truncating fractions."""
     number = to_number(value)
     if isinstance(number, int):
         return number
@@ -73,7 +74,7 @@ def to_integer(value: object) -> int:
 
 
 def truth(value: object) -> bool:
-    """Take a value for a condition: null, 0, NaN, the empty text and "false" are not true; all else is."""
+    """Convert a value to a boolean: null, 0, NaN, the empty text and "false" are false, all else is true."""
     if isinstance(value, bool):
         return value
     if value is None:
@@ -84,7 +85,7 @@ def truth(value: object) -> bool:
 
 
 def text(value: object) -> str:
-    """Write a value as text; null has none. Numbers are written as Java does: 1.0, 1.0E10."""
+    """Convert a value to text, numbers as in Java: 1.0, 1.0E10. Raise ExpressionError for null."""
     if value is None:
         raise ExpressionError("null is not a text")
     return _text(value)
@@ -132,7 +133,7 @@ def _float_text(value: float) -> str:
 
 
 def equal(left: object, right: object) -> bool:
-    """Whether two values are the same; what cannot be compared differs."""
+    """Whether two values are equal; values that cannot be compared are not."""
     if left is None or right is None:
         return left is right
     try:
@@ -146,7 +147,7 @@ def equal(left: object, right: object) -> bool:
 
 
 def order(left: object, right: object) -> int | None:
-    """Return -1, 0 or 1 as left is less, the same or more; None beside null and NaN, which have no order."""
+    """Return -1, 0 or 1 if left is less, equal or greater; None if either is null or NaN."""
     if left is None or right is None:
         return None
     if isinstance(left, str) and isinstance(right, str):
@@ -162,7 +163,7 @@ def order(left: object, right: object) -> int | None:
 
 
 def milliseconds(instant: datetime) -> int:
-    """Return milliseconds since 1970."""
+    """Return the milliseconds since 1970-01-01 UTC."""
     since = instant - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
