@@ -1,4 +1,4 @@
-"""What is wrong with a command, seen before anything is sent; the same by hand and by schedule."""
+"""Validation of commands before they are sent or queued, by users and by schedules."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,31 +8,32 @@ from motorpool.codecs.devices import DeviceCodec
 
 __all__ = ["refusal"]
 
-CHANNELED = {"videoStart", "videoStop", "videoPlayback", "videoSnapshot"}
-LISTING = "videoPlaybackList"
-LONG_NUMBER = 10
-"""Digits of no camera's number; Python refuses to read thousands of them."""
+CHANNEL_COMMANDS = {"videoStart", "videoStop", "videoPlayback", "videoSnapshot"}
+LIST_COMMAND = "videoPlaybackList"
+"""Also accepts channel 0, for all channels."""
+MAX_DIGITS = 9
+"""Digits of a channel in a text; int() refuses thousands of them."""
 
 
 def refusal(
     kind: str, attributes: Mapping[str, Any], *, text_channel: bool, codec: type[DeviceCodec] | None
 ) -> str:
-    """Say why a device of this protocol cannot be sent the command, or nothing; None is not known yet."""
+    """Return why the command cannot be sent, or an empty string; `codec` is None while it is unknown."""
     if text_channel:
         return "no SMS gateway is configured"
     if codec is not None and kind not in codec.commands:
         return f"{codec.name} devices do not know the command {kind}"
-    return _wrong_channel(kind, attributes)
+    return _channel_refusal(kind, attributes)
 
 
-def _wrong_channel(kind: str, attributes: Mapping[str, Any]) -> str:
-    """Cameras have numbers (docs/decisions/0023)."""
+def _channel_refusal(kind: str, attributes: Mapping[str, Any]) -> str:
+    """Check the channel of a media command (docs/decisions/0023)."""
     channel = attributes.get("channel", attributes.get("index"))
-    if channel is None or (kind not in CHANNELED and kind != LISTING):
+    if channel is None or (kind not in CHANNEL_COMMANDS and kind != LIST_COMMAND):
         return ""
-    whole = isinstance(channel, int) and not isinstance(channel, bool)
-    written = isinstance(channel, str) and channel.isdecimal() and len(channel) < LONG_NUMBER
-    number = int(channel) if whole or written else -1
-    if number in CHANNELS or (number == 0 and kind == LISTING):
+    is_integer = isinstance(channel, int) and not isinstance(channel, bool)
+    is_decimal = isinstance(channel, str) and channel.isdecimal() and len(channel) <= MAX_DIGITS
+    number = int(channel) if is_integer or is_decimal else -1
+    if number in CHANNELS or (number == 0 and kind == LIST_COMMAND):
         return ""
     return "attributes.channel: cameras have the numbers 1 to 31"

@@ -1,10 +1,9 @@
-"""The group-commit writer: every position passes here, and nothing is acknowledged before its commit.
+"""The group-commit writer: stores all positions, and has each acknowledged after its commit.
 
-Rows queue while a flush is under way; a flush takes at most 250 of them in one transaction (COPY), and
-at most one begins every 10 ms, counted from the start of the last (docs/performance.md#device-sockets).
-While the database is away the batch is kept and tried again with back-off; the queue is
-bounded, so its tellers wait, then the device actors, then the sockets: back-pressure reaches the devices
-by itself.
+Rows queue during a flush. A flush stores at most FLUSH_ROWS of them in one transaction (COPY), and starts at
+least FLUSH_SECONDS after the start of the previous one (docs/performance.md#device-sockets). While the
+database is unavailable, the batch is retried with back-off. The queue is bounded: once it is full, senders
+wait, then the device actors, then the sockets, so that back-pressure reaches the devices.
 """
 
 import itertools
@@ -35,28 +34,32 @@ __all__ = [
 ]
 
 FLUSH_ROWS = 250
+"""Limit of the rows of one transaction."""
 FLUSH_SECONDS = 0.010
+"""Least time between the starts of two flushes."""
 QUEUE_ROWS = 20_000
-"""Rows that may wait for a flush: about 20 MB, and half a second at full speed."""
+"""Limit of the queue: about 20 MB, or half a second at full speed."""
 ID_BLOCK = 1_000
+"""Position ids that are allocated at once."""
 
 
 class Append(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """A position to be stored, and who is notified. Holds a ref and a reply: it stays on its node."""
+    """Store a position, then acknowledge and publish it."""
 
     position: Position
-    """Its id is 0; the writer gives it one before anybody else sees it."""
+    """With id 0; the writer sets the id before it publishes the position."""
     events: tuple[Event, ...] = ()
     """Stored in the same transaction; `position_id` is set to the position's."""
     connection: Ref[ConnectionMessage] | None = None
-    """Sent the receipt, if there is one, after the commit. Default: nobody."""
+    """Gets `AcknowledgeStored` with the receipt after the commit."""
     receipt: Receipt | None = None
+    """Default: nothing is acknowledged."""
     reply: Deferred[Position] | None = None
-    """Answered by the stored position after it is published; never if it cannot be stored. Default: none."""
+    """Answered with the stored position after it is published; never if it cannot be stored."""
 
 
 class AppendEvents(msgspec.Struct, frozen=True, gc=False):
-    """Events that belong to no position."""
+    """Store events that belong to no position."""
 
     events: tuple[Event, ...]
 
@@ -66,7 +69,7 @@ POSITION_WRITER: Kind[None, WriterMessage] = Kind("position_writer")
 
 
 class PositionWriter(Actor[WriterMessage]):
-    """Takes rows, commits them in batches, then acknowledges, then publishes."""
+    """Commits rows in batches, then acknowledges them, then publishes them."""
 
     def __init__(self, database: Database, *, queue_rows: int = QUEUE_ROWS) -> None:
         self._database = database
@@ -75,22 +78,22 @@ class PositionWriter(Actor[WriterMessage]):
         self._wake = trio.Event()
         self._room = trio.Event()
         self._drained = trio.Event()
-        self._ending = False
+        self._is_stopping = False
         self._ids: Iterator[int] = iter(())
         self._retry = StorageRetry(
             on_retry=self._warn,
             on_dropped=self._drop,
-            # A row that cannot be packed raises whatever it likes.
+            # Packing an invalid row may raise any exception.
             refusals=(Exception,),
         )
 
     async def start(self) -> None:
-        """Look up the topics once, not once a flush."""
+        """Look up the topics once."""
         self._positions = self.context.system.topic(POSITIONS)
         self._events = self.context.system.topic(EVENTS)
 
     def handle(self, message: WriterMessage) -> object:
-        """Queue the row; waits (and with it every later teller) while the queue is full."""
+        """Queue the row; while the queue is full this waits, and so do later senders."""
         if len(self._queue) >= self._queue_rows:
             return self._append_when_room(message)
         if not self._queue:
@@ -107,23 +110,23 @@ class PositionWriter(Actor[WriterMessage]):
         self._queue.append(message)
 
     async def run(self) -> None:
-        """Flush until told to stop and nothing is left."""
+        """Flush until `stop` was called and the queue is empty."""
         clock = self.context.clock
-        while not (self._ending and not self._queue):
+        while not (self._is_stopping and not self._queue):
             if not self._queue:
                 self._wake = trio.Event()
                 await self._wake.wait()
                 continue
-            began = clock.monotonic()
+            started_at = clock.monotonic()
             await self._flush()
-            pause = began + FLUSH_SECONDS - clock.monotonic()
-            if pause > 0 and not self._ending:
+            pause = started_at + FLUSH_SECONDS - clock.monotonic()
+            if pause > 0 and not self._is_stopping:
                 await trio.sleep(pause)
         self._drained.set()
 
     async def stop(self) -> None:
-        """Write what was accepted, then end; bounded by the spec's shutdown time."""
-        self._ending = True
+        """Flush the queue; the shutdown time of the spec limits this."""
+        self._is_stopping = True
         self._wake.set()
         await self._drained.wait()
 
@@ -135,7 +138,7 @@ class PositionWriter(Actor[WriterMessage]):
             await self._store(batch)
         except Exception as error:
             stored = await self._retry.resume(batch, self._store, error)
-        # Only now do they leave the queue: whatever ended this flush early, the next one finds them again.
+        # Removed only now, so that after a cancelled flush the next one finds them again.
         for _ in batch:
             queue.popleft()
         self._room.set()
@@ -155,7 +158,7 @@ class PositionWriter(Actor[WriterMessage]):
         rows = [message for message in batch if isinstance(message, Append)]
         for row in rows:
             if row.position.id == 0:
-                number(row, next(self._ids, 0) or await self._new_id())
+                assign_id(row, next(self._ids, 0) or await self._new_id())
         await positions.store(
             self._database,
             [positions.pack_row(row.position) for row in rows],
@@ -164,13 +167,13 @@ class PositionWriter(Actor[WriterMessage]):
         )
 
     async def _new_id(self) -> int:
-        """The first id of the next block."""
+        """Allocate a block of ids and return the first."""
         self._ids = iter(await positions.allocate_ids(self._database, ID_BLOCK))
         return next(self._ids)
 
     def _announce(self, batch: list[WriterMessage]) -> None:
         appended = [message for message in batch if isinstance(message, Append)]
-        # Keyed by the connection's number: hashing the refs themselves would cost as much as all the rest.
+        # Keyed by the connection's number, because hashing refs would cost as much as all the rest.
         receipts: dict[object, tuple[Ref[ConnectionMessage], list[Receipt]]] = {}
         replies: list[tuple[Deferred[Position], Position]] = []
         for message in appended:
@@ -184,22 +187,22 @@ class PositionWriter(Actor[WriterMessage]):
                 receipts[connection.key] = (connection, [message.receipt])
             else:
                 known[1].append(message.receipt)
-        for connection, of_connection in receipts.values():
-            # One that has gone will send again; the position is stored anyway.
-            connection.offer(AcknowledgeStored(tuple(of_connection)))
+        for connection, connection_receipts in receipts.values():
+            # A device whose connection has ended sends the position again, although it is stored.
+            connection.offer(AcknowledgeStored(tuple(connection_receipts)))
         if appended:
             self._positions.publish(tuple(message.position for message in appended))
-        happened = tuple(event for message in batch for event in message.events)
-        if happened:
-            self._events.publish(happened)
+        events = tuple(event for message in batch for event in message.events)
+        if events:
+            self._events.publish(events)
         for reply, position in replies:
             reply.answer(position)
 
 
-def number(row: Append, position_id: int) -> None:
-    """Give a position its id, and tell its events.
+def assign_id(row: Append, position_id: int) -> None:
+    """Set the id of a position, also in its events.
 
-    Positions are values to everybody else: the writer is the one place that knows them before they are out.
+    Positions are immutable, but the writer may set this one, which was not published yet.
     """
     msgspec.structs.force_setattr(row.position, "id", position_id)
     for event in row.events:
@@ -207,7 +210,7 @@ def number(row: Append, position_id: int) -> None:
 
 
 def position_writer_spec(database: Database) -> ChildSpec[WriterMessage]:
-    """The writer's place in the tree: first in, last out."""
+    """Return the child spec of the position writer, which starts before the devices and stops after them."""
     return ChildSpec(
         kind=POSITION_WRITER,
         factory=lambda: PositionWriter(database),

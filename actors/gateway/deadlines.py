@@ -1,19 +1,19 @@
-"""When a device connection is closed although it works: nobody identified, idle, or answers left unread."""
+"""Deadlines after which a device connection is closed: for login, idleness, uploads and unread answers."""
 
 from motorpool.actors.settings import DeviceSettings
 
 __all__ = ["Deadlines"]
 
 UPLOAD_IDLE_SECONDS = 60.0
-"""A connection made for the files of an alarm is closed when nothing of them comes for so long."""
+"""Idle time after which a connection that only uploads files is closed."""
 UPLOAD_SECONDS = 3600.0
-"""All files of an alarm must have come within this."""
+"""Time limit for all files of an alarm on such a connection."""
 STALL_SECONDS = 60.0
-"""How long a peer may leave what it is sent unread."""
+"""Time in which a peer must read what it is sent."""
 
 
 class Deadlines:
-    """The deadlines of one connection, checked from time to time."""
+    """Checks the deadlines of one connection."""
 
     __slots__ = ("_settings", "_stalled_at")
 
@@ -29,10 +29,10 @@ class Deadlines:
         Args:
             now: seconds, of the monotonic clock.
             age: seconds since the connection was opened.
-            idle: seconds since the last whole message, as far as is known.
-            backlog: bytes that wait to be sent.
-            is_identified: the connection serves a device.
-            is_uploading: files of an alarm are expected.
+            idle: seconds since the last complete message, to the precision of the checks.
+            backlog: bytes that were not sent yet.
+            is_identified: whether a device has logged in.
+            is_uploading: whether an upload is in progress.
         """
         if not backlog:
             self._stalled_at = None
@@ -44,5 +44,5 @@ class Deadlines:
             expired = idle >= UPLOAD_IDLE_SECONDS or age >= UPLOAD_SECONDS
             return "brings no more files" if expired else ""
         if not is_identified and age >= self._settings.login_seconds:
-            return "did not say who it is"
-        return "said nothing whole for too long" if idle >= self._settings.idle_seconds else ""
+            return "did not identify itself in time"
+        return "sent no complete message for too long" if idle >= self._settings.idle_seconds else ""

@@ -1,5 +1,5 @@
-"""Which device a peer is: looked up as docs/decisions/0021 says, registered at first sight where that is
-switched on.
+"""Identifies the device of a connection (docs/decisions/0021), and registers unknown devices if that is
+enabled.
 """
 
 from motorpool.actors.change_feed import publish_changes
@@ -15,10 +15,10 @@ __all__ = ["find_device", "identify_device", "register_device"]
 
 
 async def find_device(database: Database, unique_ids: tuple[str, ...]) -> Device | None:
-    """The device known by one of these identities, the exact one first.
+    """Return the device with one of these identities, preferring the first.
 
     Raises:
-        StorageUnavailable: it cannot be told now; the peer is to come again.
+        StorageUnavailable: the device cannot be looked up now.
     """
     return await devices.by_unique_ids(database, unique_ids)
 
@@ -26,12 +26,12 @@ async def find_device(database: Database, unique_ids: tuple[str, ...]) -> Device
 async def identify_device(
     system: System, database: Database, unique_ids: tuple[str, ...], *, register_unknown: bool
 ) -> Device | None:
-    """Return the device that is known by one of these identities and may report; None where there is none.
+    """Return the device with one of these identities if it may report, else None.
 
-    With `register_unknown` a device that is not known is created, and the change announced.
+    With `register_unknown`, create an unknown device and publish the change.
 
     Raises:
-        StorageUnavailable: nobody can say now; the peer is to come again.
+        StorageUnavailable: the device cannot be looked up now.
     """
     device = await find_device(database, unique_ids)
     if device is None and register_unknown:
@@ -42,9 +42,9 @@ async def identify_device(
 
 
 async def register_device(database: Database, unique_ids: tuple[str, ...]) -> Device | None:
-    """Create the device with its number as name, linked to the oldest administrator.
+    """Create a device named like its identity and linked to the oldest administrator.
 
-    None while there is no administrator. Two connections that bring the same number get the same device.
+    Return None if there is no administrator. Two connections with the same identity get the same device.
     """
     administrator = await users.oldest_administrator(database)
     if administrator is None:

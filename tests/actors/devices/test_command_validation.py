@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.devices.command_validation import CHANNELED, LISTING, refusal
+from motorpool.actors.devices.command_validation import CHANNEL_COMMANDS, LIST_COMMAND, refusal
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
 
@@ -26,7 +26,7 @@ def test_one_that_the_protocol_does_not_know_is_refused(codec):
     assert said("makeCoffee", codec=codec) == f"{codec.name} devices do not know the command makeCoffee"
 
 
-def test_of_a_device_that_never_spoke_nobody_knows_better():
+def test_while_the_protocol_is_unknown_every_command_is_accepted():
     assert said("makeCoffee", codec=None) == ""
 
 
@@ -36,13 +36,13 @@ def test_there_is_no_way_by_text_message():
 
 
 @pytest.mark.parametrize("name", ["channel", "index"])
-@pytest.mark.parametrize("kind", sorted(CHANNELED | {LISTING}))
+@pytest.mark.parametrize("kind", sorted(CHANNEL_COMMANDS | {LIST_COMMAND}))
 def test_cameras_have_the_numbers_1_to_31(kind, name):
     """Whether or not it is known what the device is."""
     for codec in (Jt808, None) if kind in Jt808.commands else (None,):
         refused = {number for number in range(-3, 300) if said(kind, {name: number}, codec=codec)}
         # The list may be asked for of all channels at once.
-        assert refused == set(range(-3, 300)) - set(range(0 if kind == LISTING else 1, 32))
+        assert refused == set(range(-3, 300)) - set(range(0 if kind == LIST_COMMAND else 1, 32))
         assert said(kind, {name: str(max(refused))}, codec=codec) == NO_CAMERA
         assert said(kind, {name: "7"}, codec=codec) == ""
 
@@ -78,6 +78,6 @@ def test_commands_without_cameras_may_say_channel_as_they_like():
     codec=st.sampled_from([Jt808, None]),
 )
 def test_whatever_a_body_holds_the_answer_is_a_sentence_or_nothing(kind, attributes, text_channel, codec):
-    told = said(kind, attributes, text_channel=text_channel, codec=codec)
-    assert isinstance(told, str)
-    assert bool(told) or not text_channel
+    reason = said(kind, attributes, text_channel=text_channel, codec=codec)
+    assert isinstance(reason, str)
+    assert bool(reason) or not text_channel

@@ -92,9 +92,9 @@ class TestPositions:
             )
             await running.device(row).tell(said(msgspec.structs.replace(report, receipt=77), connection))
             await time.settle()
-            (told,) = running.appended
-            assert (told.receipt, told.connection, told.events) == (77, connection, ())
-            assert told.position == Position(
+            (append,) = running.appended
+            assert (append.receipt, append.connection, append.events) == (77, connection, ())
+            assert append.position == Position(
                 device_id=row.id,
                 protocol="jt808",
                 server_time=NOW,
@@ -152,8 +152,8 @@ class TestPositions:
         row = await make_device()
         async with device_harness() as running:
             connection, _ = await running.connect(row)
-            for told in (fix(NOW, 40.0), report, PositionReport({}, device_time=NOW, located=False)):
-                await running.device(row).tell(said(told, connection))
+            for sent in (fix(NOW, 40.0), report, PositionReport({}, device_time=NOW, located=False)):
+                await running.device(row).tell(said(sent, connection))
             await time.settle()
             _, kept, repeated = running.positions
         assert kept.latitude == 50.0
@@ -219,7 +219,7 @@ class TestPositions:
         async with device_harness() as running:
             connection, probe = await running.neighbours.connect(running.system, 1)
             device = running.system.ref(DEVICE, 4242)
-            for told in (
+            for message in (
                 said(fix(NOW), connection),
                 DeviceSeen("jt808", connection),
                 Connected(connection, "jt808", "", ""),
@@ -227,7 +227,7 @@ class TestPositions:
                 MediaUploaded(MediaFile("image", "jpg", b"x"), "jt808", connection),
                 Disconnected(connection),
             ):
-                await device.tell(told)
+                await device.tell(message)
             assert await device.ask(SendCommand("custom")) == CommandRefused("there is no such device")
             assert running.neighbours.writer.messages == []
             assert running.neighbours.directory.messages == []
@@ -274,7 +274,7 @@ class TestConnections:
             assert older.messages == [Close("replaced by a newer connection of the same device")]
             await running.device(row).tell(Disconnected(older_ref))  # late: it says nothing of the newer
             await running.device(row).ask(SendCommand("positionSingle"))
-            assert [type(told) for told in newer.messages] == [Transmit]
+            assert [type(message) for message in newer.messages] == [Transmit]
             assert running.statuses[-1] == "online"
             await running.device(row).tell(Disconnected(newer_ref))
             assert running.statuses[-1] == "offline"
@@ -290,7 +290,7 @@ class TestConnections:
             assert probe.messages == []
 
     @pytest.mark.parametrize("first", ["position", "heartbeat"])
-    async def test_after_a_crash_it_asks_whoever_speaks_to_introduce_himself(
+    async def test_after_a_crash_it_asks_the_sender_of_a_message_to_announce_itself(
         self, make_device, device_harness, time, first
     ):
         row = await make_device()
@@ -299,15 +299,15 @@ class TestConnections:
             await time.settle()
             await running.device(row).tell("nonsense")  # no such message: a crash
             await time.passes(0.2)
-            told = said(fix(NOW), connection) if first == "position" else DeviceSeen("jt808", connection)
-            await running.device(row).tell(told)
+            message = said(fix(NOW), connection) if first == "position" else DeviceSeen("jt808", connection)
+            await running.device(row).tell(message)
             await time.settle()
             assert probe.messages == [Reannounce()]
             assert running.statuses[-1] == "online"
             assert len(running.positions) == (first == "position")
             await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
             assert await running.device(row).ask(SendCommand("positionSingle")) == CommandSent()
-            await running.device(row).tell(told)
+            await running.device(row).tell(message)
             assert [type(each) for each in probe.messages] == [Reannounce, Transmit]
 
     @pytest.mark.parametrize(
@@ -369,9 +369,9 @@ class TestConnections:
                 await time.passes(11, step=5.5)
                 assert probe.messages == []
             await time.passes(5)
-            assert [type(told) for told in probe.messages] == [Close]
+            assert [type(message) for message in probe.messages] == [Close]
 
-    async def test_the_connection_is_told_the_time_zone_and_when_it_is_taken_away(
+    async def test_the_connection_is_sent_the_time_zone_and_its_removal(
         self, database, make_device, device_harness, time
     ):
         row = await make_device(attributes={"decoder.timezone": "Europe/Lisbon"})
@@ -413,7 +413,9 @@ class TestStatus:
             await time.passes(300, step=50)
             assert running.statuses[-1] == "offline"
 
-    async def test_the_last_update_is_told_at_most_once_a_second(self, make_device, device_harness, time):
+    async def test_the_last_update_is_published_at_most_once_a_second(
+        self, make_device, device_harness, time
+    ):
         row = await make_device()
         async with device_harness() as running:
             connection, _ = await running.connect(row)
@@ -422,8 +424,8 @@ class TestStatus:
             for _ in range(10):
                 await time.passes(0.25)
                 await running.device(row).tell(DeviceSeen("jt808", connection))
-            told = running.neighbours.directory.messages[seen:]
-            assert told == [
+            messages = running.neighbours.directory.messages[seen:]
+            assert messages == [
                 DeviceStatusChanged(DeviceStatus(row.id, "online", NOW + timedelta(seconds=seconds), 0))
                 for seconds in (1, 2)
             ]
@@ -437,7 +439,7 @@ class TestStatus:
             await running.device(row).tell(said(fix(NOW), connection, "osmand"))
             await running.device(row).tell(Disconnected(connection))
             await time.settle()
-            assert probe.messages == []  # nobody asks it to introduce itself
+            assert probe.messages == []  # it is not asked to announce itself
             assert running.statuses == ["online"]
             await time.passes(120, step=5)
             assert running.statuses == ["online", "unknown"]
@@ -473,8 +475,8 @@ class TestCommands:
             await running.device(row).stop()  # … and they outlive it
             _, probe = await running.connect(row)
             await time.settle()
-            assert [told.command.type for told in probe.messages] == kinds
-            assert [told.command.unique_id for told in probe.messages] == [row.unique_id] * 3
+            assert [message.command.type for message in probe.messages] == kinds
+            assert [message.command.unique_id for message in probe.messages] == [row.unique_id] * 3
             assert await commands.queued_for(database, row.id) == []
             assert [(event.type, event.attributes["id"]) for event in running.events] == [
                 ("queuedCommandSent", number) for number in ids
@@ -521,7 +523,7 @@ class TestCommands:
             await running.device(row).tell(Disconnected(connection))
             await running.connect(row, 2)
             await time.settle()
-            assert [told.command.type for told in running.neighbours.connections[2].messages] == [
+            assert [message.command.type for message in running.neighbours.connections[2].messages] == [
                 "positionSingle"
             ]
 
@@ -597,9 +599,9 @@ class TestCommands:
         async with device_harness(host="") as running:
             _, probe = await running.connect(row)
             device = running.device(row)
-            told = running.neighbours.media_requests.messages
+            messages = running.neighbours.media_requests.messages
             assert await device.ask(SendCommand("videoStart", {"channel": 3})) == CommandSent()
-            assert told == [MediaRequested(row.id, row.unique_id, {"channel": 3}, "live", "192.0.2.7")]
+            assert messages == [MediaRequested(row.id, row.unique_id, {"channel": 3}, "live", "192.0.2.7")]
             # No public host is set: the device is sent to where it reached us.
             assert probe.messages[-1].command.media == MediaAddress("198.51.100.1", 5263, 5363, 5015)
             assert running.streams[(row.id, 3)].messages == [HoldStream()]
@@ -608,7 +610,7 @@ class TestCommands:
             await device.ask(SendCommand("videoStart", {"channel": 4}, by_reader=True))
             assert (row.id, 4) not in running.streams
             await device.ask(SendCommand("videoPlayback", {"channel": 1}))
-            assert [one.kind for one in told] == ["live", "live", "playback"]
+            assert [one.kind for one in messages] == ["live", "live", "playback"]
             assert (row.id, 1) not in running.streams
 
     async def test_a_refused_video_start_holds_no_stream(self, make_device, device_harness):
@@ -636,8 +638,12 @@ class TestCommands:
             await running.connect(row)
             await time.settle()
             assert running.streams[(row.id, 3)].messages == [HoldStream()]
-            told = running.playbacks[(row.id, 4)].messages
-            assert told == [PlaybackRequested(), PlaybackCommandCompleted(sent=True), PlaybackControlSent(1)]
+            messages = running.playbacks[(row.id, 4)].messages
+            assert messages == [
+                PlaybackRequested(),
+                PlaybackCommandCompleted(sent=True),
+                PlaybackControlSent(1),
+            ]
 
     async def test_a_video_stop_that_must_wait_lets_go_of_the_stream_at_once(
         self, make_device, device_harness, time
@@ -651,7 +657,7 @@ class TestCommands:
             assert (row.id, 5) not in running.streams
             _, probe = await running.connect(row)
             await time.settle()
-            assert [told.command.type for told in probe.messages] == ["videoStop"]
+            assert [message.command.type for message in probe.messages] == ["videoStop"]
 
     async def test_a_queued_video_start_that_is_refused_holds_no_stream(
         self, make_device, device_harness, time
@@ -680,26 +686,26 @@ class TestCommands:
             # Streams, like all that the API tells, go by our numbers.
             assert running.streams.keys() == {(row.id, 1)}
 
-    async def test_a_playback_is_told_of_its_commands(self, make_device, device_harness):
+    async def test_a_playback_is_notified_of_its_commands(self, make_device, device_harness):
         row = await make_device()
         async with device_harness() as running:
             await running.connect(row)
             device = running.device(row)
             start = {"channel": 2, "startTime": "2026-06-15T10:00:00Z"}
             await device.ask(SendCommand("videoPlayback", start))
-            told = running.playbacks[(row.id, 2)].messages
-            assert told == [PlaybackRequested(), PlaybackCommandCompleted(sent=True)]
+            messages = running.playbacks[(row.id, 2)].messages
+            assert messages == [PlaybackRequested(), PlaybackCommandCompleted(sent=True)]
             for attributes in ({"control": "pause"}, {"control": 3, "speed": "4"}, {"control": "nonsense"}):
                 await device.ask(SendCommand("videoPlaybackControl", {"index": 2, **attributes}))
-            assert told[2:] == [PlaybackControlSent(1), PlaybackControlSent(3, 4)]
+            assert messages[2:] == [PlaybackControlSent(1), PlaybackControlSent(3, 4)]
             # What the playback itself has sent it knows.
             stop = SendCommand("videoPlaybackControl", {"channel": 2, "control": "stop"}, by_reader=True)
             await device.ask(stop)
             await device.ask(SendCommand("videoStop", {"channel": 2}))
-            assert len(told) == 4
+            assert len(messages) == 4
             assert running.streams.keys() == {(row.id, 2)}
 
-    async def test_a_playback_is_told_before_the_bytes_go_out_and_of_a_refusal(
+    async def test_a_playback_is_notified_before_the_command_is_sent_and_of_a_refusal(
         self, make_device, device_harness
     ):
         row = await make_device()
@@ -733,11 +739,11 @@ class TestCommands:
             ):
                 await running.device(row).tell(CommandAnswered(result, "jt808", connection))
             await running.device(row).ask(GetCommandTypes())
-            told = running.appended
-        assert [each.position.attributes["result"] for each in told] == ["oil cut", "ok", "failed"]
-        assert [each.events[0].type for each in told] == ["commandResult"] * 3
-        assert told[0].events[0].attributes == {"result": "oil cut"}
-        assert (told[0].receipt, told[0].connection) == (5, connection)
+            appended = running.appended
+        assert [each.position.attributes["result"] for each in appended] == ["oil cut", "ok", "failed"]
+        assert [each.events[0].type for each in appended] == ["commandResult"] * 3
+        assert appended[0].events[0].attributes == {"result": "oil cut"}
+        assert (appended[0].receipt, appended[0].connection) == (5, connection)
 
 
 class TestMedia:
@@ -747,14 +753,14 @@ class TestMedia:
         async with device_harness() as running:
             connection, _ = await running.connect(row)
             await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
-            told = await running.neighbours.writer.receive()
-            name = told.position.attributes["image"]
+            append = await running.neighbours.writer.receive()
+            name = append.position.attributes["image"]
             assert (running.folder / row.unique_id / name).read_bytes() == b"\xff\xd8"
-            assert told.position.attributes["channel"] == 2
-            assert [(event.type, event.attributes) for event in told.events] == [
+            assert append.position.attributes["channel"] == 2
+            assert [(event.type, event.attributes) for event in append.events] == [
                 ("media", {"media": "image", "file": name})
             ]
-            assert (told.position.latitude, told.receipt, told.connection) == (7.0, 9, connection)
+            assert (append.position.latitude, append.receipt, append.connection) == (7.0, 9, connection)
 
     async def test_an_upload_tells_our_channel(self, make_device, device_harness):
         row = await make_device(attributes={CHANNEL_MAP_ATTRIBUTE: "0:1"})
@@ -762,8 +768,8 @@ class TestMedia:
             connection, _ = await running.connect(row)
             photo = MediaFile("image", "jpg", b"\xff\xd8", channel=0, position=fix(NOW))
             await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
-            told = await running.neighbours.writer.receive()
-            assert told.position.attributes["channel"] == 1
+            append = await running.neighbours.writer.receive()
+            assert append.position.attributes["channel"] == 1
 
     async def test_an_upload_that_the_disk_does_not_take_is_not_acknowledged(
         self, make_device, device_harness, caplog
@@ -796,7 +802,7 @@ class TestFilesOfAlarms:
                 await running.device(row).tell(said(self.alarm(label=label), connection))
             await running.device(row).tell(said(fix(NOW), connection))
             await running.device(row).ask(GetCommandTypes())
-            asked = [told.command for told in probe.messages if isinstance(told, Transmit)]
+            asked = [message.command for message in probe.messages if isinstance(message, Transmit)]
             assert [(order.type, order.attributes) for order in asked] == [
                 ("alarmFiles", {"label": "aa01"}),
                 ("alarmFiles", {"label": "bb01"}),
@@ -813,10 +819,10 @@ class TestFilesOfAlarms:
             for _ in range(2):
                 await running.device(row).tell(said(self.alarm(), connection))
             await running.device(row).ask(GetCommandTypes())
-            assert len([told for told in probe.messages if isinstance(told, Transmit)]) == 2
+            assert len([message for message in probe.messages if isinstance(message, Transmit)]) == 2
             assert caplog.text.count("cannot request the files of an alarm: no address") == 2
 
-    async def test_where_it_is_switched_off_nobody_is_asked_and_nothing_is_taken(
+    async def test_where_uploads_are_disabled_no_files_are_requested_or_accepted(
         self, make_device, device_harness
     ):
         row = await make_device()
@@ -824,9 +830,9 @@ class TestFilesOfAlarms:
             connection, probe = await running.connect(row)
             await running.device(row).tell(said(self.alarm(), connection))
             assert await running.device(row).ask(AuthorizeAlarmUpload(self.offered(is_ours=True))) == ""
-            assert not [told for told in probe.messages if isinstance(told, Transmit)]
+            assert not [message for message in probe.messages if isinstance(message, Transmit)]
 
-    async def test_files_are_wanted_of_alarms_that_were_asked_for_even_before_a_restart(
+    async def test_files_of_requested_alarms_are_accepted_even_after_a_restart(
         self, make_device, device_harness
     ):
         row = await make_device()
@@ -869,9 +875,11 @@ class TestFilesOfAlarms:
             assert (text.position.attributes["file"], text.events) == ("ours", ())
             # The device's connection is the one that it was.
             await running.device(row).ask(SendCommand("custom", {"data": "0200"}))
-            assert [type(told) for told in running.neighbours.connections[1].messages][-1] is Transmit
+            assert [type(message) for message in running.neighbours.connections[1].messages][-1] is Transmit
             assert not [
-                told for told in running.neighbours.connections[2].messages if isinstance(told, Transmit)
+                message
+                for message in running.neighbours.connections[2].messages
+                if isinstance(message, Transmit)
             ]
 
 
@@ -884,8 +892,8 @@ class TestRecordings:
         async with device_harness() as running:
             connection, probe = await running.connect(row)
             for number, listed in enumerate([(found, found), (found,), ()]):
-                told = RecordingList(7, listed, receipt=number)
-                await running.device(row).tell(RecordingListReceived(told, "jt808", connection))
+                received = RecordingList(7, listed, receipt=number)
+                await running.device(row).tell(RecordingListReceived(received, "jt808", connection))
                 await time.settle()
                 kept = await recordings.load(database, row.id, Recording)
                 assert [each.size for each in kept] == [5_000] * len(listed)
@@ -912,8 +920,8 @@ class TestRecordings:
             connection, probe = await running.connect(row)
             await time.settle()
             with outage():
-                told = RecordingListReceived(RecordingList(7, (found,), receipt=1), "jt808", connection)
-                await running.device(row).tell(told)
+                message = RecordingListReceived(RecordingList(7, (found,), receipt=1), "jt808", connection)
+                await running.device(row).tell(message)
                 await time.settle()
             assert not any(isinstance(message, AcknowledgeStored) for message in probe.messages)
             assert "cannot store a list of 1 recordings" in caplog.text

@@ -57,12 +57,12 @@ class TestSending:
         _, probe = await running.connect(row)
         run_id, outcome = await running.step(row, attributes={"data": "x"}, minutes=5)
         assert outcome == CommandSent()
-        ((order,),) = [[told.command for told in probe.messages]]
+        ((order,),) = [[message.command for message in probe.messages]]
         assert (order.type, order.attributes) == ("positionSingle", {"data": "x"})
         assert (await running.run(run_id))[0] == "sending"
         assert await running.queued(row) == []
 
-    async def test_an_offline_device_is_told_of_as_such_where_nothing_may_wait(self, running, row):
+    async def test_a_command_that_may_not_wait_is_refused_while_the_device_is_offline(self, running, row):
         for fields in ({"minutes": 0}, {"minutes": 5, "attributes": {"noQueue": True}}):
             run_id, outcome = await running.step(row, **fields)
             assert outcome == OFFLINE
@@ -101,7 +101,7 @@ class TestSending:
         assert probe.messages == []
         assert await running.queued(row) == []
 
-    async def test_what_the_device_declines_is_told_in_its_words(self, running, row):
+    async def test_a_command_that_cannot_be_encoded_is_refused_with_the_reason(self, running, row):
         await running.connect(row, answers={Transmit: EncodingRefused("data is required")})
         assert (await running.step(row, minutes=5))[1] == CommandRefused("data is required")
 
@@ -128,7 +128,7 @@ class TestDelivery:
         await time.passes(60)
         _, probe = await running.connect(row)
         await time.settle()
-        assert [told.command.type for told in probe.messages] == ["engineStop", "positionSingle"]
+        assert [message.command.type for message in probe.messages] == ["engineStop", "positionSingle"]
         for run_id in ids:
             assert await running.run(run_id) == ("delivered", None, None, NOW + MINUTE)
         assert described(running.events) == [("queuedCommandSent", {"id": number}) for number in numbers]
@@ -142,18 +142,18 @@ class TestDelivery:
         await time.passes(300)
         _, probe = await running.connect(row)
         await time.settle()
-        assert [told.command.type for told in probe.messages] == ["engineStop"]
+        assert [message.command.type for message in probe.messages] == ["engineStop"]
         assert await running.run(old) == ("skipped", "queue_expired", None, NOW + 5 * MINUTE)
         assert (await running.run(young))[0] == "delivered"
         assert await running.queued(row) == []
 
-    async def test_of_what_waits_only_what_is_wanted_yet_is_delivered(self, running, row, time):
+    async def test_a_queued_command_that_was_cancelled_is_not_delivered(self, running, row, time):
         run_id, _ = await running.step(row, minutes=5)
         await running.device(row).ask(SendCommand("engineStop"))
         await runs.cancel(running.database, 1, NOW)
         _, probe = await running.connect(row)
         await time.settle()
-        assert [told.command.type for told in probe.messages] == ["engineStop"]
+        assert [message.command.type for message in probe.messages] == ["engineStop"]
         assert (await running.run(run_id))[:2] == ("skipped", "schedule_inactive")
 
     async def test_a_device_that_declines_it_then_has_not_been_sent_it(self, running, row, time):
@@ -192,7 +192,7 @@ class TestDelivery:
         await time.settle()
         assert await running.run(run_id) == ("skipped", "not_sent", "the connection has ended", NOW)
 
-    async def test_it_is_being_delivered_while_nobody_knows_whether_it_arrived(self, running, row, time):
+    async def test_it_is_being_delivered_until_the_connection_answers(self, running, row, time):
         """As it stands in its row when the server dies just then: never sent a second time."""
         run_id, _ = await running.step(row, minutes=5)
         free = trio.Event()

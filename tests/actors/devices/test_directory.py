@@ -41,16 +41,18 @@ def seen(device_id, status="online", moment=NOW):
 
 
 @pytest.fixture
-def house(database, neighbours, tree):
+def directory_harness(database, neighbours, tree):
     return lambda *above: tree(*above, directory_spec(database), neighbours.devices_spec)
 
 
-async def test_latest_positions_come_from_the_table_once_and_in_the_order_asked(database, make_device, house):
+async def test_latest_positions_come_from_the_table_once_and_in_the_order_asked(
+    database, make_device, directory_harness
+):
     one, two, none = [(await make_device(str(number))).id for number in (1, 2, 3)]
     early, late = position(1, one, fix=NOW - timedelta(hours=1)), position(2, one)
     other = position(3, two)
     await store(database, early, late, other)
-    async with house() as system:
+    async with directory_harness() as system:
         directory = system.ref(DIRECTORY)
         assert await directory.ask(GetLatestPositions((two, none, one))) == [other, late]
         await database.execute("delete from positions")
@@ -59,11 +61,13 @@ async def test_latest_positions_come_from_the_table_once_and_in_the_order_asked(
         assert (live[one].position_id, live[none].position_id) == (2, 0)
 
 
-async def test_after_any_batches_memory_says_what_the_table_says(database, make_device, house, neighbours):
+async def test_after_any_batches_memory_says_what_the_table_says(
+    database, make_device, directory_harness, neighbours
+):
     """Late, repeated, future and equal fixes of three devices, some known beforehand."""
     ids = tuple([(await make_device(str(number))).id for number in range(3)])
     chance = random.Random(20)
-    async with house(position_writer_spec(database), neighbours.connections_spec) as system:
+    async with directory_harness(position_writer_spec(database), neighbours.connections_spec) as system:
         directory, writer = system.ref(DIRECTORY), system.ref(POSITION_WRITER)
         connection, probe = await neighbours.connect(system, 1)
         await directory.ask(GetLatestPositions(ids[:1]))
@@ -79,11 +83,11 @@ async def test_after_any_batches_memory_says_what_the_table_says(database, make_
         assert len(in_memory) == 3
 
 
-async def test_what_is_stored_while_the_table_is_read_is_not_missed(database, make_device, house):
+async def test_what_is_stored_while_the_table_is_read_is_not_missed(database, make_device, directory_harness):
     device_id = (await make_device()).id
     await store(database, position(1, device_id, fix=NOW - timedelta(hours=1)))
     answers = []
-    async with house() as system, trio.open_nursery() as nursery:
+    async with directory_harness() as system, trio.open_nursery() as nursery:
         directory = system.ref(DIRECTORY)
 
         async def ask():
@@ -101,10 +105,12 @@ async def test_what_is_stored_while_the_table_is_read_is_not_missed(database, ma
         assert latest.id == 2
 
 
-async def test_status_and_last_update_are_told_and_published(database, make_device, house, time):
+async def test_status_and_last_update_are_returned_and_published(
+    database, make_device, directory_harness, time
+):
     one, two = [(await make_device(str(number))).id for number in (1, 2)]
     later = NOW + timedelta(seconds=9)
-    async with house() as system:
+    async with directory_harness() as system:
         directory, published = system.ref(DIRECTORY), system.topic(DEVICES).subscribe()
         directory.tell_nowait(seen(one))
         assert await directory.ask(GetDeviceStatuses((one, two))) == {
@@ -121,9 +127,11 @@ async def test_status_and_last_update_are_told_and_published(database, make_devi
         ]
 
 
-async def test_last_updates_are_saved_now_and_then_and_at_the_end(database, make_device, house, time):
+async def test_last_updates_are_saved_now_and_then_and_at_the_end(
+    database, make_device, directory_harness, time
+):
     one, two = [(await make_device(str(number))).id for number in (1, 2)]
-    async with house() as system:
+    async with directory_harness() as system:
         system.ref(DIRECTORY).tell_nowait(seen(one))
         await time.passes(29)
         assert await device_states.all_last_updates(database) == {}
@@ -131,15 +139,17 @@ async def test_last_updates_are_saved_now_and_then_and_at_the_end(database, make
         assert await device_states.all_last_updates(database) == {one: NOW}
         system.topic(POSITIONS).publish((position(5, two, server=NOW + timedelta(seconds=1)),))
     assert await device_states.all_last_updates(database) == {one: NOW, two: NOW + timedelta(seconds=1)}
-    async with house() as system:
+    async with directory_harness() as system:
         live = await system.ref(DIRECTORY).ask(GetDeviceStatuses((one, two)))
         assert [live[number].last_update for number in (one, two)] == [NOW, NOW + timedelta(seconds=1)]
         assert {each.status for each in live.values()} == {"offline"}
 
 
-async def test_an_outage_fails_the_question_and_saves_later(database, make_device, house, outage, time):
+async def test_an_outage_fails_the_question_and_saves_later(
+    database, make_device, directory_harness, outage, time
+):
     device_id = (await make_device()).id
-    async with house() as system:
+    async with directory_harness() as system:
         directory = system.ref(DIRECTORY)
         directory.tell_nowait(seen(device_id))
         with outage():
@@ -154,9 +164,11 @@ async def test_an_outage_fails_the_question_and_saves_later(database, make_devic
         assert await device_states.all_last_updates(database) == {device_id: NOW}
 
 
-async def test_a_deleted_device_is_forgotten_and_others_are_not(database, make_device, house, time):
+async def test_a_deleted_device_is_forgotten_and_others_are_not(
+    database, make_device, directory_harness, time
+):
     gone, kept = [(await make_device(str(number))).id for number in (1, 2)]
-    async with house() as system:
+    async with directory_harness() as system:
         directory = system.ref(DIRECTORY)
         await directory.ask(GetLatestPositions((gone, kept)))
         system.topic(POSITIONS).publish((position(1, gone), position(2, kept)))
@@ -175,12 +187,12 @@ async def test_a_deleted_device_is_forgotten_and_others_are_not(database, make_d
         assert await device_states.all_last_updates(database) == {kept: NOW}
 
 
-async def test_edits_are_passed_to_devices_that_are_there_and_wake_nobody(
-    database, make_device, house, neighbours, time
+async def test_edits_are_passed_to_devices_that_are_there_and_start_none(
+    database, make_device, directory_harness, neighbours, time
 ):
     awake, asleep = [(await make_device(str(number))).id for number in (1, 2)]
     neighbours.device(awake, {GetCommandTypes: ()})
-    async with house() as system:
+    async with directory_harness() as system:
         await system.ref(DEVICE, awake).ask(GetCommandTypes())
         edits = DeviceChanged(awake, "updated", ("name",)), DeviceChanged(asleep, "deleted")
         await publish_changes(system, *edits)
@@ -190,12 +202,12 @@ async def test_edits_are_passed_to_devices_that_are_there_and_wake_nobody(
 
 
 async def test_after_positions_were_deleted_the_newest_that_remains_is_the_latest(
-    database, make_device, house
+    database, make_device, directory_harness
 ):
     device_id = (await make_device()).id
     early, late = position(1, device_id, fix=NOW - timedelta(hours=1)), position(2, device_id)
     await store(database, early, late)
-    async with house() as system:
+    async with directory_harness() as system:
         directory = system.ref(DIRECTORY)
         assert await directory.ask(GetLatestPositions((device_id,))) == [late]
         await positions.delete(database, 2)

@@ -68,7 +68,7 @@ async def stored(database):
     return [(row[0] - NOW).total_seconds() for row in rows]
 
 
-async def told(probe, count):
+async def acknowledged_receipts(probe, count):
     """That many receipts, as they came."""
     receipts = []
     while len(receipts) < count:
@@ -101,7 +101,7 @@ async def test_rows_are_stored_in_order_with_at_most_250_in_a_flush(database, wr
         published = system.topic(POSITIONS).subscribe()
         for number in range(1200):
             writer.tell_nowait(Append(at(number), (), connection, number))
-        assert await told(probe, 1200) == list(range(1200))
+        assert await acknowledged_receipts(probe, 1200) == list(range(1200))
         batches = await published.receive_batch()
         assert [len(batch) for batch in batches] == [250, 250, 250, 250, 200]
         # More than one block of ids: each is given once, in the order of arrival.
@@ -111,7 +111,7 @@ async def test_rows_are_stored_in_order_with_at_most_250_in_a_flush(database, wr
     assert await stored(database) == list(range(1200))
 
 
-async def test_each_connection_is_told_its_own_receipts_at_once(database, writing, neighbours):
+async def test_each_connection_gets_its_own_receipts_in_one_message(database, writing, neighbours):
     async with writing() as (system, writer, _):
         one, probe_of_one = await neighbours.connect(system, 1)
         two, probe_of_two = await neighbours.connect(system, 2)
@@ -145,7 +145,7 @@ async def test_a_reply_is_the_stored_position_after_it_is_published(database, wr
         ((position,),) = await published.receive_batch()
         assert replies == [(position, 1)]
         assert position == (await positions.by_ids(database, [position.id]))[0]
-        # What cannot be stored has no reply: whoever asked gives up by itself.
+        # What cannot be stored has no reply: the asker times out.
         writer.tell_nowait(Append(at(1, latitude=-1.0), reply=Reply()))
         writer.tell_nowait(Append(at(2)))
         await published.receive_batch()
@@ -189,7 +189,7 @@ async def test_an_outage_costs_nothing_but_time_and_keeps_the_order(
             assert probe.messages == [AcknowledgeStored((0,))]
         await time.passes(5)
         await time.passes(1)
-        assert await told(probe, 400) == list(range(400))
+        assert await acknowledged_receipts(probe, 400) == list(range(400))
     assert await stored(database) == list(range(400))
     assert sorted(
         row[0]
@@ -223,7 +223,7 @@ async def test_a_row_that_the_database_refuses_is_dropped_alone(database, writin
             latitude = -1.0 if number in {0, 41, 42, 99} else 1.0
             writer.tell_nowait(Append(at(number, latitude=latitude), (), connection, number))
         good = [number for number in range(100) if number not in {0, 41, 42, 99}]
-        assert await told(probe, 96) == good
+        assert await acknowledged_receipts(probe, 96) == good
         (batch,) = await published.receive_batch()
         assert len(batch) == 96
     assert await stored(database) == good
@@ -245,7 +245,7 @@ async def test_a_full_queue_makes_the_mailbox_fill_and_then_the_tellers_wait(
                 await trio.testing.wait_all_tasks_blocked(0.01)
                 assert writer.statistics().waiting == 1
                 assert probe.messages == []
-            assert await told(probe, accepted + 1) == list(range(accepted + 1))
+            assert await acknowledged_receipts(probe, accepted + 1) == list(range(accepted + 1))
     assert await stored(database) == list(range(accepted + 1))
 
 
@@ -295,7 +295,7 @@ async def test_a_row_that_cannot_be_packed_is_dropped_alone(database, writing, n
         for number in range(5):
             place = {"latitude": "nowhere"} if number == 2 else {}  # no codec makes such
             writer.tell_nowait(Append(at(number, **place), (), connection, number))
-        assert await told(probe, 4) == [0, 1, 3, 4]
+        assert await acknowledged_receipts(probe, 4) == [0, 1, 3, 4]
         assert len(built) == 1
     assert await stored(database) == [0, 1, 3, 4]
 
@@ -304,12 +304,12 @@ async def test_a_fresh_writer_after_a_crash_gives_no_id_twice(database, writing,
     async with writing() as (system, writer, built):
         connection, probe = await neighbours.connect(system, 1)
         writer.tell_nowait(Append(at(0), (), connection, 0))
-        await told(probe, 1)
+        await acknowledged_receipts(probe, 1)
         with monkeypatch.context() as broken:
             broken.setattr(PositionWriter, "_announce", lambda *_: 1 / 0)
             writer.tell_nowait(Append(at(1), (), connection, 1))
             while len(built) < 2:
                 await trio.testing.wait_all_tasks_blocked(0.02)
         await writer.tell(Append(at(2), (), connection, 2))
-        assert await told(probe, 1) == [2]
+        assert await acknowledged_receipts(probe, 1) == [2]
     assert await stored(database) == [0, 1, 2]

@@ -508,7 +508,7 @@ class TestEnd:
             assert peer.ref.alive
             peer.socket.send(b"~\x02\x00\x00\x28")
             await time.passes(11, step=5)
-            assert peer.device_socket.reason == "did not say who it is"
+            assert peer.device_socket.reason == "did not identify itself in time"
             assert peer.text() is None
 
     async def test_who_says_nothing_whole_for_too_long_is_closed(self, make_device, line, neighbours, time):
@@ -522,7 +522,7 @@ class TestEnd:
             assert peer.ref.alive
             peer.socket.send(b"~\x02")
             await time.passes(40, step=10)
-            assert peer.device_socket.reason == "said nothing whole for too long"
+            assert peer.device_socket.reason == "sent no complete message for too long"
             assert kinds(neighbours.devices[row.id])[-1] is Disconnected
 
     async def test_who_leaves_answers_unread_is_closed_after_a_minute(self, make_device, line, time, tcp):
