@@ -36,11 +36,14 @@ def environ(data, **more):
 class Server:
     """A real `motorpool serve` on its embedded PostgreSQL."""
 
-    def __init__(self, data, port):
+    def __init__(self, data, free_port):
         self.data = data
+        port = free_port()
+        # The device ports are 5015, 5055, 5263 and 5363 above the offset.
+        offset = free_port(40, 248, 348) - 5015
         self.process = subprocess.Popen(
             [sys.executable, "-m", "motorpool", "serve"],
-            env=environ(data, MOTORPOOL_BIND=f"127.0.0.1:{port}", MOTORPOOL_PORT_OFFSET="23600"),
+            env=environ(data, MOTORPOOL_BIND=f"127.0.0.1:{port}", MOTORPOOL_PORT_OFFSET=str(offset)),
             cwd=data.parent,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -86,7 +89,7 @@ def last(done):
 def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, free_port):
     data, file = tmp_path / "data", tmp_path / "fleet.backup"
     media = data / "media" / "1" / "device.jpg"
-    with Server(data, free_port()) as server:
+    with Server(data, free_port) as server:
         server.add("Van")
         media.parent.mkdir(parents=True)
         media.write_bytes(b"picture")
@@ -118,7 +121,7 @@ def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, fre
     other = tmp_path / "other"
     restored = run(other, "restore", file)
     assert restored.returncode == 0, restored.stderr
-    with Server(other, free_port()) as server:
+    with Server(other, free_port) as server:
         assert server.names() == ["Van"]
 
 

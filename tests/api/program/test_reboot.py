@@ -21,6 +21,8 @@ def start(tmp_path, free_port):
 
     def started(*prefix, **environ):
         port = free_port()
+        # The device ports are 5015, 5055, 5263 and 5363 above the offset.
+        offset = free_port(40, 248, 348) - 5015
         process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "motorpool", "serve"],
             env={
@@ -29,7 +31,7 @@ def start(tmp_path, free_port):
                 "MOTORPOOL_BIND": f"127.0.0.1:{port}",
                 "MOTORPOOL_PROTOCOLS": "",
                 "MOTORPOOL_DEVICE_HOST": "127.0.0.1",
-                "MOTORPOOL_PORT_OFFSET": "23500",
+                "MOTORPOOL_PORT_OFFSET": str(offset),
                 "MOTORPOOL_ADMIN_EMAIL": BOSS[0],
                 "MOTORPOOL_ADMIN_PASSWORD": BOSS[1],
                 "MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192",

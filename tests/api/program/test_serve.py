@@ -116,12 +116,9 @@ def test_a_port_in_use_is_one_line_and_a_code(serve):
     assert "Traceback" not in errors
 
 
-def test_a_device_port_in_use_is_one_line_and_a_code(serve):
-    with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
+def test_a_device_port_in_use_is_one_line_and_a_code(serve, free_port):
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
         program = serve(MOTORPOOL_PORT_OFFSET=str(port - 5055))
         _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
     assert program.process.returncode == 1
