@@ -38,13 +38,13 @@ class Port:
 
 
 @pytest.fixture
-def listening(tree, neighbours, free_port):
+def listening(tree, neighbours, own_port):
     """`async with listening(per_address=…) as port:`"""
 
     class Opened:
         def __init__(self, host="127.0.0.1", per_address=100, is_recorded=False, port=None):
             self.wires = []
-            self.port = port or free_port
+            self.port = port or own_port
             self.recorder = Probe()
             self.spec = listener_spec(
                 "jt808", host, self.port, self.make, per_address=per_address, is_recorded=is_recorded
@@ -69,9 +69,9 @@ def listening(tree, neighbours, free_port):
 
 
 @pytest.fixture
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
+def own_port(free_port):
+    """The port of this test's listeners."""
+    return free_port()
 
 
 def is_closed(peer):
@@ -118,11 +118,11 @@ async def test_an_address_gets_so_many_connections_and_a_closed_one_makes_room(l
             peer.close()
 
 
-async def test_a_port_that_is_taken_ends_the_start_with_one_sentence(listening, free_port):
-    with socket.create_server(("127.0.0.1", free_port)), pytest.raises(ActorFailed) as failed:
+async def test_a_port_that_is_taken_ends_the_start_with_one_sentence(listening, own_port):
+    with socket.create_server(("127.0.0.1", own_port)), pytest.raises(ActorFailed) as failed:
         async with listening():
             pass
-    assert f"cannot listen for jt808 on 127.0.0.1:{free_port}: Address already in use" in str(
+    assert f"cannot listen for jt808 on 127.0.0.1:{own_port}: Address already in use" in str(
         failed.value.__cause__
     )
 
