@@ -86,8 +86,13 @@ class TerminalMessage(msgspec.Struct, frozen=True):
         return make_receipt(self.identity_bits, self.message_id, self.serial)
 
     def location(self, start: int, end: int | None = None, *, archived: bool = False) -> PositionReport:
-        """Return the position in a part of the body, without a receipt."""
-        stop = len(self.body) if end is None else end
+        """Return the position in `body[start:end]`, without a receipt.
+
+        Raises:
+            Truncated: fewer than 28 bytes are there.
+        """
+        size = len(self.body)
+        stop = size if end is None else min(end, size)
         return decode_location(
             self.body, start, stop, self.clock, is_2019=self.identity.is_2019, archived=archived
         )
