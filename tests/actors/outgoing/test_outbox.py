@@ -70,6 +70,22 @@ async def attempts(database):
     return [(row[0], row[1] - NOW, row[2]) for row in rows]
 
 
+@pytest.fixture
+def tried(database, until):
+    """`await tried(2)`: until the second attempt of the only message has failed and is noted.
+
+    Its end, not its beginning: while an attempt is under way, passing time would be time that it takes.
+    """
+
+    async def wait(number):
+        async def noted():
+            return [row[0] for row in await attempts(database)] == [number]
+
+        await until(noted)
+
+    return wait
+
+
 async def test_what_is_put_goes_out_at_once_and_is_forgotten(
     database, tree, until, left, mail_server, web_server
 ):
@@ -106,34 +122,35 @@ async def test_what_nobody_told_of_goes_out_within_a_minute(database, tree, unti
 
 
 async def test_a_mail_that_is_not_taken_now_is_tried_again_later_and_later(
-    database, tree, until, left, mail_server, time
+    database, tree, until, left, tried, mail_server, time
 ):
     mails = await mail_server(refusals={"ann@example.org": "450 greylisted"})
     async with tree(outbox_spec(database, ways(mails.port))) as system:
         await put(database, system, MAIL)
         for number, wait in enumerate((30, 60, 120, 240), 1):
-            await until(lambda number=number: mails.attempts == number)
-            await time.settle()
+            await tried(number)
             await time.passes(wait - 1)
             assert mails.attempts == number
             await time.passes(1)
-        await until(lambda: mails.attempts == 5)
+        await tried(5)
+        assert mails.attempts == 5
         mails.refusals.clear()
         await time.passes(481)
         await until(left)
     assert mails.left == 1
 
 
-async def test_each_attempt_carries_the_same_id(database, tree, until, left, web_server, time):
+async def test_each_attempt_carries_the_same_id(database, tree, until, left, tried, web_server, time):
     statuses = [400, 400, 200]
     gateway = web_server(lambda _: (statuses.pop(0), b""))
     async with tree(outbox_spec(database, ways(sms=gateway))) as system:
         await put(database, system, SMS)
-        await until(lambda: len(gateway.asked) == 1)
+        await tried(1)
         await time.passes(31)
-        await until(lambda: len(gateway.asked) == 2)
+        await tried(2)
         await time.passes(61)
         await until(left)
+    assert len(gateway.asked) == 3
     assert len({asked.body for asked in gateway.asked}) == 1
 
 
@@ -231,7 +248,11 @@ async def test_a_users_own_server_that_hangs_holds_up_nobody_elses_mail(
     of_ben = OutgoingMessage(channel="mail", to="ben@example.org", text="", user_id=ben.id)
     async with tree(outbox_spec(database, ways(mails.port))) as system:
         await put(database, system, *[of_ann] * 5, MAIL)
-        await until(lambda: mails.left == 1)
+
+        async def sent():
+            return await left(5)
+
+        await until(sent)
         await put(database, system, of_ben)
         # Once the first of hers has had its time, all of hers wait, and his goes out.
         await time.passes(30.1)

@@ -24,7 +24,8 @@ class Door:
         self.seen: list[tuple[str, bool]] = []
         self._answer = answer
         self._inside: list[socket.socket] = []
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
 
     def _serve(self) -> None:
         while True:
@@ -43,6 +44,7 @@ class Door:
     def close(self) -> None:
         # Wakes the accept as well.
         self.listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
         self.listener.close()
         for connection in self._inside:
             connection.close()

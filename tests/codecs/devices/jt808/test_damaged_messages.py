@@ -82,6 +82,4 @@ def test_a_body_may_hold_anything(draw: st.DataObject):
         for _ in range(draw.draw(st.integers(0, 4)) if body else 0):
             at = draw.draw(st.integers(0, len(body) - 1))
             body[at] = draw.draw(st.sampled_from([0, 255]) | st.integers(0, 255))
-                st.sampled_from([0, 255]) | st.integers(0, 255)
-            )
         survive(codec, message_id, bytes(body[:MAX_BODY_BYTES]), identity)
