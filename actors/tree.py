@@ -70,9 +70,10 @@ def fleet_tree(
     *,
     outgoing: OutgoingServices | None = None,
     services: tuple[ChildSpec[Any], ...] = (),
+    server_key: bytes | None = None,
 ) -> SupervisorSpec:
     """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
-    message or geocoder request is sent.
+    message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`).
 
     Raises:
         ValueError: the settings name an unknown protocol.
@@ -136,7 +137,7 @@ def fleet_tree(
                 mailbox_size=1_000,
                 idle_seconds=None,
             ),
-            SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub))),
+            SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub, server_key))),
             outbox_spec(database, outgoing or OutgoingServices(), settings.outbox.give_up_days),
             schedule_spec(database, reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
@@ -163,7 +164,8 @@ def _media_pause(kind: str, part_seconds: float) -> float:
 
 
 def _device_connection(
-    codec: type[DeviceCodec],
+    codec_type: type[DeviceCodec],
+    server_key: bytes | None,
     database: Database,
     settings: DeviceSettings,
     register_unknown: bool,
@@ -171,9 +173,12 @@ def _device_connection(
     device_socket: DeviceSocket,
     tap: Tap | None,
 ) -> Actor[ConnectionMessage]:
+    codec = codec_type()
+    if server_key is not None:
+        codec.server_key = server_key
     return DeviceConnection(
         device_socket,
-        codec(),
+        codec,
         database=database,
         settings=settings,
         register_unknown=register_unknown,
@@ -188,7 +193,9 @@ def _media_connection(
     return MediaConnection(device_socket, kind=kind, login_seconds=login_seconds, tap=tap)
 
 
-def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> list[ChildSpec[None]]:
+def _listeners(
+    database: Database, settings: FleetSettings, hub: Hub | None, server_key: bytes | None
+) -> list[ChildSpec[None]]:
     protocols = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
     unknown = protocols - {*CODECS, "jt1078"}
     if unknown:
@@ -202,7 +209,15 @@ def _listeners(database: Database, settings: FleetSettings, hub: Hub | None) -> 
             name,
             settings.device.host,
             codec.port + settings.port.offset,
-            partial(_device_connection, codec, database, settings.device, settings.register.unknown, uploads),
+            partial(
+                _device_connection,
+                codec,
+                server_key,
+                database,
+                settings.device,
+                settings.register.unknown,
+                uploads,
+            ),
             per_address=settings.device.connections_per_address,
             hub=hub,
             is_recorded=settings.record is not None,

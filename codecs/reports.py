@@ -114,7 +114,8 @@ class AlarmFilesAnnounced(msgspec.Struct, frozen=True, gc=False):
     key: str
     """The prefix of the label that is the same in all messages about the alarm."""
     is_ours: bool
-    """Whether it repeats the number with which this server requests the files of this alarm."""
+    """Whether it repeats the number with which this server requests the files of this alarm, and which
+    nobody can guess."""
     files: int
     """Number of files."""
     receipt: Receipt | None = None

@@ -123,9 +123,14 @@ class DeviceUploads:
                 self._alarms.add(label, report)
 
     def authorize(self, message: AuthorizeAlarmUpload) -> str:
-        """Return the device's identity if it may upload these files, else an empty string."""
+        """Return the device's identity if it may upload these files, else an empty string.
+
+        The label of a requested alarm can be guessed, so it suffices only on the connection to which the
+        request was sent; any other connection must repeat the number of the request.
+        """
         row, upload = self._session.row, message.upload
-        is_expected = upload.is_ours or self._alarms.find(upload.key) is not None
+        is_current = message.connection is not None and message.connection == self._session.connection
+        is_expected = upload.is_ours or (is_current and self._alarms.find(upload.key) is not None)
         return row.unique_id if row is not None and self.requests_alarm_files and is_expected else ""
 
     def alarm_file_stored(self, message: AlarmFileStored) -> Awaitable[None] | None:

@@ -117,12 +117,13 @@ class AlarmFiles:
         await self.close()
         if self._room is None:
             return "uploads are not enabled"
+        connection = self._context.ref if device is not None else None
         if device is None:
             row = await find_device(self._database, announced.unique_ids)
             if row is None or not may_report(row, self._context.clock.now()):
                 return f"the device {announced.unique_ids[0]} is not known, disabled or expired"
             device = self._context.system.ref(DEVICE, row.id)
-        unique_id = await device.ask(AuthorizeAlarmUpload(announced))
+        unique_id = await device.ask(AuthorizeAlarmUpload(announced, connection))
         if not unique_id:
             return "they were not requested"
         self._context.log.info("%d files of an alarm of %s", announced.files, unique_id)

@@ -93,6 +93,8 @@ class AuthorizeAlarmUpload(msgspec.Struct, Request[str], NodeLocal, frozen=True,
     """Return the device's `unique_id` if it may upload these files of an alarm, else an empty string."""
 
     upload: AlarmFilesAnnounced
+    connection: Ref[ConnectionMessage] | None
+    """The connection on which they were announced, if the device has logged in on it."""
 
 
 class AlarmFileStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):

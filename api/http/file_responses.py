@@ -58,8 +58,12 @@ class FileVersion:
     """The content of a short file."""
 
 
-async def send_file(request: Request, root: Path, name: str, headers: Mapping[str, str]) -> Response | None:
+async def send_file(
+    request: Request, root: Path, name: str, headers: Mapping[str, str], content_type: str | None = None
+) -> Response | None:
     """Build the answer for a file below `root`; None if there is none, or if it leads out of `root`.
+
+    Without `content_type` the suffix of the name determines it.
 
     Conditional requests and ranges are answered with 304, 206 or 416.
     """
@@ -82,7 +86,7 @@ async def send_file(request: Request, root: Path, name: str, headers: Mapping[st
             return Response(b"", 416, headers={**all_headers, "Content-Range": f"bytes */{found.size}"})
         status = 206
         all_headers["Content-Range"] = f"bytes {start}-{end - 1}/{found.size}"
-    kind = media_type(name)
+    kind = content_type or media_type(name)
     if request.method == "HEAD":
         response = Response(b"", status, headers=all_headers, content_type=kind)
     elif found.content is not None:

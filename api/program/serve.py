@@ -50,6 +50,8 @@ GC_THRESHOLDS = (10_000, 20, 20)
 objects the collector took a tenth of the CPU time that 500 viewers cost."""
 TOKEN_KEY = "session tokens"  # noqa: S105 - the name of the key, not the key
 """Name of the signing key in the database."""
+SERVER_KEY = "device codecs"
+"""Name of the key of the device codecs in the database."""
 
 _log = logging.getLogger(__name__)
 
@@ -93,6 +95,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             if email is not None and password is not None:
                 await _create_first_administrator(database, passwords, email, password)
             token_key = await tokens.signing_key(database, TOKEN_KEY, partial(secrets.token_bytes, 32))
+            server_key = await tokens.signing_key(database, SERVER_KEY, partial(secrets.token_bytes, 32))
             row = await server.fetch(database)
 
             outgoing = build_outgoing_services(settings, clock)
@@ -125,6 +128,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     fleet_settings(settings, record),
                     outgoing=outgoing,
                     services=tuple(services),
+                    server_key=server_key,
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None

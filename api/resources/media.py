@@ -58,9 +58,11 @@ async def get_media(call: Call) -> Response:
     headers = dict(HEADERS)
     kind = media_type(name)
     if not kind.startswith(("image/", "video/", "audio/")) or kind == "image/svg+xml":
+        # Devices sent the content: a browser must neither render nor run it.
+        kind = "application/octet-stream"
         headers["Content-Disposition"] = "attachment"
     home = device_folder(media_folder(call.context.settings.data), unique_id)
-    response = await send_file(call.request, home, name, headers)
+    response = await send_file(call.request, home, name, headers, kind)
     if response is None:
         raise ResourceNotFound("no such file")
     return response

@@ -31,6 +31,7 @@ To add a protocol:
 """
 
 import abc
+import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from typing import ClassVar
@@ -51,6 +52,10 @@ class DeviceCodec(abc.ABC):
     request_response: ClassVar[bool] = False
     """True where the peer speaks first and is answered once (HTTP): commands wait for its next message, and
     the end of its connection does not change the device's status. Default: false."""
+
+    server_key: bytes = secrets.token_bytes(32)
+    """Secret of the server, from which a codec derives what a peer must repeat and cannot guess; set by the
+    connection before the first `receive`. Default: random, the same for all codecs of the process."""
 
     utc_now: Callable[[], datetime] | None = None
     """The wall clock, for devices that ask for the time; set by the connection before the first `receive`.

@@ -33,13 +33,15 @@ class AlarmLabel(msgspec.Struct, frozen=True, gc=False):
         """The label without the number of files, which may differ between messages."""
         return self.content[: self._terminal_bytes + 7]
 
-    @property
-    def number(self) -> str:
-        """The platform's number of this alarm, which the terminal repeats: 32 hex digits.
+    def number(self, server_key: bytes, phone: str) -> str:
+        """Return the platform's number of this alarm, which the terminal repeats: 32 hex digits.
 
-        Derived from the label, so that files requested before a restart of the server are known after it.
+        It authenticates the upload: it cannot be computed without `server_key`, and it is valid for this
+        alarm of the terminal with this phone number only. Since it is derived from the label, files that were
+        requested before a restart of the server are accepted after it.
         """
-        return hashlib.blake2b(self.key, digest_size=NUMBER_BYTES // 2).hexdigest()
+        content = phone.encode() + b"\0" + self.key
+        return hashlib.blake2b(content, key=server_key, digest_size=NUMBER_BYTES // 2).hexdigest()
 
     @property
     def _terminal_bytes(self) -> int:

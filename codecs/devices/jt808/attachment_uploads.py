@@ -5,6 +5,7 @@ Content is passed on as it arrives; only the received ranges are kept, to know w
 """
 
 from bisect import bisect_left, bisect_right
+from hmac import compare_digest
 
 from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808.attachments import (
@@ -73,14 +74,16 @@ class AttachmentUploads:
         self._responses = responses
         self._open: dict[bytes, ReceivedRanges] = {}
 
-    def read(self, message: TerminalMessage) -> list[Report]:
+    def read(self, message: TerminalMessage, server_key: bytes) -> list[Report]:
         """Return the reports of one of the `UPLOAD_MESSAGES`.
+
+        `server_key` is that of the codec which requested the files.
 
         Raises:
             CodecError: the body is malformed, or too many files are incomplete.
         """
         if message.message_id == ATTACHMENT_LIST:
-            return self._read_list(message)
+            return self._read_list(message, server_key)
         if message.message_id == FILE_BEGIN:
             return self._begin(message)
         return self._end(message)
@@ -94,15 +97,16 @@ class AttachmentUploads:
             return rejected("a chunk outside its file, or too many separate chunks", chunk.content)
         return FileChunk(_decode_name(chunk.name), chunk.offset, chunk.content)
 
-    def _read_list(self, message: TerminalMessage) -> list[Report]:
+    def _read_list(self, message: TerminalMessage, server_key: bytes) -> list[Report]:
         listed = parse_attachment_list(message.body)
         label = listed.label
+        expected = label.number(server_key, message.identity.number)
         return [
             AlarmFilesAnnounced(
                 unique_ids=message.identity.unique_ids,
                 label=label.content.hex(),
                 key=label.key.hex(),
-                is_ours=listed.number == label.number,
+                is_ours=compare_digest(listed.number.encode(), expected.encode()),
                 files=len(listed.files),
                 receipt=message.receipt,
             )

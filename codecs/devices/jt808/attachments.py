@@ -148,8 +148,10 @@ def encode_file_end_response(name: bytes, kind: int, missing: tuple[tuple[int, i
     )
 
 
-def attachment_request(command: DeviceCommand) -> bytes:
+def attachment_request(command: DeviceCommand, server_key: bytes, phone: str) -> bytes:
     """Return the body of 0x9208 for the alarm whose label is in the attribute `label`, as hex digits.
+
+    `server_key` and the terminal's `phone` number determine the alarm number (`AlarmLabel.number`).
 
     Raises:
         UnsupportedCommand: the server's address is not known, or the label is malformed.
@@ -166,4 +168,5 @@ def attachment_request(command: DeviceCommand) -> bytes:
     label = AlarmLabel(content)
     host = address.host.encode("gbk", "replace")[:255]
     ports = pack(">HH", address.upload_port, 0)
-    return bytes((len(host),)) + host + ports + label.content + label.number.encode() + bytes(16)
+    number = label.number(server_key, phone)
+    return bytes((len(host),)) + host + ports + label.content + number.encode() + bytes(16)

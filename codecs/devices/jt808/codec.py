@@ -10,7 +10,7 @@ from datetime import UTC, tzinfo
 from motorpool.codecs.devices.base import DeviceCodec
 from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808.attachment_uploads import AttachmentUploads
-from motorpool.codecs.devices.jt808.attachments import UPLOAD_MESSAGES
+from motorpool.codecs.devices.jt808.attachments import ATTACHMENT_REQUEST, UPLOAD_MESSAGES, attachment_request
 from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_command
 from motorpool.codecs.devices.jt808.frames import (
     MAX_BODY_BYTES,
@@ -126,19 +126,22 @@ class Jt808(DeviceCodec):
     def encode(self, command: DeviceCommand) -> EncodedCommand:
         """Return a command as one frame; `commands.py` and `video_commands.py` describe the attributes."""
         identity = self._identity or _identity_of(command)
+        # Nobody waits for the result of a command that the server sends by itself.
+        is_internal = command.type == REQUEST_ALARM_FILES
         if command.type == "custom":
             content = custom_bytes(command)
             if content[:1] == content[-1:] == b"~":
                 return EncodedCommand(content)
             message_id, body = int.from_bytes(content[:2], "big"), content[2:]
+        elif is_internal:
+            message_id = ATTACHMENT_REQUEST
+            body = attachment_request(command, self.server_key, identity.number)
         else:
             context = VideoContext(self._clock, self.utc_now)
             message_id, body = encode_command(command, context, is_2019=identity.is_2019)
         if len(body) > MAX_BODY_BYTES:
             raise UnsupportedCommand(f"a body of {len(body)} bytes does not fit one message")
         serial = self._responses.next_serial()
-        # Nobody waits for the result of a command that the server sends by itself.
-        is_internal = command.type == REQUEST_ALARM_FILES
         reference = None if is_internal else self._sent_commands.add(message_id, serial)
         return EncodedCommand(encode_frame(identity, message_id, serial, body), reference)
 
@@ -198,7 +201,7 @@ class Jt808(DeviceCodec):
             self._sent_commands,
         )
         is_upload = frame.message_id in UPLOAD_MESSAGES
-        message_reports = self._uploads.read(message) if is_upload else read_message(message)
+        message_reports = self._uploads.read(message, self.server_key) if is_upload else read_message(message)
         if message_reports is not None:
             reports.extend(message_reports)
         elif frame.message_id == TIME_REQUEST and self.utc_now is not None:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from struct import pack
 
 from motorpool.codecs.devices.jt808 import parameters, video_commands
-from motorpool.codecs.devices.jt808.attachments import ATTACHMENT_REQUEST, attachment_request
 from motorpool.codecs.devices.jt808.video_commands import VideoContext, integer
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import REQUEST_ALARM_FILES, DeviceCommand
+from motorpool.codecs.reports import DeviceCommand
 
 SET_PARAMETERS = 0x8103
 QUERY_PARAMETERS = 0x8104
@@ -40,8 +39,6 @@ def encode_command(command: DeviceCommand, context: VideoContext, *, is_2019: bo
         return write(command)
     if command.type == "message":
         return TEXT, _text(command, is_2019=is_2019)
-    if command.type == REQUEST_ALARM_FILES:
-        return ATTACHMENT_REQUEST, attachment_request(command)
     video_message = _VIDEO_COMMANDS.get(command.type)
     if video_message is None:
         raise UnsupportedCommand(f"jt808 has no message for {command.type}")

@@ -107,10 +107,11 @@ async def test_files_are_for_who_may_see_the_device(served, van, tmp_path):
 async def test_what_a_browser_could_run_is_only_to_be_saved(served, van, tmp_path):
     home = tmp_path / "media" / "van 1"
     home.mkdir(parents=True)
-    for name in ("a.html", "a.svg", "a.bin"):
+    for name in ("a.html", "a.xhtml", "a.svg", "a.js", "a.mjs", "a.wasm", "a.txt", "a.pdf", "a.bin", "a"):
         (home / name).write_bytes(b"<script>")
         answer = await served.admin.get(f"/media/van%201/{name}")
         assert answer.status == 200
+        assert answer.headers["Content-Type"] == "application/octet-stream"
         assert answer.headers["Content-Disposition"] == "attachment"
         assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
 

@@ -5,6 +5,7 @@ import pytest
 from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
 
 SU = b"TERM001" + bytes.fromhex("260305200000 02 03 00")
+KEY = b"k" * 32
 YUE = b"TERM001".ljust(30, b"\0") + bytes.fromhex("260305200000 02 03 0000")
 
 
@@ -23,11 +24,15 @@ def test_the_number_is_32_digits_that_do_not_depend_on_the_count_of_files(conten
     other_count = AlarmLabel.parse(content[: -end - 1] + b"\x09" + content[-end:])
     assert other_count.files == 9
     assert other_count.key == label.key
-    assert other_count.number == label.number
-    assert len(label.number) == 32
-    assert int(label.number, 16)
+    number = label.number(KEY, "139")
+    assert other_count.number(KEY, "139") == number
+    assert len(number) == 32
+    assert int(number, 16)
     next_alarm = AlarmLabel.parse(content[: -end - 2] + b"\x03\x03" + content[-end:])
-    assert next_alarm.number != label.number
+    assert next_alarm.number(KEY, "139") != number
+    # Who has neither the key nor this terminal's number cannot compute it.
+    assert label.number(bytes(32), "139") != number
+    assert label.number(KEY, "138") != number
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """AttachmentUploads of alarms' files through the codec: the terminal's bytes in, reports and answers out."""
 
+import hashlib
 from datetime import UTC, datetime
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,6 +101,28 @@ def test_an_alarm_with_files_is_labelled_and_its_files_are_requested_by_that_lab
     without = encode_items(others=[(ADAS, alarm_item(1, 1, label_of(version, files=0), place))])
     (report,) = codec.receive(terminal.location(encode_location(1, 2, NOON, items=without)))
     assert "alarmLabel" not in report.attributes
+
+
+@each_form
+def test_only_the_number_of_the_request_makes_an_upload_ours(version):
+    upload = Upload(version)
+
+    def is_ours(codec, terminal, request):
+        (announced,) = codec.receive(encode_attachment_list(terminal, request, {NAME: 1}))
+        return announced.is_ours
+
+    assert is_ours(Jt808(), upload.terminal, upload.request)
+    # The number that everybody who knows the label could compute.
+    guess = hashlib.blake2b(upload.label[: 14 if version == 2013 else 37], digest_size=16).hexdigest()
+    for number in (guess, "0" * 32, "", upload.request.number[:-1] + "g"):
+        forged = msgspec.structs.replace(upload.request, number=number.ljust(32, "\0"))
+        assert not is_ours(Jt808(), upload.terminal, forged)
+    # That of one terminal's alarm opens no other terminal's folder.
+    assert not is_ours(Jt808(), Terminal("13800000000", version), upload.request)
+    # Another server, or this one with another key.
+    other = Jt808()
+    other.server_key = bytes(32)
+    assert not is_ours(other, upload.terminal, upload.request)
 
 
 @each_form

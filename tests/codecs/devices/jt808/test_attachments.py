@@ -31,25 +31,29 @@ def test_the_request_names_address_ports_label_and_number(label):
         {"label": label.hex()},
         media=MediaAddress("192.0.2.1", 5263, 5363, upload_port=5015),
     )
-    body = attachment_request(command)
+    body = attachment_request(command, b"key", "139")
     assert body[:10] == b"\x09192.0.2.1"
     assert body[10:14] == bytes.fromhex("13970000")
     assert body[14 : 14 + len(label)] == label
-    assert body[14 + len(label) : -16] == AlarmLabel(label).number.encode()
+    assert body[14 + len(label) : -16] == AlarmLabel(label).number(b"key", "139").encode()
     assert body[-16:] == bytes(16)
 
 
 def test_without_an_address_of_the_server_no_files_are_requested():
     for media in (None, MediaAddress("", 1, 2)):
         with pytest.raises(UnsupportedCommand):
-            attachment_request(DeviceCommand(REQUEST_ALARM_FILES, {"label": SU.hex()}, media=media))
+            attachment_request(
+                DeviceCommand(REQUEST_ALARM_FILES, {"label": SU.hex()}, media=media), b"key", "139"
+            )
 
 
 @pytest.mark.parametrize("label", [None, "", "xyz", "00", SU.hex()[2:]])
 def test_a_malformed_label_is_refused(label):
     with pytest.raises(UnsupportedCommand, match="label must be"):
         attachment_request(
-            DeviceCommand(REQUEST_ALARM_FILES, {"label": label}, media=MediaAddress("203.0.113.5", 1, 2))
+            DeviceCommand(REQUEST_ALARM_FILES, {"label": label}, media=MediaAddress("203.0.113.5", 1, 2)),
+            b"key",
+            "139",
         )
 
 
