@@ -1,13 +1,13 @@
 """The change feed: the one way to announce what a committed transaction has changed.
 
-Whoever writes rows that something in memory depends on publishes the facts once, after the commit and
+Code that writes rows on which something in memory depends publishes the facts once, after the commit and
 before the writer is answered:
 
     async with database.transaction() as transaction:
         ...
     await publish_changes(system, DeviceChanged(device.id, "created"))
 
-The followers run in the order of `FOLLOWERS`, each awaited, so that whoever was answered reads their own
+The followers run in the order of `FOLLOWERS`, each awaited, so that a client that was answered reads its own
 write. A follower that is not there, crashes or takes too long does not fail the writer: a new one reads
 everything. Facts carry ids and names of fields, not rows: of two commits the facts may arrive in either
 order, so a follower reads the present row.
@@ -106,7 +106,7 @@ async def _devices(system: System, changes: tuple[Change, ...]) -> None:
 
 
 async def _subscribers(system: System, changes: tuple[Change, ...]) -> None:
-    """Open sockets, and whoever else subscribes to the topic."""
+    """Open sockets and other subscribers of the topic."""
     system.topic(CHANGES).publish(changes)
 
 

@@ -1,6 +1,6 @@
 """Repeats work on the database: with back-off while it is unavailable, in halves where it refuses a batch.
 
-Used by whoever must not lose what it holds while the database is away. Work that is repeated must tolerate
+Used by actors that must not lose data while the database is away. Work that is repeated must tolerate
 being done twice: whether a write that ended by StorageUnavailable was committed is not known.
 """
 

@@ -113,7 +113,7 @@ class Database(Statements):
 
     @property
     def available(self) -> bool:
-        """Whether the last call was answered and, of an embedded server, whether it runs; asks nobody."""
+        """Whether the last call was answered and, of an embedded server, whether it runs; makes no call."""
         return self._answered and not self._closed and (self._server is None or self._server.up)
 
     @property

@@ -34,7 +34,7 @@ _INSERT = """
 async def assign_ids(q: Queries, events: Sequence[Event]) -> None:
     """Give an id to each of the events that has none, in place.
 
-    Only for events that nobody else has seen yet: to all others they are values.
+    Only for events that no other part has seen yet: elsewhere they are immutable values.
     """
     unnumbered = [event for event in events if not event.id]
     if unnumbered:

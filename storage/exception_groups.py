@@ -8,7 +8,7 @@ __all__ = ["GroupUnwrapper"]
 
 
 class GroupUnwrapper:
-    """Lets an exception out as it was raised: the nurseries around it are nobody's affair."""
+    """Lets an exception out as it was raised: the nurseries around it do not concern the caller."""
 
     def __init__(self) -> None:
         self._noted: BaseException | None = None

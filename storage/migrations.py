@@ -16,7 +16,7 @@ __all__ = ["FOLDER", "LOCK", "Migration", "load", "migrate"]
 
 FOLDER = Path(__file__).parent / "migrations"
 LOCK = 0x6D70_6D69
-"""Advisory lock of whoever migrates."""
+"""Advisory lock held during migrations."""
 
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 _WAIT_SECONDS = 120.0
@@ -95,7 +95,7 @@ def _check(rows_applied: Sequence[tuple[int, str]], steps: Sequence[Migration]) 
 
 async def _lock(q: Queries) -> None:
     with trio.move_on_after(_WAIT_SECONDS):
-        # Asked again and again: a server that waits inside a statement could not be told to stop.
+        # Asked again and again: a server that waits inside a statement could not be stopped.
         while not await q.fetch_value("select pg_try_advisory_lock($1)", LOCK):  # noqa: ASYNC110 - see above
             await trio.sleep(_POLL_SECONDS)
         return

@@ -57,7 +57,7 @@ class Pool(Generic[C]):
 
     @property
     def idle(self) -> int:
-        """The number of connections that nobody uses."""
+        """The number of idle connections."""
         return len(self._idle)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -118,7 +118,7 @@ class Pool(Generic[C]):
             self._slots.release()
 
     def terminate_idle(self) -> None:
-        """Close the connections that nobody uses: their server has gone."""
+        """Close the idle connections: their server has gone."""
         while self._idle:
             self._terminate(self._idle.pop())
 

@@ -42,7 +42,7 @@ _PURGE_ROWS = 5000
 
 
 async def allocate_ids(q: Queries, count: int) -> range:
-    """Return `count` ids that nobody else gets."""
+    """Return `count` ids that no other caller gets."""
     return await allocate_block(q, "positions", count)
 
 

@@ -19,7 +19,7 @@ READ_BYTES = 16 * 1024
 
 
 class DeviceSocket:
-    """A connected stream socket; nobody but it and its hub touches the socket itself."""
+    """A connected stream socket; only it and its hub use the socket itself."""
 
     __slots__ = (
         "_backlog",
@@ -55,7 +55,7 @@ class DeviceSocket:
             pause_seconds: between two reads of `receive`, so that bytes gather: for a peer that never stops
                 sending and waits for no answer a task switch a packet would cost more than all other work.
             backlog_limit: bytes that may wait to be sent; past it the connection is closed.
-            hub: who reads; None: whoever calls `receive`.
+            hub: the hub that reads; None if the owner calls `receive`.
             on_close: called once, when the connection has ended.
         """
         connected.setblocking(False)

@@ -1,7 +1,7 @@
 """One media connection: JT/T 1078 packets to the stream, or the playback, of the channel they name.
 
-It belongs to the device of its first valid packet for as long as it lives. A connection that nobody requested
-is told to stop and closed (docs/protocols/jt1078.md#media-connections).
+It belongs to the device of its first valid packet for as long as it lives. A connection that was not
+requested is stopped and closed (docs/protocols/jt1078.md#media-connections).
 
 Packets carry the device's own channel numbers. Each number has a state, changed by what is on the left:
 
@@ -69,7 +69,7 @@ PLAYBACK_IDLE_SECONDS = 3_700.0
 MAX_CHANNELS = 32
 """Channel numbers of one connection that may publish at once."""
 REFUSED_SECONDS = 5.0
-"""For a device to close the connection by itself after it was told to stop."""
+"""For a device to close the connection by itself after a stop command."""
 RETRY_SECONDS = 2.0
 """Until a refused number is requested again, or another number may take over a silent one's channel."""
 PUBLISH_SECONDS = 30.0

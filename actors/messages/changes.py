@@ -153,7 +153,7 @@ COMMITTED_CHANGES: TopicName[tuple[Change, ...]] = TopicName("committed changes"
 """Each commit, before actors follow it. For `Topic.listen` only: caches drop rows without waiting."""
 
 CHANGES: TopicName[tuple[Change, ...]] = TopicName("changes")
-"""Each commit, after all followers have applied it: whoever asks them now gets what was committed."""
+"""Each commit, after all followers have applied it: their answers now show what was committed."""
 
 
 def changed_fields(old: msgspec.Struct, new: msgspec.Struct) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ class WaitFailure(Enum):
 class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure], frozen=True, gc=False):
     """Return the live playlist as soon as it holds this, or something after it (a blocking reload).
 
-    Where nobody publishes it is answered as `ReadPlaylist`.
+    Without a publisher it is answered as `ReadPlaylist`.
     """
 
     index: int

@@ -189,7 +189,7 @@ class _Utf8(str):
 
 
 def _explain(host: str, error: Exception) -> OutgoingError:
-    """Whether this mail is refused, or nobody's would go."""
+    """Whether the server refuses this mail only, not every mail."""
     code, said = getattr(error, "smtp_code", 0), getattr(error, "smtp_error", b"")
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         ((code, said),) = error.recipients.values()

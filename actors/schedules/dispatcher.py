@@ -299,7 +299,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         """Start the steps that are overdue: the wall clock has jumped, or a commit was uncertain."""
         now = overdue_since = self.context.clock.now()
         if self._commit_uncertain:
-            # Only here, between two transactions: all else that is `sending` was handed to nobody.
+            # Only here, between two transactions: no other step that is `sending` was handed over.
             await runs.revert_unsent(self._database, list(self._outcomes.in_flight), now)
         else:
             overdue_since -= timedelta(seconds=CHECK_SECONDS)

@@ -1,4 +1,4 @@
-"""Settles steps whose outcome nobody will report any more."""
+"""Settles steps whose outcome will not be reported any more."""
 
 from collections.abc import Iterable
 from datetime import timedelta

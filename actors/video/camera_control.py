@@ -25,7 +25,7 @@ def requested_channel(attributes: Mapping[str, Any]) -> int:
 
 
 class CameraControl:
-    """Whether the device was told to start, and the commands that start and stop it."""
+    """Whether a start was sent to the device, and the commands that start and stop it."""
 
     def __init__(self, context: Context[Any], device_id: int, channel: int, start_seconds: float) -> None:
         """`start_seconds` is how long the device may take from the command to its first media."""
@@ -34,7 +34,7 @@ class CameraControl:
         self._channel = channel
         self._start_seconds = start_seconds
         self.started_at: float | None = None
-        """When the device was last told to start, in monotonic seconds; None once told to stop."""
+        """When the last start was sent to the device, in monotonic seconds; None once a stop was sent."""
         self.close_at: float | None = None
         """When the media connection is closed if the device does not close it; monotonic seconds."""
         self.is_held = False
@@ -42,23 +42,23 @@ class CameraControl:
 
     @property
     def is_starting(self) -> bool:
-        """Whether the device was told to start so shortly ago that its media may yet come."""
+        """Whether a start was sent so recently that media may still arrive."""
         started_at = self.started_at
         if started_at is None:
             return False
         return self._context.clock.monotonic() - started_at < self._start_seconds
 
     def note_started(self) -> None:
-        """The device was told to start, by this stream or another way."""
+        """Note that a start was sent to the device, by this stream or otherwise."""
         self.started_at = self._context.clock.monotonic()
         self.close_at = None
 
     def note_stopped(self) -> None:
-        """The device was told to stop, or has gone."""
+        """Note that a stop was sent to the device, or that it has gone."""
         self.started_at = None
 
     async def start(self) -> bool:
-        """Tell the device to start; return whether it was told, as it may refuse or be offline."""
+        """Send a start to the device; return whether it was sent, as the device may refuse or be offline."""
         if not await self._send("videoStart"):
             return False
         self.note_started()

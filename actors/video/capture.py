@@ -216,7 +216,7 @@ class Capture(Actor[CaptureMessage]):
         log = self.context.log.info if status == "COMPLETE" else self.context.log.warning
         log("%s: %s", status.lower(), reason)
         record = None
-        with suppress(ActorError):  # nobody keeps the list any more
+        with suppress(ActorError):  # the list has stopped
             ended_message = CaptureEnded(self._id, status, reason, size)
             record = await self.context.system.ref(CAPTURE_LIST).ask(ended_message)
         for ended in self._end_replies:

@@ -36,7 +36,7 @@ SUFFIX_DIGITS = 10
 
 
 class MediaRequested(msgspec.Struct, frozen=True, gc=False):
-    """A device is being told to open a media connection."""
+    """A request to open a media connection is being sent to a device."""
 
     device_id: int
     unique_id: str

@@ -236,7 +236,7 @@ class Playback(Actor[PlaybackMessage]):
         superseded: bool = False,
         flush: bool = True,
     ) -> None:
-        """End a session and its playlist; `by_server`: the device is told to stop as well."""
+        """End a session and its playlist; `by_server`: a stop is sent to the device as well."""
         if flush and not await self._append(session, session.flush()):
             return
         now = self.context.clock.monotonic()

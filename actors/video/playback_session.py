@@ -1,7 +1,7 @@
 """One playback from its command to its end: what came of it, and when it is over.
 
-Nobody says that a recording has been played to its end (docs/protocols/jt1078.md#end-of-a-playback): the
-terminal closes, falls silent, or is told to stop.
+No message says that a recording has been played to its end (docs/protocols/jt1078.md#end-of-a-playback): the
+terminal closes, falls silent, or is stopped.
 """
 
 from motorpool.actors.messages.downlink import ConnectionMessage

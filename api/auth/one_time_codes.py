@@ -15,7 +15,7 @@ TOLERANCE = 1
 
 
 class OneTimeCodes:
-    """Accepts each code once, so that a code seen by somebody else is useless.
+    """Accepts each code once, so that a code seen by someone else is useless.
 
     Used codes are remembered until they expire, in memory only: after a restart a code may be used again
     within its ninety seconds.

@@ -99,7 +99,7 @@ class OpenIdProvider:
         if not wanted <= claims.keys() and metadata.userinfo_endpoint and answer.access_token:
             more = await self._fetch_userinfo(metadata.userinfo_endpoint, answer.access_token)
             if more.get("sub") != claims["sub"]:
-                raise LoginRefused("the provider told of two different users")
+                raise LoginRefused("the provider named two different users")
             # An address and its verification come from the same source.
             source = more if more.get("email") else claims
             address = {key: source.get(key) for key in ("email", "email_verified")}
@@ -181,7 +181,7 @@ class OpenIdProvider:
     def _read(self, claims: Claims) -> Identity:
         email = claims.get("email")
         if not isinstance(email, str) or "@" not in email:
-            raise LoginRefused("the provider told no e-mail address")
+            raise LoginRefused("the provider sent no e-mail address")
         names = (claims.get(key) for key in ("name", "preferred_username"))
         groups = claims.get(self._settings.groups_claim)
         listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []

@@ -89,8 +89,8 @@ class PasswordResets(Actor[PasswordResetRequested]):
 
 
 def _reset_mail(user: User, link: str, minutes: int) -> OutgoingMessage:
-    """Build the mail, without the user's name: whoever registered could have put a message into it."""
-    asked = "somebody, probably you, asked for a new password for your account at Motorpool."
+    """Build the mail, without the user's name: the person who registered could have put a message into it."""
+    asked = "someone, probably you, asked for a new password for your account at Motorpool."
     within = f"Set it here within {minutes} minutes; the link works once:"
     otherwise = "If it was not you, nothing needs to be done: your password stays as it is."
     shown = escape(link)

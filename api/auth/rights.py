@@ -126,7 +126,7 @@ ADMINISTER = Right(ADMINISTRATOR)
 READ_AUDIT = Right(ADMINISTRATOR, refusal=Unauthorized)
 TEST_ATTRIBUTES = Right(ADMINISTRATOR, refusal=Unauthorized)
 
-# Fields of a user that not everybody may change (docs/users.md#creation, docs/users.md#changes); all others
+# Fields of a user that not every user may change (docs/users.md#creation, docs/users.md#changes); all others
 # may be changed by the user and their manager.
 ROLE_FIELDS = ("administrator", "device_limit", "user_limit")
 """Fields that only administrators change."""

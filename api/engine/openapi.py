@@ -17,8 +17,8 @@ DESCRIPTION = """\
 A server for vehicle fleets: positions, live video, commands.
 
 Times are ISO 8601 in UTC with `Z`; bodies may hold milliseconds since 1970 in their place. Speeds are knots,
-distances metres, durations milliseconds. What is left out of a body, or null, takes its default; fields that
-nobody knows are ignored. Refusals are one line of plain text.
+distances metres, durations milliseconds. What is left out of a body, or null, takes its default; unknown
+fields are ignored. Refusals are one line of plain text.
 
 `GET /socket` is a WebSocket: it takes the session cookie, `Authorization`, or `?token=`, and sends JSON
 objects with any of the lists `devices`, `positions` and `events` (as described here) as they change, and `{}`
@@ -181,7 +181,7 @@ def _answer(status: int, content: Content, schemas: Schemas) -> Json:
             for name, text in content.headers.items()
         }
     if content.or_text:
-        # First: whoever takes the first type it knows can read the other as text too.
+        # First: a client that takes the first type it knows can read the other as text too.
         described["content"] = dict(TEXT)
     if content.shape is not None:
         answered = {content.media_type: {"schema": schemas.of_answer(content.shape)}}

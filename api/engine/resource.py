@@ -284,8 +284,8 @@ class _ResourceOperations(Generic[R]):
     async def _may_write(self, call: Call, method: str) -> bool:
         """Return whether the caller may write; False if there is no such record and the caller may know it.
 
-        BadRequest if there is no access. Called before the transaction: whoever holds a database connection
-        must not wait for an actor that needs one.
+        BadRequest if there is no access. Called before the transaction: a request that holds a database
+        connection must not wait for an actor that needs one.
         """
         if await self._policy.may_write(call, call.id):
             return True

@@ -111,7 +111,7 @@ class HttpSettings:
     socket_keepalive_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 55.0
     """An empty object goes out on /api/socket so often."""
     socket_queue: Annotated[int, Meta(ge=10)] = 1000
-    """Batches kept for a slow /api/socket client before it is told that it lags."""
+    """Batches kept for a slow /api/socket client before it is notified that it lags."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +169,7 @@ class OpenIdSettings:
     client_secret: Annotated[str | None, Meta(extra={"secret": True})] = None
     """The secret that belongs to it."""
     force: bool = False
-    """Switches passwords off: everybody logs in through the provider."""
+    """Switches passwords off: all users log in through the provider."""
     allow_registration: bool = False
     """Creates unknown users at their first login, although registration is closed."""
     scopes: tuple[str, ...] = ("openid", "profile", "email")

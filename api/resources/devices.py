@@ -94,7 +94,7 @@ class DevicePolicy(LinkedPolicy[Device]):
             await self._take_files_along(call, old, new)
 
     async def _take_files_along(self, call: Call, old: Device, new: Device | None) -> None:
-        """Files go with their device (docs/decisions/0025): nobody who comes to have its identity sees
+        """Files go with their device (docs/decisions/0025): no later owner of its identity sees
         them.
         """
         media = media_folder(call.context.settings.data)

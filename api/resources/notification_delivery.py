@@ -52,7 +52,7 @@ class NotificatorsQuery(msgspec.Struct):
 
 
 class RecipientsQuery(msgspec.Struct, rename="camel"):
-    """Whom to tell; without names everybody the caller may."""
+    """Users to notify; without any, all whom the caller may notify."""
 
     user_id: tuple[int, ...] = ()
 
@@ -182,7 +182,7 @@ async def _recipients(call: Call, user_ids: tuple[int, ...]) -> list[User]:
         found = await users.TABLE.list(database, query)
     chosen = [user for user in found if may_log_in(user, call.now) and not user.temporary]
     if not chosen:
-        raise BadRequest("there is nobody to tell")
+        raise BadRequest("there is no user to notify")
     return chosen
 
 

@@ -28,7 +28,7 @@ NOTIFICATORS = (*SWITCHES, "command", "firebase", "traccar", "telegram", "pushov
 
 
 class NotificationType(msgspec.Struct):
-    """A type of event that people can be told of."""
+    """A type of event that users can be notified of."""
 
     type: str
 

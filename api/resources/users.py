@@ -152,7 +152,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if creator is not None and creator.administrator:
         return new
     if new.temporary:
-        # Sharing creates and reuses such users, so nobody may plant one.
+        # Sharing creates and reuses such users, so they must not be created here.
         raise BadRequest("temporary: only an administrator may set it")
     server = call.context.server
     if creator is not None and creator.manager:

@@ -1,7 +1,7 @@
 """A recording as it arrives, as an HLS playlist (RFC 8216) in which a viewer seeks from its first second.
 
 Type EVENT: segments are only ever added, until ENDLIST. Where the beginning must go after all (there is no
-room for it), the type goes too, as 4.3.3.5 wants it: what is left is a playlist whose beginning moves.
+room for it), the type goes too, as section 4.3.3.5 requires: the rest is a playlist whose beginning moves.
 """
 
 import math

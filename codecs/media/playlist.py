@@ -1,4 +1,4 @@
-"""Segments into an HLS media playlist (RFC 8216) whose window moves, part by part if wanted (rfc8216bis)."""
+"""Segments into an HLS media playlist (RFC 8216) whose window moves, with optional parts (rfc8216bis)."""
 
 import math
 from collections import deque

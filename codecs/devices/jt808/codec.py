@@ -126,7 +126,7 @@ class Jt808(DeviceCodec):
     def encode(self, command: DeviceCommand) -> EncodedCommand:
         """Return a command as one frame; `commands.py` and `video_commands.py` describe the attributes."""
         identity = self._identity or _identity_of(command)
-        # Nobody waits for the result of a command that the server sends by itself.
+        # No caller waits for the result of a command that the server sends by itself.
         is_internal = command.type == REQUEST_ALARM_FILES
         if command.type == "custom":
             content = custom_bytes(command)

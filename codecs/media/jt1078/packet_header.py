@@ -36,7 +36,7 @@ PAYLOAD_TYPES = {
 """JT/T 1078-2016, table 12, as far as it is supported."""
 VIDEO_CODINGS = {number: coding for coding, number in PAYLOAD_TYPES.items() if coding.is_video}
 AUDIO_CODINGS = {number: coding for coding, number in PAYLOAD_TYPES.items() if not coding.is_video} | {
-    21: Coding.AAC,  # HE-AAC and AAC-LC are not told apart here: the ADTS header does
+    21: Coding.AAC,  # HE-AAC and AAC-LC are not distinguished here: the ADTS header does
     24: Coding.AAC,
 }
 

@@ -176,7 +176,7 @@ async def test_an_announcement_that_reaches_nobody_is_400(starting, web_server):
         assert (answer.status, answer.text) == (400, "none of the users has a telephone number")
         guest = await served.user("guest", temporary=True)
         answer = await served.admin.post(f"/notifications/send/web?userId={guest.id}", json=HELLO)
-        assert (answer.status, answer.text) == (400, "there is nobody to tell")
+        assert (answer.status, answer.text) == (400, "there is no user to notify")
 
 
 async def test_a_manager_tells_his_own_users_and_nobody_else(served):
