@@ -5,6 +5,7 @@ A subcommand imports what it needs when it is run: importing the whole server ta
 """
 
 import argparse
+import gc
 import getpass
 import importlib
 import logging
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+GC_THRESHOLDS = (10_000, 20, 20)
+"""Thresholds of Python's cyclic garbage collector. Cycles are rare here; with Python's default of 700 new
+objects the collector took a tenth of the CPU time that 500 viewers cost, and a sixth of that of a start."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand; return the exit code: 0, 1 for a failure, 2 for invalid arguments or settings."""
+    # Before the imports of a subcommand, which create most of the objects of a start.
+    gc.set_threshold(*GC_THRESHOLDS)
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _parser(given)
     options = parser.parse_args(given)

@@ -159,3 +159,27 @@ def test_asyncio_and_asyncpg_live_in_the_driver_module_only():
         and path.relative_to(ROOT).as_posix() not in allowed
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_start_of_the_server_imports_no_http_client():
+    """The module with httpx, and rich for its command line, is imported by the first outgoing request."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in _sources("runtime", "codecs", "storage", "actors", "api")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if (name := "httpx") in _names(node) or (name := "http_exchange") in _names(node)
+        if (path.name, name) != ("http_exchange.py", "httpx")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _names(statement: ast.stmt) -> set[str]:
+    """Every part of every name that an import statement imports or imports from."""
+    match statement:
+        case ast.Import():
+            found = [alias.name for alias in statement.names]
+        case ast.ImportFrom():
+            found = [statement.module or "", *(alias.name for alias in statement.names)]
+        case _:
+            found = []
+    return {part for name in found for part in name.split(".")}

@@ -5,17 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import httpx
 import msgspec
 import trio
 
-from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, root_cause
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 from motorpool.actors.outgoing.guard import AddressGuard
 
 __all__ = ["HttpResponse", "OutgoingHttp"]
-
-USER_AGENT = "motorpool"
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
@@ -23,7 +19,7 @@ class HttpResponse:
     """A response with its whole content."""
 
     status: int
-    headers: httpx.Headers
+    headers: Mapping[str, str]
     content: bytes
 
     @property
@@ -60,7 +56,11 @@ class OutgoingHttp:
     @cached_property
     def tls(self) -> ssl.SSLContext:
         """The trusted certificates: those of certifi, or of SSL_CERT_FILE."""
-        return self._given_tls or httpx.create_ssl_context()
+        if self._given_tls is not None:
+            return self._given_tls
+        from motorpool.actors.outgoing import http_exchange  # noqa: PLC0415 - as in request()
+
+        return http_exchange.create_ssl_context()
 
     async def request(
         self,
@@ -84,81 +84,17 @@ class OutgoingHttp:
             Unreachable: no address, no connection, no response in time, or it is not HTTP.
             DeliveryRefused: the URL is invalid or not permitted, or the response is too large.
         """
-        request = _request(method, url, params, headers, form, content)
-        host = request.url.host
+        # Not before it is needed: httpx is a tenth of what a start of the server imports, because of its
+        # command line, and most servers send no request.
+        from motorpool.actors.outgoing import http_exchange  # noqa: PLC0415
+
+        request = http_exchange.build_request(method, url, params, headers, form, content)
+        host, port = http_exchange.destination(request)
         try:
             with trio.fail_after(seconds):
                 async with self._slots[trusted]:
-                    return await self._send(request, host, max_bytes, trusted=trusted)
+                    addresses = await self.guard.resolve(host, port, trusted=trusted)
+                    answer = await http_exchange.send(request, addresses, self.tls, max_bytes)
+                    return HttpResponse(*answer)
         except trio.TooSlowError:
             raise Unreachable(f"{host} gave no answer within {seconds:g} s") from None
-
-    async def _send(
-        self, request: httpx.Request, host: str, max_bytes: int, *, trusted: bool
-    ) -> HttpResponse:
-        port = request.url.port or DEFAULT_PORTS[request.url.scheme]
-        named = request.url
-        failure: OutgoingError | None = None
-        for address in await self.guard.resolve(host, port, trusted=trusted):
-            request.url = named.copy_with(host=address)
-            # The certificate is verified against the name, not against the address.
-            request.extensions["sni_hostname"] = named.raw_host.decode("ascii")
-            try:
-                async with httpx.AsyncHTTPTransport(
-                    verify=self.tls, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
-                ) as transport:
-                    return await _exchange(transport, request, host, max_bytes)
-            except httpx.ConnectError as error:
-                failure = Unreachable(f"{host} cannot be connected to: {root_cause(error)}")
-            except (httpx.TransportError, httpx.InvalidURL):
-                raise Unreachable(f"{host} broke off, or its answer is not HTTP") from None
-        assert failure is not None
-        raise failure
-
-
-async def _exchange(
-    transport: httpx.AsyncHTTPTransport, request: httpx.Request, host: str, max_bytes: int
-) -> HttpResponse:
-    response = await transport.handle_async_request(request)
-    try:
-        # Compression was not requested, and a small response could expand to any size.
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise DeliveryRefused(f"{host} answered compressed, which was not asked for")
-        content = bytearray()
-        with trio.CancelScope() as reading:
-            async for piece in response.aiter_raw():
-                content += piece
-                if len(content) > max_bytes:
-                    # Breaking out of the loop would leave its generators open; cancelling ends them.
-                    reading.cancel()
-        if len(content) > max_bytes:
-            raise DeliveryRefused(f"{host} answered more than {max_bytes} bytes")
-    finally:
-        await response.aclose()
-    return HttpResponse(response.status_code, response.headers, bytes(content))
-
-
-def _request(
-    method: str,
-    url: str,
-    params: Mapping[str, str] | None,
-    headers: Mapping[str, str] | None,
-    form: Mapping[str, str] | None,
-    content: bytes | None,
-) -> httpx.Request:
-    try:
-        parsed = httpx.URL(url)
-        if params:
-            parsed = parsed.copy_merge_params(dict(params))
-        sent = {"User-Agent": USER_AGENT, "Accept": "*/*", **(headers or {}), "Accept-Encoding": "identity"}
-        request = httpx.Request(
-            method, parsed, headers=sent, data=dict(form) if form else None, content=content
-        )
-    except (httpx.InvalidURL, ValueError, UnicodeError):
-        # The URL may contain a key, so it is not part of the text.
-        raise DeliveryRefused("this is not a URL, or a header cannot be sent", permanent=True) from None
-    if request.url.scheme not in DEFAULT_PORTS or not request.url.host:
-        raise DeliveryRefused("the URL is not http:// or https:// with a host", permanent=True)
-    if request.url.userinfo:
-        raise DeliveryRefused("the URL holds a user name or password", permanent=True)
-    return request

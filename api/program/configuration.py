@@ -22,7 +22,7 @@ from motorpool.actors.outgoing import Mail
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.settings import Settings
 
-__all__ = ["RENAMED", "Key", "describe", "keys", "load"]
+__all__ = ["RENAMED", "Key", "describe", "keys", "load", "sentences"]
 
 PREFIX = "MOTORPOOL_"
 ELSEWHERE = frozenset({"MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"})
@@ -47,7 +47,6 @@ class Key:
     kind: typing.Any
     """The field's type as annotated; `Any` because types have no common type to mypy."""
     default: Value
-    sentence: str
     least: float | None
     most: float | None
     unit: str
@@ -109,6 +108,7 @@ def load(
 def describe() -> Iterator[str]:
     """Yield the lines of `motorpool settings`: a commented motorpool.toml with every default."""
     section = ""
+    meanings = sentences()
     for key in keys():
         if key.section != section:
             section = key.section
@@ -116,25 +116,35 @@ def describe() -> Iterator[str]:
             yield f"[{section}]"
         unit = f" ({key.unit})" if key.unit else ""
         choices = f" One of: {', '.join(key.choices)}." if key.choices else ""
-        yield f"# {key.sentence}{choices}{unit}  {key.variable}"
+        yield f"# {meanings[key.section, key.name]}{choices}{unit}  {key.variable}"
         yield f"# {key.name} = {_as_toml(key.default)}"
 
 
 @functools.cache
 def keys() -> tuple[Key, ...]:
     """Return all settings in the order of `Settings`, those of the top level first."""
+    return tuple(key for section, struct in _structs().items() for key in _keys_of(section, struct))
+
+
+def sentences() -> dict[tuple[str, str], str]:
+    """Return what each setting means, by its section and name: read from the source, which takes a while."""
+    return {
+        (section, name): sentence
+        for section, struct in _structs().items()
+        for name, sentence in _field_docstrings(struct).items()
+    }
+
+
+def _structs() -> dict[str, type[typing.Any]]:
+    """Return the classes of the settings by their sections; "" is the top level."""
     hints = typing.get_type_hints(Settings)
-    sections = [item.name for item in fields(Settings) if is_dataclass(hints[item.name])]
-    found = list(_keys_of("", Settings))
-    for name in sections:
-        found += _keys_of(name, hints[name])
-    return tuple(found)
+    names = [item.name for item in fields(Settings) if is_dataclass(hints[item.name])]
+    return {"": Settings, **{name: hints[name] for name in names}}
 
 
 def _keys_of(section: str, struct: type[typing.Any]) -> Iterator[Key]:
     """Yield the settings among the fields of a section, or of the struct that holds the sections."""
     hints = typing.get_type_hints(struct, include_extras=True)
-    sentences = _field_docstrings(struct)
     for item in fields(struct):
         if item.default is MISSING:
             continue  # a section
@@ -148,7 +158,6 @@ def _keys_of(section: str, struct: type[typing.Any]) -> Iterator[Key]:
             name=item.name,
             kind=kind,
             default=item.default,
-            sentence=sentences.get(item.name, ""),
             least=meta.ge,
             most=meta.le,
             unit=extra.get("unit", ""),

@@ -44,10 +44,6 @@ __all__ = ["edit_user", "error_line", "serve"]
 
 STOP_SECONDS = 9.5
 """After so many seconds a shutdown ends the process; the specification allows ten."""
-
-GC_THRESHOLDS = (10_000, 20, 20)
-"""Thresholds of Python's cyclic garbage collector. Cycles are rare here; with Python's default of 700 new
-objects the collector took a tenth of the CPU time that 500 viewers cost."""
 TOKEN_KEY = "session tokens"  # noqa: S105 - the name of the key, not the key
 """Name of the signing key in the database."""
 SERVER_KEY = "device codecs"
@@ -136,7 +132,6 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 # What was created so far lives as long as the server: exclude it from full collections.
                 gc.collect()
                 gc.freeze()
-                gc.set_threshold(*GC_THRESHOLDS)
                 state.started.set()
                 _print_address(
                     settings, address, login.email if login else "", login.password if login else ""

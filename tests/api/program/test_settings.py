@@ -4,12 +4,12 @@ from typing import get_type_hints
 import pytest
 
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.program.configuration import keys
+from motorpool.api.program.configuration import sentences
 from motorpool.api.program.settings import HttpSettings, Settings
 
 
 def test_every_field_of_every_section_is_described():
-    described = {(key.section, key.name): key.sentence for key in keys()}
+    described = sentences()
     for item in fields(Settings):
         section = getattr(Settings(), item.name)
         if is_dataclass(section):
