@@ -1,4 +1,4 @@
-"""The one row of server settings."""
+"""The one row of server settings, and whether the server has been initialised."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.records import ServerSettings
 from motorpool.storage.tables import Table
 
-__all__ = ["fetch", "save"]
+__all__ = ["fetch", "initialise", "is_initialised", "save"]
 
 _TABLE = Table("server", ServerSettings, sort="id", keywords=())
 
@@ -23,3 +23,18 @@ async def save(q: Queries, settings: ServerSettings) -> ServerSettings:
     stored = await _TABLE.update(q, msgspec.structs.replace(settings, id=1))
     assert stored is not None
     return stored
+
+
+async def is_initialised(q: Queries) -> bool:
+    """Return whether there is or was a user, so that nobody becomes administrator by being the first."""
+    return await q.fetch_value("select initialised from server where id = 1") is True
+
+
+async def initialise(transaction: Queries) -> bool:
+    """Record that the first user is created; return whether this transaction is the one that creates it.
+
+    Of concurrent transactions one gets True, the others wait until it has ended. If it is rolled back, the
+    next one gets True.
+    """
+    sql = "update server set initialised = true where id = 1 and not initialised returning true"
+    return await transaction.fetch_value(sql) is True

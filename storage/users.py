@@ -14,7 +14,6 @@ __all__ = [
     "TABLE",
     "Account",
     "accounts",
-    "any_exist",
     "by_address",
     "by_email",
     "change_password",
@@ -22,11 +21,15 @@ __all__ = [
     "end_tokens",
     "id_by_email",
     "oldest_administrator",
-    "register",
+    "serialize_creation",
     "set_password",
 ]
 
 TABLE = Table("users", User, keywords=("name", "email"), access=links.access_by_link(links.USER_USER))
+
+
+_EMAILS = 0x6D70_656D
+"""Seed of the advisory locks of e-mail addresses, which keeps them apart from other advisory locks."""
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -103,18 +106,9 @@ async def change_password(
     return True
 
 
-async def any_exist(q: Queries) -> bool:
-    """Return whether there is any user."""
-    return bool(await q.fetch_value("select exists (select from users)"))
-
-
-async def register(transaction: Queries) -> bool:
-    """Block other transactions from creating users until this one ends; return whether any user exists.
-
-    Of two concurrent first registrations exactly one creates the administrator.
-    """
-    await transaction.execute("lock table users in share row exclusive mode")
-    return await any_exist(transaction)
+async def serialize_creation(transaction: Queries, email: str) -> None:
+    """Block other transactions that would create a user with this e-mail address until this one ends."""
+    await transaction.execute("select pg_advisory_xact_lock(hashtextextended(lower($1), $2))", email, _EMAILS)
 
 
 async def oldest_administrator(q: Queries) -> User | None:

@@ -78,7 +78,7 @@ FIELDS: Mapping[str, str] = {
     "Server.emailEnabled": "Mail can be sent.",
     "Server.textEnabled": "Text messages can be sent.",
     "Server.geocoderEnabled": "Addresses can be looked up.",
-    "Server.newServer": "There is no user yet; shown to anonymous callers only.",
+    "Server.newServer": "There has never been a user; true for anonymous clients only.",
     "Server.storageSpace": "Free and total bytes of the data's volume; for administrators.",
     # Devices, groups, positions, events
     "Device.uniqueId": "What the hardware calls itself, such as its IMEI; unique.",

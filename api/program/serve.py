@@ -218,12 +218,12 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
 async def _create_first_administrator(
     database: Database, passwords: PasswordHasher, email: str, password: str
 ) -> None:
-    """Create the administrator of the settings or the demonstration if there is no user yet."""
-    if await users.any_exist(database):
+    """Create the administrator of the settings or the demonstration if there has never been a user."""
+    if await server.is_initialised(database):
         return
     hashed = await passwords.hash(password)
     async with database.transaction() as transaction:
-        if not await users.register(transaction):
+        if await server.initialise(transaction):
             user = User(name=email, email=email.strip(), administrator=True, device_limit=-1, user_limit=-1)
             made = await users.TABLE.insert(transaction, user)
             await users.set_password(transaction, made.id, hashed)
@@ -254,6 +254,7 @@ async def _edit_user(settings: Settings, email: str, password: str | None, admin
                 if hashed is None:
                     raise StartFailed(f"there is no user {email}; --password creates one")
                 user = User(name=email, email=email.strip(), administrator=bool(administrator))
+                await server.initialise(transaction)
                 made = await users.TABLE.insert(transaction, user)
                 await users.set_password(transaction, made.id, hashed)
                 return f"user {made.email} created" + (", administrator" if made.administrator else "")

@@ -59,7 +59,7 @@ class AdminSettings:
     """The first administrator."""
 
     email: str | None = None
-    """With `password`: creates this administrator if there is no user."""
+    """With `password`: creates this administrator if there has never been a user."""
     password: Annotated[str | None, Meta(extra={"secret": True})] = None
     """Password of that administrator."""
 

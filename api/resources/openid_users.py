@@ -11,7 +11,7 @@ from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.resources.users import with_registration_defaults
-from motorpool.storage import users
+from motorpool.storage import server, users
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
 
@@ -51,11 +51,12 @@ async def find_or_create_user(call: Call, identity: Identity) -> User:
 
 async def _create(call: Call, transaction: Queries, identity: Identity, *, administrator: bool) -> User:
     settings = call.context.settings.openid
-    first = not await users.register(transaction)
+    await users.serialize_creation(transaction, identity.email)
     found = await users.by_address(transaction, identity.email)
     if found is not None:
         # Created meanwhile by a parallel login of the same user.
         return found
+    first = await server.initialise(transaction)
     if not (first or call.context.server.registration or settings.allow_registration):
         raise LoginRefused("you have no account here, and registration is not open")
     new = User(name=identity.name, email=identity.email)

@@ -22,7 +22,7 @@ from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
 from motorpool.api.masking import restore_secrets
 from motorpool.api.program.version import INTERFACE
-from motorpool.storage import scheduled_commands, server, users
+from motorpool.storage import scheduled_commands, server
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ServerSettings
 
@@ -47,7 +47,7 @@ class Server(ServerSettings, frozen=True, rename="camel"):
     text_enabled: bool = False
     geocoder_enabled: bool = False
     new_server: bool = False
-    """True for anonymous clients while there is no user: the client opens its registration page."""
+    """True for anonymous clients until there has been a user: the client opens its registration page."""
     storage_space: list[int] | None = None
     """Free and total bytes of the data's volume; for administrators."""
 
@@ -100,7 +100,7 @@ async def _present(call: Call) -> Server:
         email_enabled=call.context.outgoing.mail.enabled,
         text_enabled=call.context.outgoing.sms.enabled,
         geocoder_enabled=call.context.outgoing.geocoder is not None,
-        new_server=call.optional_caller is None and not await users.any_exist(call.context.database),
+        new_server=call.optional_caller is None and not await server.is_initialised(call.context.database),
         storage_space=space,
     )
 

@@ -97,7 +97,7 @@ async def _share(
     expires = _expiration(call, requested)
     async with call.context.database.transaction() as transaction:
         # Serializes parallel shares of the same object, so that the second finds the user of the first.
-        await users.register(transaction)
+        await users.serialize_creation(transaction, _short(email))
         guest = await _guest(call, transaction, pair, object_id, name, _short(email), expires)
         await links.add(transaction, pair, guest.id, object_id)
         await record_action(

@@ -25,7 +25,7 @@ from motorpool.api.engine.resource import Resource, ResourcePolicy, add_resource
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
-from motorpool.storage import links, users
+from motorpool.storage import links, server, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
@@ -67,7 +67,7 @@ class UserPolicy(ResourcePolicy[User]):
             return sent
         closed = call.optional_caller is None and not call.context.server.registration
         # Refuse before hashing, so that such requests cost no CPU time.
-        if closed and await users.any_exist(call.context.database):
+        if closed and await server.is_initialised(call.context.database):
             raise BadRequest("registration is not open")
         return msgspec.structs.replace(sent, password=await call.context.passwords.hash(sent.password))
 
@@ -145,8 +145,7 @@ class UserPolicy(ResourcePolicy[User]):
 async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if not new.password:
         raise BadRequest("password: needed")
-    if not await users.register(transaction):
-        # The first user of an empty server; `register` serializes parallel requests.
+    if await server.initialise(transaction):
         return msgspec.structs.replace(new, administrator=True)
     creator = call.optional_caller
     if creator is not None and creator.administrator:
@@ -154,7 +153,6 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if new.temporary:
         # Sharing creates and reuses such users, so they must not be created here.
         raise BadRequest("temporary: only an administrator may set it")
-    server = call.context.server
     if creator is not None and creator.manager:
         MANAGE_USERS.require(creator)
         limit = creator.user.user_limit
@@ -163,9 +161,10 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
         _refuse_role(new)
         _check_expiration(creator, new.expiration_time)
         return new
-    if not server.registration:
+    settings = call.context.server
+    if not settings.registration:
         raise BadRequest("registration is not open")
-    if server.attributes.get("totpForce") is True and not new.totp_key:
+    if settings.attributes.get("totpForce") is True and not new.totp_key:
         raise BadRequest("totpKey: needed on this server")
     _refuse_role(new)
     if any(getattr(new, flag) for flag in RESTRICTION_FIELDS):
@@ -175,7 +174,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
 
 def with_registration_defaults(call: Call, new: U) -> U:
     """Apply to a self-registered user the limits of the settings and the server's flags."""
-    chosen, server = call.context.settings.users, call.context.server
+    chosen, settings = call.context.settings.users, call.context.server
     expires = None
     if chosen.expiration_days:
         expires = (call.now + timedelta(days=chosen.expiration_days)).replace(microsecond=0)
@@ -183,7 +182,7 @@ def with_registration_defaults(call: Call, new: U) -> U:
         new,
         device_limit=chosen.device_limit,
         expiration_time=expires,
-        **{flag: getattr(server, flag) for flag in RESTRICTION_FIELDS if hasattr(server, flag)},
+        **{flag: getattr(settings, flag) for flag in RESTRICTION_FIELDS if hasattr(settings, flag)},
     )
 
 

@@ -1,4 +1,6 @@
 import msgspec
+import pytest
+import trio
 
 from motorpool.storage import server
 from motorpool.storage.records import ServerSettings
@@ -24,3 +26,30 @@ async def test_there_is_only_ever_one_row(database):
     await server.save(database, msgspec.structs.replace(ServerSettings(), id=9, readonly=True))
     assert await database.fetch_value("select count(*) from server") == 1
     assert (await server.fetch(database)).readonly
+
+
+async def test_of_transactions_that_create_the_first_user_one_initialises_the_server(database):
+    assert not await server.is_initialised(database)
+    firsts = []
+
+    async def create(number):
+        async with database.transaction() as transaction:
+            if await server.initialise(transaction):
+                firsts.append(number)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(8):
+            nursery.start_soon(create, number)
+    assert len(firsts) == 1
+    assert await server.is_initialised(database)
+
+
+async def test_a_server_is_not_initialised_by_a_transaction_that_is_rolled_back(database):
+    async def fail():
+        async with database.transaction() as transaction:
+            assert await server.initialise(transaction)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    assert not await server.is_initialised(database)

@@ -15,7 +15,7 @@ async def test_anybody_reads_the_settings_with_the_interfaces_version(served):
 
 
 async def test_an_empty_server_says_that_it_is_new(served, database):
-    await database.execute("delete from users")
+    await database.execute("delete from users; update server set initialised = false")
     assert (await served.client().get("/server")).json()["newServer"] is True
 
 

@@ -1,14 +1,14 @@
 import trio
 
 from motorpool.api.program.settings import UserSettings
+from motorpool.storage import server
 
 
 async def test_the_first_user_becomes_administrator_even_if_two_register_at_once(starting, database):
     async with starting() as served:
-        for client in (served.admin,):
-            me = (await client.get("/session")).json()
-            assert me["administrator"] is True
-        await database.execute("delete from users")
+        assert (await served.admin.get("/session")).json()["administrator"] is True
+        # As it was before the administrator registered.
+        await database.execute("delete from users; update server set initialised = false")
         statuses: list[tuple[int, object]] = []
 
         async def register(name: str) -> None:
@@ -21,6 +21,17 @@ async def test_the_first_user_becomes_administrator_even_if_two_register_at_once
             for name in ("one", "two", "three"):
                 nursery.start_soon(register, name)
         assert sorted(statuses, key=str) == [(200, True), (400, False), (400, False)]
+
+
+async def test_a_server_that_has_lost_all_users_gives_nobody_the_role_of_administrator(served):
+    await served.context.database.execute("delete from users")
+    sent = {"name": "Eve", "email": "eve@example.org", "password": "eve"}
+    refused = await served.client().post("/users", json=sent)
+    assert (refused.status, refused.text) == (400, "registration is not open")
+    assert (await served.client().get("/server")).json()["newServer"] is False
+    await served.context.database.execute("update server set registration = true")
+    served.context.server = await server.fetch(served.context.database)
+    assert (await served.client().post("/users", json=sent)).json()["administrator"] is False
 
 
 async def test_registration_is_closed_unless_the_server_opens_it(served):
