@@ -113,9 +113,16 @@ def _gather(sent: Mapping[str, list[str]], shape: type[msgspec.Struct]) -> dict[
 
 
 def client_address(request: Request | Websocket, trusted: tuple[str, ...]) -> str:
-    """Walk back over trusted proxies to the first address that is not one."""
+    """Walk back over trusted proxies to the first address that is not one.
+
+    Some proxies append to the header line, others add a line of their own: all lines are one list (RFC 9110,
+    section 5.3).
+    """
     address = peer_address(request)
-    hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
+    if not is_trusted(address, trusted):
+        return address
+    lines = request.headers.getlist("X-Forwarded-For")
+    hops = [hop.strip() for line in lines for hop in line.split(",") if hop.strip()]
     while hops and is_trusted(address, trusted):
         address = hops.pop()
     return address

@@ -11,14 +11,13 @@ from functools import partial
 from typing import Any
 
 import trio
-from hypercorn.config import Config
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
 from motorpool.api.http.listening_sockets import AbortableStream, ConnectionListener, tls_listener
-from motorpool.api.http.tcp_server import HttpConnection
+from motorpool.api.http.tcp_server import ConnectionConfig, HttpConnection
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import Actor, ChildSpec, Kind, System
 
@@ -125,21 +124,26 @@ class HttpServer(Actor[None]):
                 await trio.aclose_forcefully(stream)
 
 
-def hypercorn_config(settings: HttpSettings) -> Config:
+def hypercorn_config(settings: HttpSettings) -> ConnectionConfig:
     """Build Hypercorn's configuration (docs/performance.md#http)."""
-    config = Config()
+    config = ConnectionConfig()
     config.keep_alive_timeout = settings.keep_alive_seconds
+    config.head_timeout = settings.head_seconds
     config.keep_alive_max_requests = settings.requests_per_connection
     # Seconds without a byte from the client; the pings below keep idle WebSockets alive.
     config.read_timeout = round(settings.idle_seconds)
     config.websocket_ping_interval = max(10.0, settings.idle_seconds / 5)
-    config.websocket_max_message_size = 64 * 1024
+    # Clients of /api/socket send nothing that is read.
+    config.websocket_max_message_size = 4 * 1024
+    # Pieces of a body that may wait; the rest stays in the operating system's buffer. A direct route
+    # (asgi.py) reads none: the end of the body and that of the connection must fit.
+    config.max_app_queue_size = 2
     config.h11_max_incomplete_size = 64 * 1024
     config.ssl_handshake_timeout = 10.0
     config.include_server_header = False
     config.accesslog = None
     config.errorlog = logging.getLogger("hypercorn.error")
-    # The stall time of listening_sockets.py applies to sockets, not to the streams inside HTTP/2.
+    # docs/decisions/0132
     config.alpn_protocols = ["http/1.1"]
     if settings.tls_certificate is not None and settings.tls_key is not None:
         config.certfile = str(settings.tls_certificate)

@@ -1,29 +1,55 @@
-"""Hypercorn's connection with less overhead for each request, which dominates the cost of short answers."""
+"""Hypercorn's connection for HTTP/1.1 alone, with less overhead for each request, which dominates the cost of
+short answers.
+
+Hypercorn itself changes to HTTP/2 on a plain connection whenever a client asks for it, and then waits without
+a limit for clients that grant no window (docs/decisions/0132).
+"""
 
 from collections.abc import Callable
 from math import inf
 from typing import Any
 
+import h11
 import trio
-from hypercorn.events import Event, RawData
+from hypercorn.config import Config
+from hypercorn.events import Closed, Event, RawData
+from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.typing import ConnectionState
+from hypercorn.utils import parse_socket_addr
 
-__all__ = ["HttpConnection"]
+__all__ = ["ConnectionConfig", "HttpConnection"]
 
 _HEAD_START = b"HTTP/1.1 2"
 """First bytes of a head that is always followed by a body or an end of the answer."""
+_VERSIONS = (b"1.1", b"1.0")
+_VERSION_NOT_SUPPORTED = 505
+_RECEIVE_BYTES = 16 * 1024
+"""Bytes of one read; what a client sends ahead stays in the operating system's buffer."""
+
+
+class ConnectionConfig(Config):
+    """Hypercorn's configuration, and what it lacks."""
+
+    head_timeout = 20.0
+    """Seconds from the first byte of a request to the end of its headers."""
 
 
 class _IdleTimer:
-    """Closes an idle connection; one task for all its life, not one for each idle period."""
+    """Closes a connection that is idle or does not finish the headers of a request; one task for all its
+    life, not one for each idle period.
+    """
 
     def __init__(self, server: "HttpConnection") -> None:
         self._server = server
         self._scope: trio.CancelScope | None = None
         self._is_over = False
+        self._is_in_head = False
 
     async def restart(self, task_group: Any, action: Callable[..., Any]) -> None:  # noqa: ANN401 - Hypercorn's form
         """Start the timer: no request is in progress."""
+        self._is_in_head = False
         deadline = trio.current_time() + self._server.config.keep_alive_timeout
         if self._server.context.terminated.is_set():
             deadline = -inf
@@ -37,6 +63,14 @@ class _IdleTimer:
         """Stop the timer: a request is in progress, or the connection ends."""
         if self._scope is not None:
             self._scope.deadline = inf
+
+    def note_bytes(self) -> None:
+        """Note that bytes came: without a request in progress they begin the headers of one."""
+        scope = self._scope
+        if scope is None or scope.deadline == inf or self._is_in_head:
+            return
+        self._is_in_head = True
+        scope.deadline = min(scope.deadline, trio.current_time() + self._server.config.head_timeout)
 
     def end(self) -> None:
         """End the timer's task with the connection."""
@@ -53,14 +87,69 @@ class _IdleTimer:
             await self._server.close_idle()
 
 
+class _UnsupportedVersion(Exception):
+    """A request of another version of HTTP."""
+
+
+class Http1Protocol(H11Protocol):
+    """Reads and writes HTTP/1.1. An offer to upgrade to HTTP/2 is ignored (RFC 9110, section 7.8)."""
+
+    async def handle(self, event: Event) -> None:
+        """Handle bytes, or the end of the connection."""
+        try:
+            await super().handle(event)
+        except _UnsupportedVersion:
+            await self._send_error_response(_VERSION_NOT_SUPPORTED)
+            await self.send(Closed())
+
+    async def _check_protocol(self, event: h11.Request) -> None:
+        if event.http_version not in _VERSIONS:
+            raise _UnsupportedVersion
+
+
 class HttpConnection(TCPServer):
     """One HTTP connection."""
+
+    config: ConnectionConfig
 
     def __init__(self, *arguments: Any) -> None:  # noqa: ANN401 - as the class above has them
         super().__init__(*arguments)
         self._idle = _IdleTimer(self)
         self.idle_task = self._idle  # type: ignore[assignment]  # of the same two methods
         self._head = b""
+
+    async def run(self) -> None:
+        """Serve the connection until either side ends it."""
+        stream = self.stream
+        is_tls = isinstance(stream, trio.SSLStream)
+        try:
+            if is_tls:
+                with trio.move_on_after(self.config.ssl_handshake_timeout) as handshake:
+                    await stream.do_handshake()
+                if handshake.cancelled_caught:
+                    return
+            socket = stream.transport_stream.socket if is_tls else stream.socket
+            client = parse_socket_addr(socket.family, socket.getpeername())
+            server = parse_socket_addr(socket.family, socket.getsockname())
+            async with TaskGroup() as task_group:
+                self._task_group = task_group
+                self.protocol = Http1Protocol(  # type: ignore[assignment]  # of the same two methods
+                    self.app,
+                    self.config,
+                    self.context,
+                    task_group,
+                    ConnectionState(self.state.copy()),
+                    is_tls,
+                    client,
+                    server,
+                    self.protocol_send,
+                )
+                await self.idle_task.restart(task_group, self._idle_timeout)
+                await self._read_data()
+        except (OSError, trio.BrokenResourceError):
+            pass  # the client is gone
+        finally:
+            await self._close()
 
     async def protocol_send(self, event: Event) -> None:
         """Send; the head of an answer goes out in one call with the bytes that follow it."""
@@ -75,7 +164,18 @@ class HttpConnection(TCPServer):
         await super().protocol_send(event)
 
     async def _read_data(self) -> None:
-        await super()._read_data()
+        receive, protocol = self.stream.receive_some, self.protocol
+        while True:
+            try:
+                with trio.fail_after(self.config.read_timeout or inf):
+                    data = await receive(_RECEIVE_BYTES)
+            except (trio.ClosedResourceError, trio.BrokenResourceError, trio.TooSlowError):
+                break
+            await protocol.handle(RawData(bytes(data)))
+            if not data:
+                break
+            self._idle.note_bytes()
+        await protocol.handle(Closed())
         self._idle.end()
 
     async def close_idle(self) -> None:

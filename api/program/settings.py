@@ -77,7 +77,9 @@ class HttpSettings:
     """The HTTP server; Hypercorn's own defaults are not for a server that holds many clients."""
 
     keep_alive_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 75.0
-    """An idle HTTP connection, or one that has not finished its headers, is closed after this."""
+    """An idle HTTP connection is closed after this."""
+    head_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 20.0
+    """The headers of a request must be complete within this time after their first byte."""
     idle_seconds: Annotated[float, Meta(ge=30, extra={"unit": "s"})] = 300.0
     """A connection whose client sends nothing at all is closed after this."""
     body_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 60.0

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from quart import Quart
+from werkzeug.datastructures import Headers
 
 from motorpool.api.engine.call import Call, client_address, is_trusted
 from motorpool.api.http.errors import BadRequest
@@ -77,6 +78,22 @@ async def test_without_trusted_proxies_the_peer_is_the_client_whatever_it_says(p
 )
 async def test_the_last_address_that_is_no_proxy_is_the_client_whatever_stands_before(client, lies):
     assert await seen("10.0.0.1", [*lies, client, "10.0.0.2"], ("10.0.0.0/8",)) == client
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["6.6.6.6", "203.0.113.7"],  # a proxy that adds a line of its own
+        ["6.6.6.6, 203.0.113.7", "10.0.0.2"],
+        ["6.6.6.6", "203.0.113.7, 10.0.0.2", "10.0.0.3"],
+        ["6.6.6.6", "", " 203.0.113.7 ,"],
+    ],
+)
+async def test_all_lines_of_the_header_are_one_list(lines):
+    headers = Headers([("X-Forwarded-For", line) for line in lines])
+    base = {"client": ("10.0.0.1", 1)}
+    async with app.test_request_context("/", headers=headers, scope_base=base) as context:
+        assert client_address(context.request, ("10.0.0.0/8",)) == "203.0.113.7"
 
 
 def test_what_is_no_address_is_not_trusted():

@@ -296,3 +296,51 @@ async def test_a_port_that_listens_already_stops_the_start() -> None:
     finally:
         for bound in (*sockets, *others):
             bound.close()
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0"
+
+
+async def test_a_client_that_begins_http_2_is_refused_and_closed() -> None:
+    async with running() as (_, port):
+        stream = await dial(port)
+        await stream.send_all(PREFACE)
+        with trio.fail_after(30):
+            answer = await read_all(stream)
+    assert answer.startswith(b"HTTP/1.1 505 ")
+    assert b"HTTP/2" not in answer
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.0"])
+async def test_an_offer_to_change_to_http_2_is_ignored(version: str) -> None:
+    async with running() as (_, port):
+        stream = await dial(port)
+        await stream.send_all(
+            f"GET /small HTTP/{version}\r\nHost: localhost\r\nConnection: close, Upgrade, HTTP2-Settings\r\n"
+            "Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAAAAAAIAAAAA\r\n\r\n".encode()
+        )
+        with trio.fail_after(30):
+            answer = await read_all(stream)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b"\r\n\r\nsmall")
+
+
+async def test_headers_have_a_deadline_of_their_own() -> None:
+    settings = replace(SETTINGS, keep_alive_seconds=3600, head_seconds=0.2)
+    async with running(settings) as (_, port):
+        stream = await ask(port, "/small")
+        assert (await stream.receive_some()).endswith(b"small")
+        # Without a byte of the next request the connection stays; with one the time of its headers begins.
+        await trio.sleep(0.3)
+        await stream.send_all(b"GET /small HTTP/1.1\r\nHost: loc")
+        with trio.fail_after(30):
+            assert await read_all(stream) == b""
+
+
+async def test_a_request_in_progress_is_not_ended_by_the_deadline_of_headers() -> None:
+    async with running(replace(SETTINGS, head_seconds=0.05)) as (_, port):
+        stream = await dial(port)
+        await stream.send_all(b"GET /slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n")
+        await stream.send_all(b"\r\n")
+        with trio.fail_after(30):
+            assert (await read_all(stream)).endswith(b"slow")
