@@ -483,3 +483,30 @@ def machine_was_idle() -> Callable[[], bool]:
 def _idle_seconds() -> float:
     processors = psutil.cpu_times(percpu=True)
     return float(sum(processors[number].idle for number in os.sched_getaffinity(0)))
+
+
+@pytest.fixture
+def disk_log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What decides what a power failure leaves, in order: "sync NAME" and "rename NAME".
+
+    Incomplete files, whose names are random, are all called ".part".
+    """
+    log: list[str] = []
+    fsync, replace, rename = os.fsync, os.replace, os.rename
+
+    def note_fsync(descriptor: int) -> None:
+        fsync(descriptor)
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        log.append(f"sync {'.part' if path.suffix == '.part' else path.name}")
+
+    def note_rename(real: Callable[..., None]) -> Callable[..., None]:
+        def renamed(source: Path, target: Path) -> None:
+            real(source, target)
+            log.append(f"rename {Path(target).name}")
+
+        return renamed
+
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    monkeypatch.setattr(os, "replace", note_rename(replace))
+    monkeypatch.setattr(os, "rename", note_rename(rename))
+    return log

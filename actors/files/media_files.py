@@ -13,8 +13,10 @@ import trio
 
 from motorpool.actors.files.disk_space import require_room
 from motorpool.codecs.reports import MediaFile
+from motorpool.storage.durable_files import make_folder, sync_folder, write_file
 
 __all__ = [
+    "FOLDER_MODE",
     "MEDIA",
     "device_folder",
     "folder_name",
@@ -30,8 +32,14 @@ MEDIA = "media"
 """Name of the folder of all files of devices, in the data folder."""
 IMAGE = "device"
 """File name of a device's image, without the extension."""
+FOLDER_MODE = 0o700
+"""Mode of new folders: other accounts of the machine may not read what devices recorded."""
+WRITERS = 4
+"""Photos and images written at the same time: a slow disk leaves threads to live segments."""
 MAX_NAME_BYTES = 200
 """Longest folder name; file systems allow 255 bytes."""
+
+_WRITERS = trio.CapacityLimiter(WRITERS)
 
 
 def folder_name(unique_id: str) -> str:
@@ -62,14 +70,14 @@ async def save_media(
 ) -> str:
     """Write the file in a thread and return its name; `reserve_bytes` of the disk stay free.
 
-    A crash leaves either the whole file or none.
+    After the return the file survives a power failure; a crash before leaves either the whole file or none.
 
     Raises:
         OSError: the file cannot be written.
     """
     name = media_name(now, media.extension)
     target = device_folder(folder, unique_id)
-    await trio.to_thread.run_sync(_write, target, name, media.content, reserve_bytes)
+    await trio.to_thread.run_sync(_write, target, name, media.content, reserve_bytes, limiter=_WRITERS)
     return name
 
 
@@ -88,7 +96,7 @@ async def save_image(folder: Path, unique_id: str, extension: str, content: byte
             if other.name != name:
                 other.unlink(missing_ok=True)
 
-    await trio.to_thread.run_sync(write)
+    await trio.to_thread.run_sync(write, limiter=_WRITERS)
     return name
 
 
@@ -104,6 +112,7 @@ async def move_folder(folder: Path, unique_id: str, to: str) -> None:
         if old.exists():
             shutil.rmtree(new, ignore_errors=True)
             old.rename(new)
+            sync_folder(folder)
 
     await trio.to_thread.run_sync(move)
 
@@ -115,12 +124,6 @@ async def remove_folder(folder: Path, unique_id: str) -> None:
 
 
 def _write(target: Path, name: str, content: bytes, reserve_bytes: int = 0) -> None:
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target, FOLDER_MODE)
     require_room(target, len(content), reserve_bytes)
-    part = target / f".{name}.{secrets.token_hex(4)}.part"
-    try:
-        part.write_bytes(content)
-        part.rename(target / name)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    write_file(target / name, content)

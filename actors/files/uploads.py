@@ -15,8 +15,9 @@ from typing import BinaryIO, TypeVarTuple
 import trio
 
 from motorpool.actors.files.disk_space import require_room
-from motorpool.actors.files.media_files import device_folder, media_name
+from motorpool.actors.files.media_files import FOLDER_MODE, device_folder, media_name
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
+from motorpool.storage.durable_files import make_folder, move_into_place
 
 __all__ = ["Upload", "UploadRoom", "remove_parts"]
 
@@ -90,6 +91,8 @@ class Upload:
     async def keep(self, file: FileUploadCompleted, now: datetime) -> str:
         """Rename a complete file and return its new name; empty if the file was refused.
 
+        After the return the file survives a power failure.
+
         Raises:
             OSError: the file cannot be stored; it is discarded.
         """
@@ -123,7 +126,7 @@ class _Part:
         self._file: BinaryIO | None = None
 
     def open(self, reserve_bytes: int) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self._path.parent, FOLDER_MODE)
         require_room(self._path.parent, self.size, reserve_bytes)
         self._file = self._path.open("xb", buffering=0)
 
@@ -139,7 +142,7 @@ class _Part:
         assert self._file is not None
         os.fsync(self._file.fileno())
         self._file.close()
-        self._path.rename(path)
+        move_into_place(self._path, path)
 
     def drop(self) -> None:
         with contextlib.suppress(OSError):

@@ -15,8 +15,10 @@ from typing import BinaryIO
 import msgspec
 
 from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.media_files import FOLDER_MODE
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
+from motorpool.storage.durable_files import make_folder, sync_folder
 
 __all__ = ["CaptureWriter", "SweepResult", "new_file_name", "repair_all", "sweep"]
 
@@ -81,6 +83,7 @@ class CaptureWriter:
             os.fsync(self._file.fileno())
             self._capture_file.finish()
             os.fsync(self._file.fileno())
+            sync_folder(self.path.parent)
         finally:
             self.close()
 
@@ -94,7 +97,7 @@ class CaptureWriter:
         """Have the file, and room for so many bytes."""
         try:
             if self._capture_file is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(self.path.parent, FOLDER_MODE)
             require_room(self.path.parent, size, self._reserve)
             if self._capture_file is None:
                 self._file = self.path.open("xb", buffering=0)

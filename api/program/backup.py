@@ -27,6 +27,7 @@ from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.runtime import SystemClock
 from motorpool.storage import migrations
+from motorpool.storage.durable_files import move_into_place, sync_folder
 from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageError
 from motorpool.storage.postgres import dumps
 from motorpool.storage.postgres.embedded import EmbeddedServer
@@ -152,8 +153,7 @@ def _write(settings: Settings, url: str, file: Path) -> str:
             manifest = archive.finish(manifest)
             opened.flush()
             os.fsync(opened.fileno())
-        part.replace(file)
-        _sync_folder(file.parent)
+        move_into_place(part, file)
     finally:
         part.unlink(missing_ok=True)
     return f"wrote {file}: {_summary(manifest)}"
@@ -255,7 +255,7 @@ def _swap(data: Path, work: Path, *, force: bool) -> list[str]:
             place.rmdir()
         if (work / name).exists():
             (work / name).rename(place)
-    _sync_folder(data)
+    sync_folder(data)
     return kept
 
 
@@ -269,11 +269,3 @@ def _summary(manifest: Manifest) -> str:
 
 def _major(version: str) -> int:
     return int(version.partition(".")[0])
-
-
-def _sync_folder(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -1,7 +1,6 @@
 """The demonstration: an administrator with a generated password, and a simulated fleet."""
 
 import logging
-import os
 import secrets
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import msgspec
 import trio
 
 from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.storage.durable_files import make_folder, write_file
 
 __all__ = [
     "Credentials",
@@ -46,15 +46,8 @@ def load_or_create_credentials(data: Path) -> Credentials:
         return msgspec.json.decode(path.read_bytes(), type=Credentials)
     except FileNotFoundError:
         made = Credentials(EMAIL, secrets.token_urlsafe(9))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Written under another name first, so that a crash leaves no partial file.
-    draft = path.with_suffix(".new")
-    opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(opened, "wb") as file:
-        file.write(msgspec.json.encode(made))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    make_folder(path.parent)
+    write_file(path, msgspec.json.encode(made), 0o600)
     return made
 
 

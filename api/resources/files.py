@@ -15,6 +15,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
 from motorpool.api.http.responses import as_text
+from motorpool.storage.durable_files import make_folder, move_into_place
 
 __all__ = ["OPERATIONS", "OVERRIDE"]
 
@@ -97,17 +98,17 @@ async def _receive(call: Call, part: Path) -> None:
 def _put(root: Path, path: str, part: Path) -> None:
     """Move the file to its path without following links; runs in a thread."""
     place = root
-    root.mkdir(parents=True, exist_ok=True)
+    make_folder(root)
     for segment in path.split("/")[:-1]:
         place /= segment
         if place.is_symlink():
             raise BadRequest("path: leads through a link")
         try:
-            place.mkdir(exist_ok=True)
+            make_folder(place)
         except FileExistsError:
             raise BadRequest(f"path: {segment} is a file already") from None
     try:
-        part.replace(root / path)
+        move_into_place(part, root / path)
     except OSError as error:
         if error.errno in {errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST}:
             raise BadRequest("path: is a folder already") from None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
+from motorpool.storage.durable_files import sync_folder
 from motorpool.storage.errors import SetupFailed
 from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.data_lock import DataLock
@@ -154,6 +155,7 @@ async def move_incompatible_cluster(data: Path) -> Path | None:
         await orphans.terminate_orphans(cluster, seconds=_ORPHAN_SECONDS)
         place = unused_path(cluster.with_name(f"postgres-{theirs}"))
         cluster.rename(place)
+        sync_folder(cluster.parent)
         return place
     finally:
         lock.release()

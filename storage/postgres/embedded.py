@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import trio
 
+from motorpool.storage.durable_files import sync_folder
 from motorpool.storage.errors import SetupFailed
 from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.data_lock import DataLock
@@ -212,6 +213,8 @@ class EmbeddedServer:
             shutil.rmtree(fresh, ignore_errors=True)
             raise SetupFailed(f"no database could be created in {self._data}: {reason}")
         os.rename(fresh, self._cluster)
+        # initdb synchronized the content; without its name all would be lost that is committed into it.
+        sync_folder(self._data)
 
     def _check_version(self, version: str) -> None:
         ours = version.rsplit(maxsplit=1)[-1].partition(".")[0]

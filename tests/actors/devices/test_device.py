@@ -762,6 +762,24 @@ class TestMedia:
             ]
             assert (append.position.latitude, append.receipt, append.connection) == (7.0, 9, connection)
 
+    async def test_an_upload_survives_a_power_failure_before_it_is_acknowledged(
+        self, make_device, device_harness, disk_log
+    ):
+        row = await make_device()
+        async with device_harness() as running:
+            connection, _ = await running.connect(row)
+            photo = MediaFile("image", "jpg", b"\xff\xd8", position=fix(NOW, 7.0), receipt=9)
+            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            append = await running.neighbours.writer.receive()
+            # The position, whose commit acknowledges the photo, comes after all of it.
+            name, folder = append.position.attributes["image"], row.unique_id
+            assert disk_log == [
+                f"sync {running.folder.name}",
+                "sync .part",
+                f"rename {name}",
+                f"sync {folder}",
+            ]
+
     async def test_an_upload_tells_our_channel(self, make_device, device_harness):
         row = await make_device(attributes={CHANNEL_MAP_ATTRIBUTE: "0:1"})
         async with device_harness() as running:

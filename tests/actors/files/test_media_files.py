@@ -39,11 +39,11 @@ async def test_no_identity_leads_out_of_the_folder(tmp_path, unique_id):
 
 
 async def test_a_full_disk_leaves_no_half_file(tmp_path, monkeypatch):
-    def full(self, content):
-        self.touch()
+    def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    monkeypatch.setattr("os.fsync", full)
+    (tmp_path / "1").mkdir()
     with pytest.raises(OSError, match="No space left"):
         await save_media(tmp_path, "1", MediaFile("image", "jpg", b"x"), NOON)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
@@ -97,3 +97,16 @@ async def test_a_folder_moves_with_its_device_and_leaves_nothing_of_what_was_the
     await remove_folder(tmp_path, "new")
     await remove_folder(tmp_path, "nothing")
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_images_and_moved_folders_survive_a_power_failure(tmp_path, disk_log):
+    await save_image(tmp_path, "1", "jpg", b"one")
+    assert disk_log == [f"sync {tmp_path.name}", "sync .part", "rename device.jpg", "sync 1"]
+    disk_log.clear()
+    await move_folder(tmp_path, "1", "2")
+    assert disk_log == ["rename 2", f"sync {tmp_path.name}"]
+
+
+async def test_folders_of_devices_are_private(tmp_path):
+    await save_image(tmp_path / "media", "1", "jpg", b"one")
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "media", tmp_path / "media" / "1")} == {0o700}

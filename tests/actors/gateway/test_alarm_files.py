@@ -1,5 +1,6 @@
 """Connections that bring the files of alarms: real sockets and codecs, devices that record."""
 
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -130,6 +131,23 @@ async def test_a_whole_file_is_kept_told_to_the_device_and_answered_once_it_is_s
         (answer,) = await peer.say(b"")
         assert isinstance(answer, FileEndResponse)
         assert (answer.name, answer.missing) == (b"x.jpg", ())
+
+
+async def test_a_file_survives_a_power_failure_before_the_device_hears_of_it(
+    make_device, line, neighbours, disk_log, monkeypatch
+):
+    row = await make_device()
+    async with line(row) as peer:
+        told = neighbours.devices[row.id].messages
+        when = []
+        sync = os.fsync
+        monkeypatch.setattr(os, "fsync", lambda opened: (sync(opened), when.append(len(told)))[0])
+        await peer.upload()
+        media, name = peer.folder.name, told[1].name
+        assert disk_log == [f"sync {media}", "sync .part", f"rename {name}", f"sync {PHONE}"]
+        # Authorized before; the file was announced to the device after the last of them.
+        assert when == [1, 1, 1]
+        assert len(told) == 2
 
 
 async def test_a_connection_for_files_never_counts_as_the_devices(make_device, line, neighbours):

@@ -45,6 +45,14 @@ def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up
         assert container.duration == 5_000_000
 
 
+def test_a_finished_file_survives_a_power_failure(tmp_path, film, cut_up, disk_log):
+    writing = CaptureWriter(tmp_path / "van 1", "capture-a.mp4")
+    writing.write(cut_up(film(2)))
+    assert disk_log == [f"sync {tmp_path.name}"]
+    writing.finish()
+    assert disk_log[1:] == ["sync capture-a.mp4", "sync capture-a.mp4", "sync van 1"]
+
+
 def test_what_was_missed_leaves_its_time(tmp_path, film, cut_up):
     writing = CaptureWriter(tmp_path, "capture-a.mp4")
     fragments = cut_up(film(4))

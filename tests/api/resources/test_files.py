@@ -19,6 +19,18 @@ def files(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
+async def test_a_file_survives_a_power_failure_before_the_answer(served, tmp_path, disk_log):
+    assert (await put(served, "a/x.css")).status == 200
+    assert disk_log == [
+        "sync .part",
+        f"sync {tmp_path.name}",
+        "sync override",
+        "rename x.css",
+        "sync a",
+        "sync uploads",
+    ]
+
+
 async def test_a_file_is_kept_and_served_at_its_path(served, tmp_path):
     kept = await put(served, "logo.svg", b"<svg/>", **{"Content-Type": "image/svg+xml"})
     assert (kept.status, kept.text) == (200, "")

@@ -148,12 +148,17 @@ async def test_an_identity_that_looks_like_a_path_has_its_own_folder(served, tmp
 
 
 async def test_a_disk_that_takes_no_more_is_503(served, van, monkeypatch):
-    def full(self, content):
+    def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    monkeypatch.setattr("os.fsync", full)
     answer = await post(served.admin, van, JPEG)
     assert (answer.status, answer.text) == (503, "the picture cannot be kept: No space left on device")
+
+
+async def test_a_picture_survives_a_power_failure_before_the_answer(served, van, disk_log):
+    await post(served.admin, van, JPEG)
+    assert disk_log[-3:] == ["sync .part", "rename device.jpg", "sync van 1"]
 
 
 async def test_files_go_with_their_device(served, van, tmp_path):
