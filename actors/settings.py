@@ -68,6 +68,8 @@ class RegisterSettings:
 
     unknown: bool = False
     """Whether an unknown device is registered when it first reports, linked to the oldest administrator."""
+    max_devices: Annotated[int, Meta(ge=1, le=10_000_000)] = 100_000
+    """No unknown device is registered while there are this many devices in all."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
+from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
@@ -128,6 +129,7 @@ def fleet_tree(
             capture_retention_spec(
                 media_folder(settings.data), settings.captures.quota_bytes, settings.captures.retention_days
             ),
+            identification_spec(database, settings.register),
             *((hub_spec(hub),) if hub is not None else ()),
             DynamicSpec(
                 kind=CONNECTION,
@@ -168,7 +170,6 @@ def _device_connection(
     server_key: bytes | None,
     database: Database,
     settings: DeviceSettings,
-    register_unknown: bool,
     uploads: UploadRoom | None,
     device_socket: DeviceSocket,
     tap: Tap | None,
@@ -181,7 +182,6 @@ def _device_connection(
         codec,
         database=database,
         settings=settings,
-        register_unknown=register_unknown,
         uploads=uploads,
         tap=tap,
     )
@@ -215,7 +215,6 @@ def _listeners(
                 server_key,
                 database,
                 settings.device,
-                settings.register.unknown,
                 uploads,
             ),
             per_address=settings.device.connections_per_address,

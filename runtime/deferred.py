@@ -36,10 +36,10 @@ class Deferred(Generic[T]):
     def __init__(self) -> None:
         self._envelope: Envelope | None = None
         self._answered = False
-        self._value: T | None = None
+        self._value: T | Failure | None = None
 
-    def answer(self, value: T) -> None:
-        """Resolve the request now, or as soon as the handler has returned."""
+    def answer(self, value: T | Failure) -> None:
+        """Resolve the request now, or as soon as the handler has returned; by a Failure the ask raises."""
         if self._answered:
             return
         self._answered = True

@@ -1,11 +1,13 @@
 """Devices."""
 
+from collections.abc import Sequence
+
 from motorpool.storage import access
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
 from motorpool.storage.tables import Table
 
-__all__ = ["TABLE", "by_unique_ids", "ids_by_unique_ids"]
+__all__ = ["TABLE", "all_by_unique_ids", "by_unique_ids", "ids_by_unique_ids", "register"]
 
 TABLE = Table(
     "devices",
@@ -24,6 +26,31 @@ async def by_unique_ids(q: Queries, candidates: tuple[str, ...]) -> Device | Non
         list(candidates),
     )
     return None if row is None else TABLE.from_row(row)
+
+
+async def all_by_unique_ids(q: Queries, unique_ids: Sequence[str]) -> dict[str, Device]:
+    """Return the devices with these names, by name; unknown names are left out."""
+    rows = await q.fetch(
+        f"select {TABLE.select_list()} from devices where unique_id = any($1::text[])",  # noqa: S608 - constant names
+        list(unique_ids),
+    )
+    return {device.unique_id: device for device in map(TABLE.from_row, rows)}
+
+
+async def register(transaction: Queries, unique_ids: Sequence[str], owner_id: int) -> list[Device]:
+    """Create devices named like their identities and link them to a user; return those that are new."""
+    rows = await transaction.fetch(
+        "insert into devices (name, unique_id) select each, each from unnest($1::text[]) each"  # noqa: S608 - constant names
+        f" on conflict do nothing returning {TABLE.select_list()}",
+        list(unique_ids),
+    )
+    registered = [TABLE.from_row(row) for row in rows]
+    await transaction.execute(
+        "insert into user_device (user_id, device_id) select $1, unnest($2::bigint[])",
+        owner_id,
+        [device.id for device in registered],
+    )
+    return registered
 
 
 async def ids_by_unique_ids(q: Queries, unique_ids: tuple[str, ...]) -> list[int]:

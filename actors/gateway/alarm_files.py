@@ -11,7 +11,6 @@ import msgspec
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import Upload, UploadRoom
 from motorpool.actors.gateway.device_socket import DeviceSocket
-from motorpool.actors.gateway.identity import find_device
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import DEVICE, AlarmFileStored, AuthorizeAlarmUpload, DeviceMessage
 from motorpool.codecs.reports import (
@@ -22,6 +21,7 @@ from motorpool.codecs.reports import (
     UploadReport,
 )
 from motorpool.runtime import ActorError, Context, Ref
+from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
@@ -119,7 +119,7 @@ class AlarmFiles:
             return "uploads are not enabled"
         connection = self._context.ref if device is not None else None
         if device is None:
-            row = await find_device(self._database, announced.unique_ids)
+            row = await devices.by_unique_ids(self._database, announced.unique_ids)
             if row is None or not may_report(row, self._context.clock.now()):
                 return f"the device {announced.unique_ids[0]} is not known, disabled or expired"
             device = self._context.system.ref(DEVICE, row.id)

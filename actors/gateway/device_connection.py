@@ -10,12 +10,13 @@ from zoneinfo import ZoneInfo
 
 import trio
 
+from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.alarm_files import AlarmFiles, UploadReply
 from motorpool.actors.gateway.base_connection import BaseConnection
 from motorpool.actors.gateway.deadlines import Deadlines
 from motorpool.actors.gateway.device_socket import DeviceSocket
-from motorpool.actors.gateway.identity import identify_device
+from motorpool.actors.gateway.identity import IDENTIFICATION, Identify
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.messages.counters import DEVICES_REFUSED, FRAMES_REJECTED, MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
@@ -61,12 +62,14 @@ from motorpool.codecs.reports import (
     Report,
     UploadReport,
 )
-from motorpool.runtime import MailboxFull, Ref
+from motorpool.runtime import ActorError, MailboxFull, Ref
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
 __all__ = ["DeviceConnection"]
 
+IDENTIFY_SECONDS = 30.0
+"""A connection is closed if its device was not looked up within this time."""
 REFUSALS = 3
 """Messages of an unknown device that are refused before its connection is closed."""
 REJECTIONS = 100
@@ -84,7 +87,6 @@ class DeviceConnection(BaseConnection[Report]):
         "_files",
         "_login_seconds",
         "_refusals",
-        "_register_unknown",
         "_rejected",
         "_unique_ids",
     )
@@ -96,16 +98,14 @@ class DeviceConnection(BaseConnection[Report]):
         *,
         database: Database,
         settings: DeviceSettings,
-        register_unknown: bool = False,
         uploads: UploadRoom | None = None,
         tap: Tap | None = None,
     ) -> None:
-        """`register_unknown`: create unknown devices at login. Without `uploads`, alarm files are refused."""
+        """Without `uploads`, alarm files are refused."""
         super().__init__(device_socket, idle_seconds=settings.idle_seconds, tap=tap)
         self._codec = codec
         self._database = database
         self._login_seconds = settings.login_seconds
-        self._register_unknown = register_unknown
         self._device: Ref[DeviceMessage] | None = None
         self._unique_ids: tuple[str, ...] = ()
         self._refusals = 0
@@ -227,16 +227,13 @@ class DeviceConnection(BaseConnection[Report]):
             return
         self._detach()
         try:
-            device = await identify_device(
-                self.context.system,
-                self._database,
-                login.unique_ids,
-                register_unknown=self._register_unknown,
+            device = await self.context.system.ref(IDENTIFICATION).ask(
+                Identify(login.unique_ids), seconds=IDENTIFY_SECONDS
             )
-        except StorageError as error:
+        except (StorageError, ActorError) as error:
             self._socket.close(f"cannot be looked up now: {error}")
             return
-        if device is None:
+        if device is None or not may_report(device, self.context.clock.now()):
             self._refuse(login.receipt, login.unique_ids)
             return
         self._unique_ids = login.unique_ids

@@ -1,59 +1,147 @@
-"""Identifies the device of a connection (docs/decisions/0021), and registers unknown devices if that is
-enabled.
+"""Identifies the devices of connections (docs/decisions/0021), and registers unknown ones if that is enabled.
+
+After an outage all terminals of a fleet log in at once. Their look-ups queue while one statement runs and
+share the next, as the registrations of unknown ones share a transaction and a publication.
 """
 
+import itertools
+from collections import deque
+from collections.abc import Sequence
+
+import msgspec
+import trio
+
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.messages.changes import DeviceChanged
-from motorpool.runtime import System
-from motorpool.storage import devices, links, users
+from motorpool.actors.settings import RegisterSettings
+from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request
+from motorpool.storage import devices, users
 from motorpool.storage.database import Database
-from motorpool.storage.errors import Conflict
+from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.records import Device
 
-__all__ = ["find_device", "identify_device", "register_device"]
+__all__ = ["IDENTIFICATION", "Identification", "Identify", "identification_spec"]
+
+BATCH = 250
+"""Limit of the connections that share a statement."""
 
 
-async def find_device(database: Database, unique_ids: tuple[str, ...]) -> Device | None:
-    """Return the device with one of these identities, preferring the first.
+class Identify(msgspec.Struct, Request[Device | None], frozen=True, gc=False):
+    """Return the device with one of these identities, preferring the first; None for an unknown one.
 
-    Raises:
-        StorageUnavailable: the device cannot be looked up now.
+    The ask raises StorageError while devices cannot be looked up.
     """
-    return await devices.by_unique_ids(database, unique_ids)
+
+    unique_ids: tuple[str, ...]
+    """From the form that the device sent to the shortest; a device that is registered gets the last."""
 
 
-async def identify_device(
-    system: System, database: Database, unique_ids: tuple[str, ...], *, register_unknown: bool
-) -> Device | None:
-    """Return the device with one of these identities if it may report, else None.
+IDENTIFICATION: Kind[None, Identify] = Kind("identification")
 
-    With `register_unknown`, create an unknown device and publish the change.
+_Waiting = tuple[Identify, Deferred[Device | None]]
 
-    Raises:
-        StorageUnavailable: the device cannot be looked up now.
-    """
-    device = await find_device(database, unique_ids)
-    if device is None and register_unknown:
-        device = await register_device(database, unique_ids)
+
+class Identification(Actor[Identify]):
+    """Answers the logins of all connections, in batches. Each connection has one at a time."""
+
+    def __init__(self, database: Database, settings: RegisterSettings) -> None:
+        self._database = database
+        self._settings = settings
+        self._queue: deque[_Waiting] = deque()
+        self._wake = trio.Event()
+        self._is_full = False
+        """Whether the last registration was refused because of `max_devices`."""
+
+    def handle(self, message: Identify) -> object:
+        """Queue a login."""
+        reply: Deferred[Device | None] = Deferred()
+        self._queue.append((message, reply))
+        self._wake.set()
+        return reply
+
+    async def run(self) -> None:
+        """Answer batches until cancelled."""
+        while True:
+            if not self._queue:
+                self._wake = trio.Event()
+                await self._wake.wait()
+            batch = list(itertools.islice(self._queue, BATCH))
+            for _ in batch:
+                self._queue.popleft()
+            await self._answer(batch)
+
+    async def _answer(self, batch: Sequence[_Waiting]) -> None:
+        try:
+            known = await self._identify([message.unique_ids for message, _ in batch])
+        except StatementRejected as error:
+            if len(batch) == 1:
+                batch[0][1].answer(Failure(error))
+                return
+            # One of them sent what no text of PostgreSQL can be.
+            half = len(batch) // 2
+            await self._answer(batch[:half])
+            await self._answer(batch[half:])
+        except StorageError as error:
+            for _, reply in batch:
+                reply.answer(Failure(error))
+        else:
+            for message, reply in batch:
+                reply.answer(_first_known(known, message.unique_ids))
+
+    async def _identify(self, logins: Sequence[tuple[str, ...]]) -> dict[str, Device]:
+        known = await devices.all_by_unique_ids(self._database, list(itertools.chain(*logins)))
+        if not self._settings.unknown:
+            return known
+        unknown = [unique_ids for unique_ids in logins if _first_known(known, unique_ids) is None]
+        if unknown:
+            known |= await self._register(unknown)
+        return known
+
+    async def _register(self, logins: Sequence[tuple[str, ...]]) -> dict[str, Device]:
+        """Create devices named like their identities and linked to the oldest administrator.
+
+        Another server, or a user, may have created some of them since: those are looked up again.
+        """
+        async with self._database.transaction() as transaction:
+            administrator = await users.oldest_administrator(transaction)
+            if administrator is None:
+                return {}
+            room = self._settings.max_devices - await devices.TABLE.count(transaction)
+            self._log_limit(is_full=room < len(logins))
+            registered = await devices.register(
+                transaction, [unique_ids[-1] for unique_ids in logins[: max(0, room)]], administrator.id
+            )
+        if registered:
+            with trio.CancelScope(shield=True):
+                await publish_changes(
+                    self.context.system, *(DeviceChanged(device.id, "created") for device in registered)
+                )
+        found = {device.unique_id: device for device in registered}
+        missing = [each for unique_ids in logins if unique_ids[-1] not in found for each in unique_ids]
+        return found | (await devices.all_by_unique_ids(self._database, missing) if missing else {})
+
+    def _log_limit(self, *, is_full: bool) -> None:
+        if is_full and not self._is_full:
+            self.context.log.warning(
+                "no unknown device is registered any more: register.max_devices is %d",
+                self._settings.max_devices,
+            )
+        self._is_full = is_full
+
+
+def _first_known(known: dict[str, Device], unique_ids: tuple[str, ...]) -> Device | None:
+    for unique_id in unique_ids:
+        device = known.get(unique_id)
         if device is not None:
-            await publish_changes(system, DeviceChanged(device.id, "created"))
-    return device if device is not None and may_report(device, system.clock.now()) else None
+            return device
+    return None
 
 
-async def register_device(database: Database, unique_ids: tuple[str, ...]) -> Device | None:
-    """Create a device named like its identity and linked to the oldest administrator.
-
-    Return None if there is no administrator. Two connections with the same identity get the same device.
-    """
-    administrator = await users.oldest_administrator(database)
-    if administrator is None:
-        return None
-    unique_id = unique_ids[-1]
-    try:
-        async with database.transaction() as transaction:
-            device = await devices.TABLE.insert(transaction, Device(name=unique_id, unique_id=unique_id))
-            await links.add(transaction, links.USER_DEVICE, administrator.id, device.id)
-    except Conflict:
-        return await devices.by_unique_ids(database, unique_ids)
-    return device
+def identification_spec(database: Database, settings: RegisterSettings) -> ChildSpec[Identify]:
+    """Return the child spec of the actor that identifies devices."""
+    return ChildSpec(
+        kind=IDENTIFICATION,
+        factory=lambda: Identification(database, settings),
+        resident=False,
+        mailbox_size=1_000,
+    )

@@ -9,6 +9,7 @@ from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.deadlines import UPLOAD_IDLE_SECONDS, UPLOAD_SECONDS
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored
 from motorpool.actors.messages.uplink import (
     AlarmFileStored,
@@ -17,7 +18,7 @@ from motorpool.actors.messages.uplink import (
     Disconnected,
     PositionReported,
 )
-from motorpool.actors.settings import DeviceSettings
+from motorpool.actors.settings import DeviceSettings, RegisterSettings
 from motorpool.codecs.devices.jt808.attachment_sender import (
     alarm_label,
     encode_attachment_list,
@@ -85,7 +86,10 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
 
         async def __aenter__(self):
             self.running = tree(
-                neighbours.directory_spec, neighbours.devices_spec, neighbours.connections_spec
+                neighbours.directory_spec,
+                neighbours.devices_spec,
+                identification_spec(database, RegisterSettings()),
+                neighbours.connections_spec,
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp

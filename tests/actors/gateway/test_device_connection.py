@@ -9,6 +9,7 @@ import trio
 
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.messages.counters import MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
@@ -32,7 +33,7 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     RecordingListReceived,
 )
-from motorpool.actors.settings import DeviceSettings
+from motorpool.actors.settings import DeviceSettings, RegisterSettings
 from motorpool.codecs import traffic_recording
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.platform_messages import (
@@ -95,6 +96,7 @@ def line(database, tcp, tree, neighbours, read, time):
                 recorder,
                 neighbours.directory_spec,
                 devices_spec or neighbours.devices_spec,
+                identification_spec(database, RegisterSettings(unknown=register_unknown)),
                 neighbours.connections_spec,
             )
             system = await self.running.__aenter__()
@@ -107,7 +109,6 @@ def line(database, tcp, tree, neighbours, read, time):
                     codec(),
                     database=database,
                     settings=DeviceSettings(**limits),
-                    register_unknown=register_unknown,
                     tap=Tap(system.ref(RECORDER), 1, codec.name, device_socket.peer) if tap else None,
                 )
 
