@@ -18,9 +18,11 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.api.auth.accounts import Accounts
+from motorpool.api.auth.login_audit import LoginAudit
+from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.one_time_codes import OneTimeCodes
 from motorpool.api.auth.openid import OpenIdProvider
-from motorpool.api.auth.passwords import LoginThrottle, PasswordHasher
+from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.rate_limits import RateLimit
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
@@ -60,6 +62,8 @@ class ServerContext:
     """When this server started, by the wall clock."""
     accounts: Accounts = field(init=False)
     """Users, sessions and tokens by which callers are identified."""
+    login_audit: LoginAudit = field(init=False)
+    """Writes the audit rows of failed logins."""
     codes: OneTimeCodes = field(default_factory=OneTimeCodes)
     """One-time codes that were used."""
     resets: RateLimit = field(init=False)
@@ -80,6 +84,7 @@ class ServerContext:
         self.started = self.clock.now()
         monotonic = self.clock.monotonic
         self.accounts = Accounts(self.database, monotonic)
+        self.login_audit = LoginAudit(monotonic)
         chosen = self.settings.users
         self.resets = RateLimit(chosen.resets_per_address, chosen.reset_minutes * 60, monotonic)
         self.openid = None

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.storage import links, sessions
+from motorpool.storage import known_addresses, links, sessions
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
 from motorpool.storage.tables import Table
@@ -95,7 +95,8 @@ async def set_password(q: Queries, user_id: int, stored: str | None) -> bool:
 async def change_password(
     transaction: Queries, user_id: int, stored: str, now: datetime, *, keep_session: str | None = None
 ) -> bool:
-    """Store a new password hash, and end all tokens and all sessions except `keep_session`.
+    """Store a new password hash, end all tokens and all sessions except `keep_session`, and forget from where
+    the user has logged in: whoever knew the old password may have done so.
 
     Return whether the user exists.
     """
@@ -103,6 +104,7 @@ async def change_password(
         return False
     await end_tokens(transaction, user_id, now)
     await sessions.delete_of_user(transaction, user_id, keep=keep_session)
+    await known_addresses.delete_of_user(transaction, user_id)
     return True
 
 

@@ -7,7 +7,7 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import positions, runs, sessions, tokens, users
+from motorpool.storage import known_addresses, positions, runs, sessions, tokens, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
@@ -49,6 +49,7 @@ class Retention(Actor[None]):
                 pass
             await sessions.delete_expired(database, now)
             await tokens.delete_expired(database, now)
+            await known_addresses.delete_before(database, now - known_addresses.LIFETIME)
             gone = await users.delete_expired_temporary(database, now)
             if gone:
                 deleted = [UserChanged(user_id, "deleted") for user_id in gone]

@@ -1,11 +1,12 @@
-"""Caches of what identifies a caller: users by id and by address, sessions, revoked tokens."""
+"""Caches of what identifies a caller: users, sessions, revoked tokens, known addresses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import assert_never
 
 from motorpool.actors.messages.changes import SessionEnded, TokenRevoked, UserChanged
 from motorpool.api.row_cache import RowCache
-from motorpool.storage import sessions, tokens, users
+from motorpool.storage import known_addresses, sessions, tokens, users
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Session
 from motorpool.storage.users import Account
@@ -13,7 +14,7 @@ from motorpool.storage.users import Account
 __all__ = ["Accounts"]
 
 MAX_ROWS = 20_000
-"""Of each of the four caches."""
+"""Of each of the caches."""
 MAX_AGE_SECONDS = 30.0
 """Within this what `motorpool user` changed takes effect in a running server: another process wrote it."""
 
@@ -35,6 +36,9 @@ class Accounts:
         async def fetch_revoked(token_ids: tuple[str, ...]) -> dict[str, bool]:
             return {token_id: await tokens.is_revoked(database, token_id) for token_id in token_ids}
 
+        async def fetch_networks(user_ids: tuple[int, ...]) -> dict[int, Mapping[str, datetime]]:
+            return await known_addresses.fetch(database, user_ids)
+
         self._ids: RowCache[str, int] = RowCache(
             fetch_ids, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
         )
@@ -46,6 +50,10 @@ class Accounts:
         )
         self._revoked: RowCache[str, bool] = RowCache(
             fetch_revoked, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
+        )
+
+        self._networks: RowCache[int, Mapping[str, datetime]] = RowCache(
+            fetch_networks, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
         )
 
     async def by_id(self, user_id: int) -> Account | None:
@@ -67,6 +75,10 @@ class Accounts:
         """Whether the token was revoked."""
         return bool(await self._revoked.get(token_id))
 
+    async def known_networks(self, user_id: int) -> Mapping[str, datetime]:
+        """Return the time of the user's last login from each network known to them."""
+        return await self._networks.get(user_id) or {}
+
     def apply(self, change: UserChanged | SessionEnded | TokenRevoked) -> None:
         """Drop what this committed change has made stale."""
         match change:
@@ -75,6 +87,7 @@ class Accounts:
                 # Addresses may have changed, and a new password ends sessions.
                 self._ids.clear()
                 self._sessions.clear()
+                self._networks.invalidate(change.id)
             case TokenRevoked():
                 self._revoked.invalidate(change.id)
                 # Sessions that began with the token have ended.
@@ -86,8 +99,12 @@ class Accounts:
 
     def clear(self) -> None:
         """Drop everything."""
-        for cache in (self._ids, self._accounts, self._sessions, self._revoked):
+        for cache in (self._ids, self._accounts, self._sessions, self._revoked, self._networks):
             cache.clear()
+
+    def drop_known_networks(self, user_id: int) -> None:
+        """Drop the networks of a user whose login from another one was stored."""
+        self._networks.invalidate(user_id)
 
     def drop_session(self, session_id: str) -> None:
         """Drop a session whose last use was stored."""

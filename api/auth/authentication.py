@@ -15,8 +15,10 @@ from quart import Request, Response, Websocket
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import SessionEnded
 from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.known_places import remember_address, remember_device
+from motorpool.api.auth.password_logins import check_code, check_password, record_denied
 from motorpool.api.auth.tokens import LOGINS, InvalidToken, Token, read
-from motorpool.api.engine.call import Call, client_address, is_trusted, peer_address
+from motorpool.api.engine.call import Call, is_trusted, peer_address
 from motorpool.api.http.errors import Unauthorized
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import sessions
@@ -30,6 +32,7 @@ __all__ = [
     "end_session",
     "log_in",
     "read_token",
+    "remember_login",
     "user_of_token",
 ]
 
@@ -67,25 +70,36 @@ def may_log_in(user: User, now: datetime) -> bool:
     return not user.disabled and (user.expiration_time is None or user.expiration_time > now)
 
 
-async def log_in(context: ServerContext, address: str, email: str, password: str, code: str | None) -> User:
-    """Check a login form. Raises Unauthorized, with the TOTP header if only the code is missing."""
+async def log_in(
+    context: ServerContext, request: Request, email: str, password: str, code: str | None
+) -> User:
+    """Check a login form.
+
+    Raises:
+        Unauthorized: with the TOTP header if only the code is missing.
+        LoginLocked: too many attempts have failed.
+    """
     if context.settings.openid.forced:
         raise Unauthorized("passwords are switched off; log in through the OpenID provider")
-    user = await _check_password(context, address, email, password)
+    user = await check_password(context, request, email, password, method="form")
     if user is None:
         raise Unauthorized("wrong e-mail or password")
     if not may_log_in(user, context.clock.now()):
+        await record_denied(context, request, method="form", user=user)
         raise Unauthorized("the account is disabled or has expired")
     if user.totp_key:
         if code is None:
             raise OneTimeCodeRequired
-        context.login_throttle.begin_attempt(f"code of {user.id}", address)
-        if not context.codes.accept(user.id, user.totp_key, code, context.clock.now()):
+        if not await check_code(context, request, user, code):
             raise Unauthorized("wrong one-time code, or one that was used already")
-        context.login_throttle.record_success(f"code of {user.id}", address)
-    # A cached credential was not counted as an attempt, so failures are cleared here for all cases.
-    context.login_throttle.reset_failures(email)
     return user
+
+
+async def remember_login(call: Call, response: Response, user: User) -> None:
+    """Make the device and the address known to a user who has just proved who they are."""
+    await remember_address(call.context, call.request, user.id)
+    secure = call.context.settings.http.cookie_secure or is_secure(call.context, call.request)
+    remember_device(call.context, call.request, response, user.id, secure=secure)
 
 
 async def authenticate_token(context: ServerContext, text: str) -> Caller | None:
@@ -211,24 +225,12 @@ async def _authenticate_basic(
         return None
     if not colon or context.settings.openid.forced:
         return None
-    address = client_address(request, context.settings.http.trusted_proxies)
-    user = await _check_password(context, address, email, password)
+    user = await check_password(context, request, email, password, method="basic")
     # This scheme cannot carry a one-time code.
     if user is None or user.totp_key or not may_log_in(user, context.clock.now()):
         return None
+    await remember_address(context, request, user.id)
     return Caller(user=user, server=context.server)
-
-
-async def _check_password(context: ServerContext, address: str, email: str, password: str) -> User | None:
-    account = await context.accounts.by_email(email)
-    stored = account.password_hash if account is not None else None
-    if account is not None and stored is not None and context.passwords.is_verified(stored, password):
-        return account.user
-    context.login_throttle.begin_attempt(email, address)
-    if not await context.passwords.verify(stored, password):
-        return None
-    context.login_throttle.record_success(email, address)
-    return account.user if account is not None else None
 
 
 def _hash_secret(secret: str) -> str:

@@ -9,7 +9,18 @@ from typing import Any
 import jwt
 import msgspec
 
-__all__ = ["LOGINS", "OPENID", "RESET", "SESSION", "SHARE", "InvalidToken", "Token", "issue", "read"]
+__all__ = [
+    "DEVICE",
+    "LOGINS",
+    "OPENID",
+    "RESET",
+    "SESSION",
+    "SHARE",
+    "InvalidToken",
+    "Token",
+    "issue",
+    "read",
+]
 
 SESSION = "session"
 """Purpose: a login of a user."""
@@ -19,6 +30,9 @@ RESET = "reset"
 """Purpose: setting a new password, once."""
 OPENID = "openid"
 """Purpose: the state that a browser brings back from the OpenID provider; belongs to no user."""
+
+DEVICE = "device"
+"""Purpose: a device that users have logged in with; belongs to no user, and is no login."""
 
 LOGINS = (SESSION, SHARE)
 """Purposes that give access to the API."""
@@ -60,10 +74,11 @@ def issue(
     *,
     now: datetime,
     extra: dict[str, str] | None = None,
+    token_id: str | None = None,
 ) -> tuple[str, Token]:
-    """Issue a token; its text is URL-safe. `extra` is signed but not encrypted."""
+    """Issue a token; its text is URL-safe. `extra` is signed but not encrypted. A new id by default."""
     token = Token(
-        id=secrets.token_urlsafe(16),
+        id=token_id or secrets.token_urlsafe(16),
         user_id=user_id,
         purpose=purpose,
         issued=now.astimezone(UTC),

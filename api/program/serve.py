@@ -21,8 +21,9 @@ import trio
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
+from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
-from motorpool.api.auth.passwords import LoginThrottle, PasswordHasher
+from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec, tls_context
 from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command

@@ -118,12 +118,12 @@ class HttpSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class LoginSettings:
-    """Brute force: only failures count."""
+    """Limits on guessing, which count failures only, and the cost of a password hash."""
 
     failures_per_account: Annotated[int, Meta(ge=1, extra={"unit": "failures"})] = 10
-    """Failed logins of one account within the window before 429."""
+    """Failed logins of one account within the window before 429; each known place has a count of its own."""
     failures_per_address: Annotated[int, Meta(ge=1, extra={"unit": "failures"})] = 50
-    """Failed logins from one address within the window before 429."""
+    """Failed logins from one unknown address within the window before 429."""
     window_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 300.0
     """The window in which failures count."""
     hash_memory_kib: Annotated[int, Meta(ge=8192, le=4194304, extra={"unit": "KiB"})] = 65536

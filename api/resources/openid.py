@@ -9,8 +9,10 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.api.auth.authentication import begin_session, is_secure
+from motorpool.api.auth.authentication import begin_session, is_secure, remember_login
+from motorpool.api.auth.login_throttle import LoginLocked, client_network
 from motorpool.api.auth.openid import LoginRefused, OpenIdProvider, ProviderUnavailable
+from motorpool.api.auth.password_logins import record_denied
 from motorpool.api.auth.tokens import OPENID, InvalidToken, Token, issue, read
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -96,17 +98,21 @@ async def end_openid(call: Call) -> Response:
     if query.error == "access_denied":
         # Harmless, so the state is not verified; not every provider sends it along.
         return _console(call, "cancelled")
-    account = f"openid {secrets.token_hex(8)}"
-    call.context.login_throttle.begin_attempt(account, call.address)
+    throttle = call.context.login_throttle
+    try:
+        attempt = throttle.begin_anonymous_attempt(client_network(call.address))
+    except LoginLocked as locked:
+        await record_denied(call.context, call.request, method="openid", locked=locked)
+        raise
     try:
         response = await _finish_login(call, provider, query)
     except LoginRefused as refused:
-        await record_action(call, call.context.database, "denied", attributes={"openid": True})
+        await record_denied(call.context, call.request, method="openid")
         raise NotLoggedIn(f"{refused}; start again at {call.context.settings.public_url}/") from None
     except ProviderUnavailable as error:
-        call.context.login_throttle.record_success(account, call.address)
+        throttle.record_success(attempt)
         raise Unavailable(str(error)) from None
-    call.context.login_throttle.record_success(account, call.address)
+    throttle.record_success(attempt)
     response.delete_cookie(COOKIE, path=_cookie_path(call))
     return response
 
@@ -141,7 +147,8 @@ async def _finish_login(call: Call, provider: OpenIdProvider, query: CallbackQue
         user = await find_or_create_user(call, identity)
         response = _console(call, "success")
         await begin_session(call, response, user)
-        await record_action(call, call.context.database, "login", user=user, attributes={"openid": True})
+        await remember_login(call, response, user)
+        await record_action(call, call.context.database, "login", user=user, attributes={"method": "openid"})
     return response
 
 

@@ -8,7 +8,7 @@ from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
-from motorpool.api.auth.authentication import may_log_in
+from motorpool.api.auth.authentication import may_log_in, remember_login
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested
 from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read
 from motorpool.api.engine.audit import record_action
@@ -89,10 +89,11 @@ async def update_password(call: Call) -> Response:
         )
     await publish_changes(call.context.system, UserChanged(token.user_id, "updated"))
     # Users who forgot their password have mostly reached the limit of failed logins.
-    for name in (account.user.email, account.user.login):
-        if name:
-            call.context.login_throttle.reset_failures(name)
-    return as_text("the password is set")
+    call.context.login_throttle.reset_failures(account.user.id)
+    response = as_text("the password is set")
+    # The mail has proved who they are.
+    await remember_login(call, response, account.user)
+    return response
 
 
 async def _check(call: Call, queries: Queries, token: Token) -> Account:

@@ -15,6 +15,7 @@ from motorpool.api.auth.authentication import (
     log_in,
     may_log_in,
     read_token,
+    remember_login,
     user_of_token,
 )
 from motorpool.api.auth.rights import ISSUE_TOKENS
@@ -23,7 +24,7 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
-from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests, Unauthorized
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized
 from motorpool.api.http.responses import as_json, as_text, no_content
 from motorpool.api.resources.users import User, show
 from motorpool.storage import sessions, tokens, users
@@ -79,7 +80,7 @@ async def get_session(call: Call) -> Response:
         raise ResourceNotFound("the token's user may not log in")
     response = as_json(show(user))
     await begin_session(call, response, user, token_expires=token.expires)
-    await record_action(call, call.context.database, "login", user=user)
+    await record_action(call, call.context.database, "login", user=user, attributes={"method": "token"})
     return response
 
 
@@ -87,14 +88,11 @@ async def get_session(call: Call) -> Response:
 async def create_session(call: Call) -> Response:
     """Log in with e-mail and password, and a one-time code where the user has a key."""
     form = await call.form(LoginForm)
-    try:
-        user = await log_in(call.context, call.address, form.email, form.password, form.code)
-    except (Unauthorized, TooManyRequests):
-        await record_action(call, call.context.database, "denied")
-        raise
+    user = await log_in(call.context, call.request, form.email, form.password, form.code)
     response = as_json(show(user))
     await begin_session(call, response, user)
-    await record_action(call, call.context.database, "login", user=user)
+    await remember_login(call, response, user)
+    await record_action(call, call.context.database, "login", user=user, attributes={"method": "form"})
     return response
 
 

@@ -10,6 +10,7 @@ from quart import Response
 
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.known_places import network_of
 from motorpool.api.auth.rights import (
     LIST_USERS,
     MANAGE_USERS,
@@ -25,7 +26,7 @@ from motorpool.api.engine.resource import Resource, ResourcePolicy, add_resource
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
-from motorpool.storage import links, server, users
+from motorpool.storage import known_addresses, links, server, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
@@ -129,6 +130,10 @@ class UserPolicy(ResourcePolicy[User]):
             await users.change_password(
                 transaction, stored.id, new.password, call.now, keep_session=own.id if own else None
             )
+            if call.caller.id == stored.id:
+                # The password ends what was known of earlier logins, but here it was just set.
+                network = network_of(call.context, call.request)
+                await known_addresses.record_login(transaction, stored.id, network, call.now)
         return show(stored)
 
     async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:

@@ -15,8 +15,9 @@ from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
+from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
-from motorpool.api.auth.passwords import LoginThrottle, PasswordHasher
+from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec
 from motorpool.api.program.outgoing_services import build_outgoing_services

@@ -423,7 +423,7 @@ async def test_logins_and_refusals_are_audited_and_no_secret_is_logged(served, o
     me = (await client.get("/session")).json()["id"]
     rows = await database.fetch(
         "select action_type, user_id, object_type from audit"
-        " where attributes ? 'openid' or object_type = 'user' order by id desc limit 3"
+        " where attributes->>'method' = 'openid' or object_type = 'user' order by id desc limit 3"
     )
     assert [tuple(row.values()) for row in rows] == [
         ("denied", 0, None),

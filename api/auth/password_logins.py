@@ -1,0 +1,85 @@
+"""Checks of passwords and one-time codes, with the limits on guesses (docs/authentication.md#guessing)."""
+
+from quart import Request, Websocket
+
+from motorpool.api.auth.known_places import find_known_place, network_of
+from motorpool.api.auth.login_throttle import Attempt, LoginLocked
+from motorpool.api.engine.call import client_address
+from motorpool.api.server_context import ServerContext
+from motorpool.storage.records import User
+from motorpool.storage.users import Account
+
+__all__ = ["check_code", "check_password", "record_denied"]
+
+
+async def check_password(
+    context: ServerContext, request: Request | Websocket, name: str, password: str, *, method: str
+) -> User | None:
+    """Return the user of this e-mail address or login name if the password is right.
+
+    The limit is asked before the password is looked at, remembered or not. Raises LoginLocked.
+    """
+    account = await context.accounts.by_email(name)
+    attempt = await _begin(context, request, name, account, method=method)
+    stored = account.password_hash if account is not None else None
+    if not await context.passwords.verify(stored, password):
+        await record_denied(context, request, method=method, name=name, user=_user(account))
+        return None
+    context.login_throttle.record_success(attempt)
+    return _user(account)
+
+
+async def check_code(context: ServerContext, request: Request, user: User, code: str) -> bool:
+    """Return whether the one-time code of a user with a key is right and unused. Raises LoginLocked."""
+    account = await context.accounts.by_id(user.id)
+    if account is None or user.totp_key is None:
+        return False
+    attempt = await _begin(context, request, user.email, account, method="code", factor="code")
+    if not context.codes.accept(user.id, user.totp_key, code, context.clock.now()):
+        await record_denied(context, request, method="code", user=user)
+        return False
+    context.login_throttle.record_success(attempt)
+    return True
+
+
+async def record_denied(
+    context: ServerContext,
+    request: Request | Websocket,
+    *,
+    method: str,
+    name: str = "",
+    user: User | None = None,
+    locked: LoginLocked | None = None,
+) -> None:
+    """Write the audit row of a login that failed or was refused."""
+    address = client_address(request, context.settings.http.trusted_proxies)
+    await context.login_audit.denied(
+        context.database, context.clock.now(), address, method=method, name=name, user=user, locked=locked
+    )
+
+
+async def _begin(
+    context: ServerContext,
+    request: Request | Websocket,
+    name: str,
+    account: Account | None,
+    *,
+    method: str,
+    factor: str = "",
+) -> Attempt:
+    known = await find_known_place(context, request, account) if account is not None else None
+    try:
+        return context.login_throttle.begin_attempt(
+            name,
+            network_of(context, request),
+            account=account.user.id if account is not None else 0,
+            known_place=known,
+            factor=factor,
+        )
+    except LoginLocked as locked:
+        await record_denied(context, request, method=method, name=name, user=_user(account), locked=locked)
+        raise
+
+
+def _user(account: Account | None) -> User | None:
+    return None if account is None else account.user
