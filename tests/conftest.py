@@ -11,15 +11,14 @@ import itertools
 import os
 import queue
 import random
-import secrets
 import shutil
 import socket
 import ssl
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -35,6 +34,8 @@ import trio
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope
 
+from motorpool.bench.free_ports import free_port
+from motorpool.bench.server import Server, run_server
 from motorpool.storage.database import Database, open_database
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
@@ -283,6 +284,29 @@ def database_url(postgres: TestServer) -> Iterator[str]:
     postgres.give_back(name)
 
 
+@pytest.fixture(scope="session")
+def start_server(postgres: TestServer) -> Callable[..., AbstractContextManager[Server]]:
+    """`with start_server({"MOTORPOOL_…": "…"}) as server:` a server process on the test run's PostgreSQL.
+
+    Its database is empty unless the settings name one.
+    """
+
+    @contextmanager
+    def start(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+        cheap = {"MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192", "MOTORPOOL_LOGIN_HASH_ROUNDS": "1"}
+        with ExitStack() as stack:
+            if "MOTORPOOL_DATABASE" not in (settings or {}):
+                name = postgres.take()
+                stack.callback(postgres.give_back, name)
+                cheap["MOTORPOOL_DATABASE"] = postgres.server.url(name)
+            running = stack.enter_context(run_server({**cheap, **(settings or {})}))
+            # The folder is there from the start where the database is embedded.
+            (running.folder / "data").mkdir(exist_ok=True)
+            yield running
+
+    return start
+
+
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     """An empty, migrated database, open for the test."""
@@ -435,20 +459,6 @@ def web_server() -> Iterator[Callable[..., Web]]:
             return made
 
         yield start
-
-
-def free_port(*offsets: int) -> int:
-    """Return a port at which, and at these offsets from it, nobody listens.
-
-    Below the range of outgoing connections: none of the machine's takes it before it is listened at.
-    """
-    while True:
-        # Not by `random`, which hypothesis sets to the same state in all processes.
-        port = 10_000 + secrets.randbelow(16_000)
-        with ExitStack() as stack, suppress(OSError):
-            for offset in (0, *offsets):
-                stack.enter_context(socket.create_server(("127.0.0.1", port + offset)))
-            return port
 
 
 @pytest.fixture(scope="session", name="free_port")

@@ -24,6 +24,10 @@ DEVICES = 100_000
 """Devices in the list whose memory is measured."""
 POSITIONS_RATE = 2000.0
 BESIDE_RATE = 50.0
+WARM_SECONDS = 1.0
+"""Warm-up of each load, unless the measured span is shorter."""
+AHEAD_SECONDS = 4.0
+"""So much longer do terminals report than the requests beside them take, which start later."""
 PATIENCE_SECONDS = 120.0
 
 
@@ -69,7 +73,7 @@ def _cases(client: httpx.Client) -> tuple[Case, ...]:
 
 def _report_positions(server: Server, terminals: int) -> None:
     """Log in every terminal and report once, so that devices have a latest position."""
-    load = _terminals(server, terminals, "saturate", 1.0)
+    load = _terminals(server, terminals, "saturate", WARM_SECONDS)
     try:
         with run_program("terminals", load) as program:
             program.wait_for(TerminalResult, PATIENCE_SECONDS)
@@ -85,6 +89,7 @@ def _terminals(server: Server, count: int, mode: str, seconds: float) -> Termina
         phones=tuple(f"135{number:08d}" for number in range(1, count + 1)),
         mode=mode,
         seconds=seconds,
+        warm_seconds=min(WARM_SECONDS, seconds),
         rate=POSITIONS_RATE,
         first_epoch=first.timestamp(),
     )
@@ -138,7 +143,14 @@ def _message(case: Case, token: str) -> str:
 def _measure(
     port: int, message: str, rate: float, seconds: float, cpu: Callable[[], float]
 ) -> tuple[RequestResult, float]:
-    load = RequestLoad(host="127.0.0.1", port=port, messages=(message,), rate=rate, seconds=seconds)
+    load = RequestLoad(
+        host="127.0.0.1",
+        port=port,
+        messages=(message,),
+        rate=rate,
+        seconds=seconds,
+        warm_seconds=min(WARM_SECONDS, seconds),
+    )
     try:
         with run_program("requests", load) as program:
             program.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
@@ -163,9 +175,10 @@ def _beside_ingest(
         messages=messages,
         rate=BESIDE_RATE,
         seconds=seconds,
+        warm_seconds=min(WARM_SECONDS, seconds),
     )
     # The terminals run longer than the requests, whichever start first.
-    load = _terminals(server, terminals, "paced", seconds + 4.0)
+    load = _terminals(server, terminals, "paced", seconds + AHEAD_SECONDS)
     try:
         with run_program("terminals", load) as ingest:
             ingest.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
@@ -198,7 +211,12 @@ def _long_list(report: Report, server: Server, seconds: float) -> None:
         address = httpx.URL(server.url)
         message = _message(Case("", "GET", f"/api/devices/{first}", 10.0, 0), token)
         load = RequestLoad(
-            host="127.0.0.1", port=address.port or 80, messages=(message,), rate=10.0, seconds=seconds
+            host="127.0.0.1",
+            port=address.port or 80,
+            messages=(message,),
+            rate=10.0,
+            seconds=seconds,
+            warm_seconds=min(WARM_SECONDS, seconds),
         )
         before = most = server.resident_bytes()
         try:

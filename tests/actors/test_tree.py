@@ -1,6 +1,5 @@
 """The whole tree on real ports and the real database."""
 
-import socket
 from datetime import UTC, datetime
 
 import pytest
@@ -18,17 +17,9 @@ LOOPBACK = "127.0.0.1"
 
 
 @pytest.fixture
-def offset():
+def offset(free_port):
     """A port offset at which the ports of all protocols are free."""
-    wanted = [codec.port for codec in CODECS.values()] + list(MEDIA_PORTS.values())
-    for candidate in range(20_000, 40_000, 137):
-        try:
-            for port in wanted:
-                socket.create_server((LOOPBACK, port + candidate)).close()
-        except OSError:
-            continue
-        return candidate
-    raise AssertionError("no free ports")
+    return free_port(*(codec.port for codec in CODECS.values()), *MEDIA_PORTS.values())
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """A whole server as a process of its own, and terminals that speak to it over real sockets."""
 
 import contextlib
-import functools
 import shutil
 import socket
 import time
@@ -9,35 +8,8 @@ import time
 import psutil
 import pytest
 
-from motorpool.bench.server import run_server
 from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, RegistrationResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal
-
-
-@pytest.fixture(scope="session")
-def start_server(postgres):
-    """`with start_server({"MOTORPOOL_…": "…"}) as server:` a server process on the test run's PostgreSQL.
-
-    Its database is empty unless the settings name one.
-    """
-
-    @contextlib.contextmanager
-    def start(settings=None):
-        cheap = {"MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192", "MOTORPOOL_LOGIN_HASH_ROUNDS": "1"}
-        name = ""
-        with contextlib.ExitStack() as stack:
-            if "MOTORPOOL_DATABASE" not in (settings or {}):
-                name = postgres.take()
-                stack.callback(postgres.give_back, name)
-                cheap["MOTORPOOL_DATABASE"] = postgres.server.url(name)
-            running = stack.enter_context(run_server({**cheap, **(settings or {})}))
-            # The folder is there from the start where the database is embedded.
-            (running.folder / "data").mkdir(exist_ok=True)
-            if name:
-                running.run_sql = functools.partial(postgres.run, database=name)
-            yield running
-
-    return start
 
 
 @pytest.fixture(scope="module")

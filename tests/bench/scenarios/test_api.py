@@ -1,15 +1,24 @@
 """The scenario `api`, for a moment, so that it cannot rot."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 import pytest
 
 from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import api, scenario
+from motorpool.bench.server import Server
 
 
-def test_api_compares_calls_with_a_bare_route_and_lists_every_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_api_compares_calls_with_a_bare_route_and_lists_every_device(
+    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
+) -> None:
+    monkeypatch.setattr(api, "run_server", start_server)
     monkeypatch.setattr(api, "DEVICES", 500)
     monkeypatch.setattr(api, "ROUNDS", 1)
+    monkeypatch.setattr(api, "WARM_SECONDS", 0.2)
+    monkeypatch.setattr(api, "AHEAD_SECONDS", 1.0)
     report = Report({})
     scenario("api").run(Options(seconds=0.2, terminals=20), report, lambda _: None)
     figures = {figure.metric: figure for figure in report.figures}

@@ -1,15 +1,22 @@
 """The scenario `live`, for a moment, so that it cannot rot."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 import pytest
 
 from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
 from motorpool.bench.phases import broadcast
 from motorpool.bench.scenarios import live, scenario
+from motorpool.bench.server import Server
 
 
-def test_live_accounts_for_every_frame_that_its_readers_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_accounts_for_every_frame_that_its_readers_saw(
+    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
+) -> None:
     report, steps = Report({}), list[str]()
+    monkeypatch.setattr(live, "run_server", start_server)
     monkeypatch.setattr(live, "VIEWERS_OF_A_STREAM", 3)
     monkeypatch.setattr(live, "REFERENCE_SECONDS", 16)
     monkeypatch.setattr(broadcast, "STARTS_PER_SECOND", 100.0)
