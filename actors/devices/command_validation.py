@@ -1,4 +1,4 @@
-"""Validation of commands before they are sent or queued, by users and by schedules."""
+"""Validation of commands before they are sent or queued, by users and by schedules, and their placeholders."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,8 +6,11 @@ from typing import Any
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.devices import DeviceCodec
 
-__all__ = ["refusal"]
+__all__ = ["CUSTOM", "command_types", "fill_placeholders", "refusal"]
 
+CUSTOM = "custom"
+"""The command whose content the user writes; every device takes it."""
+UNIQUE_ID = "{uniqueId}"
 CHANNEL_COMMANDS = {"videoStart", "videoStop", "videoPlayback", "videoSnapshot"}
 LIST_COMMAND = "videoPlaybackList"
 """Also accepts channel 0, for all channels."""
@@ -15,15 +18,33 @@ MAX_DIGITS = 9
 """Digits of a channel in a text; int() refuses thousands of them."""
 
 
+def command_types(codec: type[DeviceCodec] | None) -> frozenset[str]:
+    """Return the command types that can be sent to a device of this codec, None if it is unknown."""
+    return codec.commands | {CUSTOM} if codec is not None else frozenset({CUSTOM})
+
+
 def refusal(
     kind: str, attributes: Mapping[str, Any], *, text_channel: bool, codec: type[DeviceCodec] | None
 ) -> str:
-    """Return why the command cannot be sent, or an empty string; `codec` is None while it is unknown."""
+    """Return why the command cannot be sent, or an empty string.
+
+    `codec` is that of the device's connection or latest position, None if it has neither.
+    """
     if text_channel:
         return "no SMS gateway is configured"
-    if codec is not None and kind not in codec.commands:
+    if kind not in command_types(codec):
+        if codec is None:
+            return f"the protocol of the device is not known yet: only {CUSTOM} commands can be sent to it"
         return f"{codec.name} devices do not know the command {kind}"
     return _channel_refusal(kind, attributes)
+
+
+def fill_placeholders(kind: str, attributes: Mapping[str, Any], unique_id: str) -> Mapping[str, Any]:
+    """Return the attributes with `{uniqueId}` replaced in the `data` of a custom command."""
+    data = attributes.get("data")
+    if kind != CUSTOM or not isinstance(data, str) or UNIQUE_ID not in data:
+        return attributes
+    return {**attributes, "data": data.replace(UNIQUE_ID, unique_id)}
 
 
 def _channel_refusal(kind: str, attributes: Mapping[str, Any]) -> str:

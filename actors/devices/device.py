@@ -170,7 +170,7 @@ class DeviceActor(Actor[DeviceMessage]):
     async def _deliver_then_store(self, message: PositionReported) -> None:
         claimed = await self._commands.claim()
         if claimed is not None:
-            text = str(claimed.command.attributes.get("data", ""))
+            text = self._commands.response_text(claimed.command)
             is_accepted = message.connection.offer(DeliverInResponse(text))
             await self._commands.settle(claimed, "" if is_accepted else "the connection has ended")
         waits = self._store(message.report, message.protocol, message.connection)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import trio
 
-from motorpool.actors.devices.command_validation import refusal
+from motorpool.actors.devices.command_validation import command_types, fill_placeholders, refusal
 from motorpool.actors.messages.downlink import ConnectionMessage, EncodingRefused, Transmit, TransmitOutcome
 from motorpool.actors.messages.live_stream import (
     STREAM,
@@ -114,8 +114,7 @@ class DeviceCommands:
 
     def types(self) -> tuple[str, ...]:
         """Return the command types that the protocol of the device supports."""
-        codec = CODECS.get(self._session.protocol)
-        return tuple(sorted({"custom"} | (codec.commands if codec is not None else frozenset())))
+        return tuple(sorted(command_types(CODECS.get(self._session.protocol))))
 
     def send(self, message: SendCommand) -> CommandOutcome | Coroutine[Any, Any, CommandOutcome | Failure]:
         """Send a command now, or queue it; to a connected device mostly without waiting."""
@@ -226,7 +225,7 @@ class DeviceCommands:
         assert self._session.row is not None
         return DeviceCommand(
             type=kind,
-            attributes=attributes,
+            attributes=fill_placeholders(kind, attributes, self._session.row.unique_id),
             unique_id=self._session.row.unique_id,
             channels=self.channel_numbers(),
             media=msgspec.structs.replace(self._media, host=self._media.host or self._session.local_host),
@@ -285,6 +284,12 @@ class DeviceCommands:
             if claimed is not None:
                 return claimed
         return None
+
+    def response_text(self, queued: QueuedCommand) -> str:
+        """Return the content of a queued command for a device that takes it in the response to its request."""
+        assert self._session.row is not None
+        attributes = fill_placeholders(queued.type, queued.attributes, self._session.row.unique_id)
+        return str(attributes.get("data", ""))
 
     async def settle(self, claimed: ClaimedCommand, refused: str) -> None:
         """Report the outcome of a claimed command: sent, or `refused`, which says why not."""

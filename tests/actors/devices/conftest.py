@@ -15,7 +15,8 @@ from motorpool.actors.messages.uplink import DEVICE, Connected, SendCommand
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import DynamicSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import commands
+from motorpool.storage import commands, positions
+from motorpool.storage.records import Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -87,6 +88,27 @@ class DeviceHarness:
 
     async def queued(self, row):
         return await commands.queued_for(self.database, row.id)
+
+
+@pytest.fixture
+def make_known_device(database, make_device):
+    """Like `make_device`, for a device that has reported a position as a JT/T 808 terminal."""
+
+    async def make(unique_id="13912345678", **fields):
+        row = await make_device(unique_id, **fields)
+        position = Position(
+            id=row.id,
+            device_id=row.id,
+            protocol="jt808",
+            server_time=NOW,
+            device_time=NOW,
+            fix_time=NOW,
+            valid=True,
+        )
+        await positions.store(database, [positions.pack_row(position)], [row.id])
+        return row
+
+    return make
 
 
 @pytest.fixture

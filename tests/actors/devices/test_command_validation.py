@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.devices.command_validation import CHANNEL_COMMANDS, LIST_COMMAND, refusal
+from motorpool.actors.devices.command_validation import (
+    CHANNEL_COMMANDS,
+    LIST_COMMAND,
+    command_types,
+    fill_placeholders,
+    refusal,
+)
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
 
@@ -26,8 +32,39 @@ def test_one_that_the_protocol_does_not_know_is_refused(codec):
     assert said("makeCoffee", codec=codec) == f"{codec.name} devices do not know the command makeCoffee"
 
 
-def test_while_the_protocol_is_unknown_every_command_is_accepted():
-    assert said("makeCoffee", codec=None) == ""
+def test_while_the_protocol_is_unknown_only_custom_commands_are_accepted():
+    assert said("custom", codec=None) == ""
+    for kind in ("makeCoffee", *sorted(Jt808.commands - {"custom"})):
+        assert said(kind, codec=None) == (
+            "the protocol of the device is not known yet: only custom commands can be sent to it"
+        )
+
+
+def test_the_types_that_are_listed_are_those_that_are_accepted():
+    for codec in (None, *CODECS.values()):
+        every = {"makeCoffee", "custom"}.union(*(each.commands for each in CODECS.values()))
+        accepted = {kind for kind in every if said(kind, codec=codec) == ""}
+        assert accepted == command_types(codec)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "filled"),
+    [
+        ("custom", {"data": "a{uniqueId}b{uniqueId}"}, {"data": "aX1bX1"}),
+        (
+            "custom",
+            {"data": "{uniqueid}", "other": "{uniqueId}"},
+            {"data": "{uniqueid}", "other": "{uniqueId}"},
+        ),
+        ("custom", {"data": 5}, {"data": 5}),
+        ("custom", {}, {}),
+        ("message", {"data": "{uniqueId}"}, {"data": "{uniqueId}"}),
+    ],
+)
+def test_the_unique_id_is_filled_into_the_data_of_custom_commands(kind, attributes, filled):
+    before = dict(attributes)
+    assert fill_placeholders(kind, attributes, "X1") == filled
+    assert attributes == before
 
 
 def test_there_is_no_way_by_text_message():
@@ -38,8 +75,7 @@ def test_there_is_no_way_by_text_message():
 @pytest.mark.parametrize("name", ["channel", "index"])
 @pytest.mark.parametrize("kind", sorted(CHANNEL_COMMANDS | {LIST_COMMAND}))
 def test_cameras_have_the_numbers_1_to_31(kind, name):
-    """Whether or not it is known what the device is."""
-    for codec in (Jt808, None) if kind in Jt808.commands else (None,):
+    for codec in [each for each in CODECS.values() if kind in each.commands]:
         refused = {number for number in range(-3, 300) if said(kind, {name: number}, codec=codec)}
         # The list may be asked for of all channels at once.
         assert refused == set(range(-3, 300)) - set(range(0 if kind == LIST_COMMAND else 1, 32))

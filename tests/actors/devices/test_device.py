@@ -80,6 +80,9 @@ def said(report, connection, protocol="jt808"):
     return PositionReported(report, protocol, connection)
 
 
+UNKNOWN_PROTOCOL = "the protocol of the device is not known yet: only custom commands can be sent to it"
+
+
 class TestPositions:
     async def test_a_report_becomes_a_position_with_its_receipt_and_connection(
         self, make_device, device_harness, time
@@ -462,9 +465,9 @@ class TestStatus:
 
 class TestCommands:
     async def test_commands_for_an_offline_device_are_sent_in_order_and_once(
-        self, database, make_device, device_harness, time
+        self, database, make_known_device, device_harness, time
     ):
-        row = await make_device()
+        row = await make_known_device()
         kinds = ["positionSingle", "engineStop", "engineResume"]
         async with device_harness() as running:
             device = running.device(row)
@@ -486,10 +489,10 @@ class TestCommands:
             assert newer.messages == []
 
     async def test_a_queued_command_is_out_of_its_table_before_its_bytes_go_out(
-        self, database, make_device, device_harness, time
+        self, database, make_known_device, device_harness, time
     ):
         """At most once: whatever happens while it is sent, it is not sent again (docs/decisions/0002)."""
-        row = await make_device()
+        row = await make_known_device()
         left = []
 
         class Connection(Actor):
@@ -511,9 +514,9 @@ class TestCommands:
             assert probe.messages == []
 
     async def test_queued_commands_wait_on_through_an_outage(
-        self, database, make_device, device_harness, outage, time
+        self, database, make_known_device, device_harness, outage, time
     ):
-        row = await make_device()
+        row = await make_known_device()
         async with device_harness() as running:
             await running.device(row).ask(SendCommand("positionSingle"))
             with outage():
@@ -527,8 +530,8 @@ class TestCommands:
                 "positionSingle"
             ]
 
-    async def test_what_is_refused_says_why(self, database, make_device, device_harness):
-        row = await make_device()
+    async def test_what_is_refused_says_why(self, database, make_known_device, device_harness):
+        row = await make_known_device()
         refusal = {Transmit: EncodingRefused("data is required")}
         async with device_harness() as running:
             device = running.device(row)
@@ -548,10 +551,50 @@ class TestCommands:
             assert "has just ended" in outcome.reason
             assert await commands.queued_for(database, row.id) == []
 
-    async def test_a_full_queue_is_an_error_of_the_asker_and_not_of_the_device(
+    async def test_a_device_that_never_connected_takes_only_what_it_lists(
         self, database, make_device, device_harness
     ):
         row = await make_device()
+        async with device_harness() as running:
+            device = running.device(row)
+            assert await device.ask(GetCommandTypes()) == ("custom",)
+            for kind in ("fooBar", "positionSingle", "videoStart"):
+                assert await device.ask(SendCommand(kind)) == CommandRefused(UNKNOWN_PROTOCOL)
+            assert isinstance(await device.ask(SendCommand("custom", {"data": "7e"})), CommandQueued)
+            assert [each.type for each in await commands.queued_for(database, row.id)] == ["custom"]
+
+    async def test_the_unique_id_is_filled_into_custom_commands_when_they_are_sent(
+        self, make_known_device, device_harness, time
+    ):
+        row = await make_known_device()
+        custom = SendCommand("custom", {"data": "{uniqueId}00{uniqueId}", "text": "{uniqueId}"})
+        async with device_harness() as running:
+            device = running.device(row)
+            queued = (await device.ask(custom)).queued
+            assert queued.attributes == custom.attributes
+            _, probe = await running.connect(row)
+            await time.settle()
+            await device.ask(custom)
+            await device.ask(SendCommand("message", {"data": "{uniqueId}"}))
+            filled = {"data": f"{row.unique_id}00{row.unique_id}", "text": "{uniqueId}"}
+            sent = [message.command.attributes for message in probe.messages]
+            assert sent == [filled, filled, {"data": "{uniqueId}"}]
+
+    async def test_the_unique_id_is_filled_into_what_a_phone_takes_with_its_answer(
+        self, make_device, device_harness, time
+    ):
+        row = await make_device("phone 1")
+        async with device_harness() as running:
+            await running.device(row).ask(SendCommand("custom", {"data": "hello {uniqueId}"}))
+            connection, probe = await running.connect(row, protocol="osmand")
+            await running.device(row).tell(said(fix(NOW), connection, "osmand"))
+            await time.settle()
+            assert probe.messages == [DeliverInResponse("hello phone 1")]
+
+    async def test_a_full_queue_is_an_error_of_the_asker_and_not_of_the_device(
+        self, database, make_known_device, device_harness
+    ):
+        row = await make_known_device()
         await database.execute(
             "insert into queued_commands (device_id, type, attributes)"
             " select $1, 'positionSingle', '{}' from generate_series(1, $2)",
@@ -561,7 +604,7 @@ class TestCommands:
         async with device_harness() as running:
             with pytest.raises(StatementRejected, match="1000 commands wait"):
                 await running.device(row).ask(SendCommand("positionSingle"))
-            assert await running.device(row).ask(GetCommandTypes()) == ("custom",)
+            assert "custom" in await running.device(row).ask(GetCommandTypes())
 
     async def test_the_command_types_are_those_of_the_protocol_it_spoke_last(
         self, make_device, device_harness
@@ -622,9 +665,9 @@ class TestCommands:
             assert running.streams == {}
 
     async def test_a_video_start_from_the_queue_holds_its_stream_as_well(
-        self, make_device, device_harness, time
+        self, make_known_device, device_harness, time
     ):
-        row = await make_device()
+        row = await make_known_device()
         async with device_harness() as running:
             device = running.device(row)
             queued = [
@@ -646,9 +689,9 @@ class TestCommands:
             ]
 
     async def test_a_video_stop_that_must_wait_lets_go_of_the_stream_at_once(
-        self, make_device, device_harness, time
+        self, make_known_device, device_harness, time
     ):
-        row = await make_device()
+        row = await make_known_device()
         async with device_harness() as running:
             device = running.device(row)
             assert isinstance(await device.ask(SendCommand("videoStop", {"channel": 3})), CommandQueued)
@@ -660,9 +703,9 @@ class TestCommands:
             assert [message.command.type for message in probe.messages] == ["videoStop"]
 
     async def test_a_queued_video_start_that_is_refused_holds_no_stream(
-        self, make_device, device_harness, time
+        self, make_known_device, device_harness, time
     ):
-        row = await make_device()
+        row = await make_known_device()
         async with device_harness() as running:
             await running.device(row).ask(SendCommand("videoStart", {"channel": 9}))
             await running.connect(row, answers={Transmit: EncodingRefused("no such channel")})

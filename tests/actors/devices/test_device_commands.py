@@ -36,9 +36,9 @@ OFFLINE = CommandRefused("the device is offline", offline=True)
 
 
 @pytest.fixture
-async def row(make_device):
+async def row(make_known_device):
     """The device under test, offline."""
-    return await make_device()
+    return await make_known_device()
 
 
 @pytest.fixture

@@ -1,5 +1,12 @@
+async def known_device(served, number, **fields):
+    """A device that has reported a position as a JT/T 808 terminal, so its protocol is known."""
+    device = await served.device(served.admin, number, **fields)
+    await served.report(served.position(device))
+    return device
+
+
 async def test_a_command_to_an_offline_device_is_queued_with_202(served, database):
-    number = await served.device(served.admin, "1")
+    number = await known_device(served, "1")
     answer = await served.admin.post(
         "/commands/send", json={"deviceId": number, "type": "positionSingle", "attributes": {"a": 1}}
     )
@@ -18,13 +25,13 @@ async def test_a_command_to_an_offline_device_is_queued_with_202(served, databas
 
 
 async def test_the_device_may_be_named_as_text(served):
-    number = await served.device(served.admin, "1")
+    number = await known_device(served, "1")
     answer = await served.admin.post("/commands/send", json={"deviceId": str(number), "type": "engineStop"})
     assert answer.status == 202, answer.text
 
 
 async def test_what_cannot_be_sent_or_kept_is_400_with_the_reason(served):
-    number = await served.device(served.admin, "1")
+    number = await known_device(served, "1")
     for sent, why in [
         ({"type": "engineStop", "attributes": {"noQueue": True}}, "offline"),
         ({"type": "engineStop", "textChannel": True}, "SMS"),
@@ -49,7 +56,7 @@ async def test_a_device_of_others_or_none_is_400(served):
 
 
 async def test_the_readonly_may_send_but_the_limited_only_saved_commands(served, database):
-    number = await served.device(served.admin, "1")
+    number = await known_device(served, "1")
     for name, flag, status in (("ann", "readonly", 202), ("bob", "limitCommands", 400)):
         client = await served.user(name, **{flag: True})
         await served.admin.post("/permissions", json={"userId": client.id, "deviceId": number})
@@ -68,8 +75,8 @@ async def test_the_readonly_may_send_but_the_limited_only_saved_commands(served,
 
 async def test_a_group_gets_it_on_every_visible_device(served):
     group = (await served.admin.post("/groups", json={"name": "G"})).json()["id"]
-    inside = [await served.device(served.admin, number, groupId=group) for number in "12"]
-    await served.device(served.admin, "3")
+    inside = [await known_device(served, number, groupId=group) for number in "12"]
+    await known_device(served, "3")
     answer = await served.admin.post(f"/commands/send?groupId={group}", json={"type": "engineStop"})
     assert answer.status == 202
     assert sorted(queued["deviceId"] for queued in answer.json()) == inside
@@ -87,6 +94,15 @@ async def test_types_are_listed_for_all_and_for_one_device(served):
     ]
     ann = await served.user("ann")
     assert (await ann.get(f"/commands/types?deviceId={number}")).status == 400
+
+
+async def test_a_device_that_never_connected_takes_custom_commands_alone(served):
+    number = await served.device(served.admin, "1")
+    for kind in ("engineStop", "fooBar"):
+        answer = await served.admin.post("/commands/send", json={"deviceId": number, "type": kind})
+        assert (answer.status, "protocol" in answer.text) == (400, True)
+    custom = {"deviceId": number, "type": "custom", "attributes": {"data": "7e"}}
+    assert (await served.admin.post("/commands/send", json=custom)).status == 202
 
 
 async def test_saved_commands_that_fit_are_those_linked_to_user_and_device_or_its_group(served, database):

@@ -29,7 +29,7 @@ async def calendar(client, text=EVENINGS, **fields):
     return await posted(client, "/calendars", body)
 
 
-async def command(client, kind="engineStop"):
+async def command(client, kind="custom"):
     return await posted(client, "/commands", {"type": kind, "description": kind})
 
 
@@ -716,7 +716,7 @@ async def test_an_inactive_one_can_be_run_and_a_device_that_is_offline_gets_it_l
     (made,) = await started(served.admin, number)
     assert (made["status"], made["reason"]) == ("queued", None)
     row = await database.fetch_row("select run_id, expires, type from queued_commands")
-    assert (row["run_id"], row["type"]) == (made["id"], "engineStop")
+    assert (row["run_id"], row["type"]) == (made["id"], "custom")
     waits = row["expires"] - datetime.fromisoformat(made["time"])
     # Times are shown in milliseconds.
     assert timedelta(minutes=5) <= waits < timedelta(minutes=5, milliseconds=1)
