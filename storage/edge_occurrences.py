@@ -90,37 +90,42 @@ _FIRE = """
         select fired.id, d.device_id from fired
             join device_scheduled_command d on d.scheduled_command_id = fired.id
         union select linked.id, d.id from linked join devices d on d.group_id = linked.group_id
+    ),
+    made as (
+        insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id, command_id,
+            delay_seconds, followed, time, status)
+        select fired.id, firing, phase, step.number, device_id, step.command_id, step.delay,
+            step.number < step.last, at + step.after * interval '1 second', 'pending'
+        from fired join targets on targets.id = fired.id
+        cross join lateral (
+            select number::integer - 1 as number, count(*) over () - 1 as last, command_id, delay,
+                sum(delay) over (order by number) as after
+            from (
+                select place as number, (value ->> 'commandId')::bigint as command_id,
+                    case when place = 1 then 0 else coalesce((value ->> 'delaySeconds')::integer, 0) end
+                        as delay
+                from jsonb_array_elements(fired.steps) with ordinality as list (value, place)
+            ) as listed
+        ) as step
+        order by fired.id, device_id, step.number
+        returning id, scheduled_command_id, phase, device_id, command_id, time, step
     )
-    insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id, command_id,
-        delay_seconds, followed, time, status)
-    select fired.id, firing, phase, step.number, device_id, step.command_id, step.delay,
-        step.number < step.last, at + step.after * interval '1 second', 'pending'
-    from fired join targets on targets.id = fired.id
-    cross join lateral (
-        select number::integer - 1 as number, count(*) over () - 1 as last, command_id, delay,
-            sum(delay) over (order by number) as after
-        from (
-            select place as number, (value ->> 'commandId')::bigint as command_id,
-                case when place = 1 then 0 else coalesce((value ->> 'delaySeconds')::integer, 0) end as delay
-            from jsonb_array_elements(fired.steps) with ordinality as list (value, place)
-        ) as listed
-    ) as step
-    order by fired.id, device_id, step.number
-    returning id, scheduled_command_id, phase, device_id, command_id, time, step
+    select made.id, fired.id, fired.phase, device_id, command_id, time, step
+    from fired left join made on made.scheduled_command_id = fired.id
+    order by made.id
 """
 # A step that is being sent only gets the reason: it is then not queued if its device is offline.
 _SUPERSEDE = """
     with held as (
         select r.id
-        from unnest($1::bigint[], $2::bigint[], $3::text[]) as opposite (schedule_id, device_id, phase)
+        from unnest($1::bigint[], $2::text[]) as opposite (schedule_id, phase)
         join scheduled_command_runs r on r.scheduled_command_id = opposite.schedule_id
-            and r.device_id = opposite.device_id and r.phase = opposite.phase
-            and r.status in ('pending', 'sending', 'queued')
+            and r.phase = opposite.phase and r.status in ('pending', 'sending', 'queued')
         order by r.id for update of r
     )
     update scheduled_command_runs r set
         status = case when r.status = 'sending' then r.status else 'skipped' end,
-        time = case when r.status = 'sending' then r.time else $4 end,
+        time = case when r.status = 'sending' then r.time else $3 end,
         reason = 'superseded'
     where r.id in (select id from held)
     returning r.id
@@ -172,8 +177,8 @@ async def create_runs(
     """Create the run records of these occurrences; return each with the index of its step.
 
     A scheduled command may occur only once in `firings`. Edges that a scheduled command has already passed
-    and edges of inactive ones create no records. Waiting steps of the opposite phase for the same devices are
-    skipped as superseded. Must run in a transaction.
+    and edges of inactive ones create no records. Steps of the opposite phase that still wait are skipped as
+    superseded, whether or not this phase has steps or devices of its own. Must run in a transaction.
     """
     rows = await q.fetch(
         _FIRE,
@@ -183,21 +188,18 @@ async def create_runs(
         [each.phase for each in firings],
         [each.steps for each in firings],
     )
-    first = [row for row in rows if row[6] == 0]
-    running = {row[1] for row in first if row[5] >= now - MISSED_AFTER}
+    made = [row for row in rows if row[0] is not None]
+    running = {row[1] for row in made if row[6] == 0 and row[5] >= now - MISSED_AFTER}
     if running:
         await q.defer_to_commit(_HAS_RUN, list(running), now)
-    opposite = [
-        (row[1], row[3], "end" if row[2] == "start" else "start") for row in first if row[2] != "manual"
-    ]
+    opposite = {row[1]: "end" if row[2] == "start" else "start" for row in rows if row[2] != "manual"}
     if opposite:
-        schedules, devices, phases = zip(*opposite, strict=True)
-        gone = await q.fetch(_SUPERSEDE, schedules, devices, phases, now)
+        gone = await q.fetch(_SUPERSEDE, list(opposite), list(opposite.values()), now)
         if gone:
             await commands.remove_runs(q, [row[0] for row in gone])
     return [
         (ScheduledCommandRun(row[0], row[1], row[2], row[3], row[4], row[5], "pending"), row[6])
-        for row in rows
+        for row in made
     ]
 
 

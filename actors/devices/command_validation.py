@@ -1,4 +1,4 @@
-"""Validation of commands before they are sent or queued, by users and by schedules, and their placeholders."""
+"""Validation of commands before they are sent or queued, and the placeholders in them."""
 
 from collections.abc import Mapping
 from typing import Any

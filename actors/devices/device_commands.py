@@ -286,7 +286,7 @@ class DeviceCommands:
         return None
 
     def response_text(self, queued: QueuedCommand) -> str:
-        """Return the content of a queued command for a device that takes it in the response to its request."""
+        """Return the content of a queued command that the device takes in the response to its request."""
         assert self._session.row is not None
         attributes = fill_placeholders(queued.type, queued.attributes, self._session.row.unique_id)
         return str(attributes.get("data", ""))

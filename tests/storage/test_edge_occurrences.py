@@ -270,10 +270,12 @@ class TestSuperseding:
         await links.remove(world.database, links.DEVICE_SCHEDULED_COMMAND, other.id, schedule.id)
         await world.fire(schedule, NOW + 3 * MINUTE, "end")
         ended = [run for run in await world.runs() if run.reason == "superseded"]
+        # A device that has left the schedule meanwhile is not sent what belongs to a window that is over.
         assert {(run.schedule_id, run.device_id, run.phase) for run in ended} == {
-            (schedule.id, device.id, "start")
+            (schedule.id, device.id, "start"),
+            (schedule.id, other.id, "start"),
         }
-        assert len(ended) == 2
+        assert len(ended) == 4
 
     async def test_what_has_ended_stays_as_it_is(self, world, schedule):
         await self.waiting(world, schedule)
@@ -283,8 +285,28 @@ class TestSuperseding:
         await world.fire(schedule, NOW + 2 * MINUTE, "end")
         assert (await world.runs())[:3] == before
 
-    async def test_an_edge_without_steps_ends_nothing(self, world, command, device):
+    @pytest.mark.parametrize(("first", "then"), [("start", "end"), ("end", "start")])
+    async def test_an_edge_without_steps_ends_what_waits_all_the_same(
+        self, world, command, device, first, then
+    ):
+        schedule = await world.schedule(device, **{first: [(command, 0), (command, 60), (command, 60)]})
+        sending, queued, pending, _ = await self.waiting(world, schedule, first)
+        assert await world.fire(schedule, NOW + 2 * MINUTE, then) == []
+        ended = {run.id: run for run in await world.runs()}
+        for run in (queued, pending):
+            assert (ended[run.id].status, ended[run.id].reason) == ("skipped", "superseded")
+        assert (ended[sending.id].status, ended[sending.id].reason) == ("sending", "superseded")
+        assert await commands.queued_for(world.database, device.id) == []
+
+    async def test_an_edge_without_devices_ends_what_waits_all_the_same(self, world, command, device):
+        schedule = await world.schedule(device, start=[(command, 0)], end=[(command, 0)])
+        await world.fire(schedule, NOW + MINUTE)
+        await links.remove(world.database, links.DEVICE_SCHEDULED_COMMAND, device.id, schedule.id)
+        assert await world.fire(schedule, NOW + 2 * MINUTE, "end") == []
+        assert [(run.status, run.reason) for run in await world.runs()] == [("skipped", "superseded")]
+
+    async def test_a_run_by_hand_without_steps_ends_nothing(self, world, command, device):
         schedule = await world.schedule(device, start=[(command, 0)])
         await world.fire(schedule, NOW + MINUTE)
-        await world.fire(schedule, NOW + 2 * MINUTE, "end")
+        assert await world.fire(schedule, NOW + 2 * MINUTE, "manual", steps="end") == []
         assert [run.status for run in await world.runs()] == ["pending"]

@@ -379,6 +379,24 @@ async def test_the_opposite_phase_supersedes_what_still_waits(world, running, ti
     assert world.sent == [(60, world.van, "engineStop"), (120, world.van, "engineResume")]
 
 
+async def test_a_window_that_has_only_a_start_takes_back_what_still_waits_when_it_ends(world, running, time):
+    bus = await world.device("bus", world.owner)
+    number = await world.schedule(
+        (1, 2), start=[world.stop, (world.stop, 600)], to=[world.van, bus], queueMaxMinutes=60
+    )
+    world.offline.add(bus)
+    async with running():
+        await time.passes(61)
+        assert len(await commands.queued_for(world.database, bus)) == 1
+        await time.passes(60)
+        assert await commands.queued_for(world.database, bus) == []
+        await time.passes(900, step=30)
+    assert sorted(row[1:] for row in await world.history(number)) == [
+        ("start", "stop", "sent"), *[("start", "stop", "superseded")] * 3,
+    ]  # fmt: skip
+    assert [row[1:] for row in world.sent] == [(world.van, "engineStop")]
+
+
 async def test_what_is_superseded_while_it_is_being_sent_is_not_queued_after_all(world, running, time):
     number = await world.schedule((1, 1.05), start=[world.stop], end=[world.go], queueMaxMinutes=60)
     world.offline.add(world.van)
