@@ -147,7 +147,7 @@ def test_geofences_links_and_commands(api, client):
     assert refused.startswith("area: ")
     # Sent now it is a Command, kept for later a QueuedCommand; this device is not there.
     queued = api.commands.send_command.sync(
-        client=client, body=models.CommandBody(device_id=device.id, type_="positionSingle")
+        client=client, body=models.CommandBody(device_id=device.id, type_="custom")
     )
     assert isinstance(queued, models.QueuedCommand)
 

@@ -49,7 +49,7 @@ def test_the_five_calls_work_as_they_are_shown():
     )
     assert (device["id"], device["uniqueId"]) == (1, "13912345678")
     assert positions == history == []
-    assert (command["deviceId"], command["type"]) == (1, "positionSingle")
+    assert (command["deviceId"], command["type"]) == (1, "custom")
 
 
 @needs_curl

@@ -4,7 +4,8 @@ import base64
 import time
 from datetime import datetime, timedelta
 
-from motorpool.codecs.devices.jt808.platform_messages import TerminalControl
+from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, TerminalControl
+from motorpool.codecs.devices.jt808.terminal import encode_location
 from motorpool.runtime import SystemClock
 
 CLOCK = SystemClock()
@@ -93,6 +94,8 @@ def test_a_window_opens_and_shuts_over_terminals_that_are_there_and_one_that_com
         below = client.post("/groups", json={"name": "yard", "groupId": group}).json()["id"]
         linked, grouped = device_of(client, "13955500001"), device_of(client, "13955500002", groupId=below)
         away = device_of(client, "13955500003")
+        with connected(server, "13955500003"):
+            pass  # from now on it is known what it understands
         with connected(server, "13955500001") as first, connected(server, "13955500002") as second:
             opens = soon(2)
             number = schedule(
@@ -189,6 +192,9 @@ def test_a_killed_server_sends_nothing_twice_and_leaves_nothing_open(
             at_end = schedule(client, calendar, end=[(resume, 0)], **to_device)
             assert orders(peer, 1) == [STOP]
             eventually(lambda: history(client, number) == [("start", device, stop, "sent")])
+            # After the restart its protocol is that of its latest position.
+            peer.send(peer.terminal.location(encode_location(52.5, 13.4, CLOCK.now())))
+            peer.messages(lambda message: isinstance(message, GeneralResponse))
         server.process.kill()
         server.process.wait()
     time.sleep(max(0.0, (opens + timedelta(seconds=5) - CLOCK.now()).total_seconds()))
