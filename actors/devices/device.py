@@ -11,14 +11,12 @@ import msgspec
 
 from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
 from motorpool.actors.devices.device_uploads import DeviceUploads
-from motorpool.actors.devices.eligibility import may_report
+from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.devices.presence import Presence
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
-    Close,
-    ConfigureDecoder,
     ConnectionMessage,
     DeliverInResponse,
     Reannounce,
@@ -26,10 +24,13 @@ from motorpool.actors.messages.downlink import (
 from motorpool.actors.messages.uplink import (
     DEVICE,
     AlarmFileStored,
+    AttachConnection,
     AuthorizeAlarmUpload,
+    CheckExpiration,
     CheckStatus,
     CommandAnswered,
     Connected,
+    DetachConnection,
     DeviceMessage,
     DeviceSeen,
     Disconnected,
@@ -47,7 +48,7 @@ from motorpool.runtime import Actor, Deferred, DynamicSpec, MailboxFull, Ref, Re
 from motorpool.storage import device_states, devices, positions
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.records import Event, Position
+from motorpool.storage.records import Device, Event, Position
 
 __all__ = ["DeviceActor", "device_spec"]
 
@@ -62,6 +63,7 @@ class DeviceActor(Actor[DeviceMessage]):
 
     __slots__ = (
         "_commands",
+        "_connections",
         "_database",
         "_device_id",
         "_latest",
@@ -69,7 +71,6 @@ class DeviceActor(Actor[DeviceMessage]):
         "_options",
         "_presence",
         "_session",
-        "_timezone",
         "_uploads",
         "_writer",
     )
@@ -81,8 +82,6 @@ class DeviceActor(Actor[DeviceMessage]):
         self._session = DeviceSession()
         self._latest: Position | None = None
         """The position to which `fold` applies the next report."""
-        self._timezone = ""
-        """Name of the time zone last sent to the connection; empty for the protocol's own."""
 
     async def start(self) -> None:
         """Load the row, the latest position and the queued commands."""
@@ -107,7 +106,9 @@ class DeviceActor(Actor[DeviceMessage]):
             context=context,
             store=self._store,
         )
+        self._connections = OpenConnections(session, context)
         session.row = await devices.TABLE.fetch(self._database, self._device_id)
+        self._connections.row_read(None, self._now())
         if session.row is None:
             return
         self._latest = await positions.latest_of(self._database, self._device_id)
@@ -118,7 +119,7 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def may_leave(self) -> bool:
         """Not while the device is connected or counts as online."""
-        return self._session.connection is None and self._presence.status != "online"
+        return not self._connections.any_open and self._presence.status != "online"
 
     def handle(self, message: DeviceMessage) -> object:
         """Handle one message; the frequent ones come first and mostly do not wait."""
@@ -131,6 +132,10 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._connected(message)
             case Disconnected():
                 return self._disconnected(message)
+            case AttachConnection():
+                return self._connections.attach(message.connection, message.unique_ids)
+            case DetachConnection():
+                return self._connections.detach(message.connection)
             case SendCommand():
                 return self._commands.send(message)
             case GetCommandTypes():
@@ -143,10 +148,12 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._set_accumulators(message)
             case CheckStatus():
                 return self._presence.check()
+            case CheckExpiration():
+                return self._follow_row(self._session.row)
             case AuthorizeAlarmUpload():
-                return self._uploads.authorize(message)
+                return self._authorize_upload(message)
             case CommandAnswered() | MediaUploaded() | AlarmFileStored() | RecordingListReceived():
-                return self._other_report(message) if self._session.row is not None else None
+                return self._other_report(message)
             case _:
                 assert_never(message)
 
@@ -154,11 +161,11 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def _position_reported(self, message: PositionReported) -> object:
         session = self._session
-        if session.row is None:
-            return None
+        if not self._connections.is_served:
+            return self._connections.refuse(message.connection, message.report.receipt)
         if session.connection is None:
             if not CODECS[message.protocol].request_response:
-                self._request_announcement(message.connection)
+                message.connection.offer(Reannounce())
             elif self._commands.waiting:
                 return self._deliver_then_store(message)
         report = message.report
@@ -226,69 +233,56 @@ class DeviceActor(Actor[DeviceMessage]):
     # Connection
 
     def _device_seen(self, message: DeviceSeen) -> None:
-        if self._session.row is not None:
-            if self._session.connection is None and not CODECS[message.protocol].request_response:
-                self._request_announcement(message.connection)
-            self._presence.mark_seen(self._now())
+        if not self._connections.is_served:
+            return self._connections.refuse(message.connection)
+        if self._session.connection is None and not CODECS[message.protocol].request_response:
+            message.connection.offer(Reannounce())
+        return self._presence.mark_seen(self._now())
 
     def _connected(self, message: Connected) -> object:
-        if self._session.row is None:
-            return None
-        older = self._session.connection
-        if CODECS[message.protocol].request_response:
-            self._session.protocol = message.protocol
-            return None
-        self._session.connection = message.connection
-        self._timezone = ""
+        if not self._connections.may_serve(message.unique_ids):
+            return self._connections.refuse(message.connection)
         self._session.protocol = message.protocol
-        self._session.peer = message.peer
-        self._session.local_host = message.local_host
-        if older is not None and older != message.connection:
-            self.context.log.warning("connected again from %s: the older connection is closed", message.peer)
-            older.offer(Close("replaced by a newer connection of the same device"))
-        self._configure()
+        if CODECS[message.protocol].request_response:
+            self._connections.attach(message.connection, message.unique_ids)
+            return None
+        self._connections.connect(message)
         self._presence.mark_seen(self._now())
         return self._commands.drain() if self._commands.waiting else None
 
-    def _request_announcement(self, connection: Ref[ConnectionMessage]) -> None:
-        """Have a connection announce itself again; needed after a crash of this actor, which forgets it."""
-        connection.offer(Reannounce())
-
-    def _configure(self) -> None:
-        """Send the connection the configured time zone if it changed; empty restores the protocol's own."""
-        session = self._session
-        timezone = str(session.row.attributes.get("decoder.timezone", "")) if session.row is not None else ""
-        if session.connection is not None and timezone != self._timezone:
-            self._timezone = timezone
-            session.connection.offer(ConfigureDecoder(timezone))
-
     def _disconnected(self, message: Disconnected) -> None:
+        self._connections.detach(message.connection)
         if self._session.connection == message.connection:
             self._session.connection = None
             if self._session.row is not None:
                 self._presence.announce("offline")
 
     async def _read_row(self, change: DeviceChanged) -> None:
+        old = self._session.row
         try:
             self._session.row = await devices.TABLE.fetch(self._database, self._device_id)
         except StorageError as error:
             self.context.log.warning("cannot reload the device, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)
             return
-        row, connection = self._session.row, self._session.connection
-        if row is None:
+        if self._session.row is None:
             self._latest = None
             self._commands.clear()
-        if connection is not None and (row is None or not may_report(row, self._now())):
-            connection.offer(Close("the device was deleted, disabled or has expired"))
-        else:
-            self._configure()
+        self._follow_row(old)
+
+    def _follow_row(self, old: Device | None) -> None:
+        """Follow the row, which was `old` before: it may have ended the right to report."""
+        if self._connections.row_read(old, self._now()) and self._session.row is not None:
+            self._presence.mark_offline()
+        self._connections.configure()
 
     # Other reports, and events without a position
 
     def _other_report(
         self, message: CommandAnswered | MediaUploaded | AlarmFileStored | RecordingListReceived
     ) -> object:
+        if not self._connections.is_served:
+            return self._connections.refuse(message.connection)
         match message:
             case CommandAnswered():
                 return self._command_answered(message)
@@ -301,6 +295,13 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._uploads.recording_list_received(message)
             case _:
                 assert_never(message)
+
+    def _authorize_upload(self, message: AuthorizeAlarmUpload) -> str:
+        unique_id = self._uploads.authorize(message)
+        if message.connection == self._session.connection or not unique_id:
+            return unique_id
+        is_attached = self._connections.attach(message.connection, message.upload.unique_ids)
+        return unique_id if is_attached else ""
 
     def _command_answered(self, message: CommandAnswered) -> object:
         result = message.result

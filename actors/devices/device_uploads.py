@@ -129,7 +129,7 @@ class DeviceUploads:
         request was sent; any other connection must repeat the number of the request.
         """
         row, upload = self._session.row, message.upload
-        is_current = message.connection is not None and message.connection == self._session.connection
+        is_current = message.connection == self._session.connection
         is_expected = upload.is_ours or (is_current and self._alarms.find(upload.key) is not None)
         return row.unique_id if row is not None and self.requests_alarm_files and is_expected else ""
 

@@ -65,6 +65,11 @@ class Presence:
             self._seen_at = self._context.clock.monotonic()
             self._set_timer()
 
+    def mark_offline(self) -> None:
+        """Announce that the device is offline, unless it was already."""
+        if self.status != "offline":
+            self.announce("offline")
+
     def check(self) -> None:
         """Make the device `unknown` if no message came within the time-out."""
         self._is_timer_set = False

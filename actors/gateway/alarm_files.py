@@ -4,15 +4,20 @@ A device sends them on its main connection, or on one opened for the upload, whi
 by announcing the files.
 """
 
-import enum
-
 import msgspec
 
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import Upload, UploadRoom
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.messages.downlink import ConnectionMessage
-from motorpool.actors.messages.uplink import DEVICE, AlarmFileStored, AuthorizeAlarmUpload, DeviceMessage
+from motorpool.actors.messages.uplink import (
+    DEVICE,
+    AlarmFileStored,
+    AuthorizeAlarmUpload,
+    DetachConnection,
+    DeviceMessage,
+)
+from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.reports import (
     AlarmFilesAnnounced,
     FileChunk,
@@ -25,15 +30,7 @@ from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["AlarmFiles", "UploadReply"]
-
-
-class UploadReply(enum.Enum):
-    """What the connection sends the device for a message of an upload."""
-
-    NONE = "none"
-    ACKNOWLEDGE = "acknowledge"
-    REFUSE = "refuse"
+__all__ = ["AlarmFiles"]
 
 
 class _Open(msgspec.Struct, frozen=True):
@@ -47,7 +44,7 @@ class _Open(msgspec.Struct, frozen=True):
 class AlarmFiles:
     """Receives uploads of alarm files on one connection, one alarm at a time."""
 
-    __slots__ = ("_context", "_database", "_open", "_protocol", "_room", "_socket")
+    __slots__ = ("_codec", "_context", "_database", "_open", "_room", "_socket")
 
     def __init__(self, database: Database, room: UploadRoom | None) -> None:
         """Without `room`, refuse every upload."""
@@ -56,11 +53,11 @@ class AlarmFiles:
         self._open: _Open | None = None
         self._context: Context[ConnectionMessage]
         self._socket: DeviceSocket
-        self._protocol = ""
+        self._codec: DeviceCodec
 
-    def bind(self, context: Context[ConnectionMessage], socket: DeviceSocket, protocol: str) -> None:
-        """Set the connection's context, socket and protocol; called once, before the first report."""
-        self._context, self._socket, self._protocol = context, socket, protocol
+    def bind(self, context: Context[ConnectionMessage], socket: DeviceSocket, codec: DeviceCodec) -> None:
+        """Set the connection's context, socket and codec; called once, before the first report."""
+        self._context, self._socket, self._codec = context, socket, codec
 
     @property
     def is_open(self) -> bool:
@@ -69,8 +66,8 @@ class AlarmFiles:
 
     async def process(
         self, report: UploadReport, own: Ref[DeviceMessage] | None, unique_ids: tuple[str, ...]
-    ) -> UploadReply:
-        """Process one message of an upload; return what to reply to the device.
+    ) -> bool:
+        """Process one message of an upload, and answer it; return whether it was accepted.
 
         `own` is the device that the connection serves already, with the `unique_ids` of its login. A file
         that the disk does not take is given up. If the device cannot be looked up or asked, close the socket.
@@ -79,17 +76,20 @@ class AlarmFiles:
             refusal = await self._take(report, own, unique_ids)
         except OSError as error:
             self._context.log.error("a file of an alarm was not kept: %s", error)
-            return UploadReply.NONE
+            return True
         except (StorageError, ActorError) as error:
             self._socket.close(f"cannot be served now: {error}")
-            return UploadReply.NONE
+            return True
+        if isinstance(report, FileChunk):  # has no reply
+            return not refusal
         if refusal:
-            if not isinstance(report, FileChunk):
-                self._context.log.warning("refused files of an alarm: %s", refusal)
-            return UploadReply.REFUSE
-        # Chunks have no reply, and the end of a file is acknowledged once its position is stored.
-        has_reply = isinstance(report, AlarmFilesAnnounced | FileUploadStarted)
-        return UploadReply.ACKNOWLEDGE if has_reply else UploadReply.NONE
+            self._context.log.warning("refused files of an alarm: %s", refusal)
+            self._socket.send(self._codec.refuse(report.receipt))
+            return False
+        # The end of a file is acknowledged once its position is stored.
+        if not isinstance(report, FileUploadCompleted) and report.receipt is not None:
+            self._socket.send(self._codec.acknowledge((report.receipt,)))
+        return True
 
     async def _take(
         self, report: UploadReport, own: Ref[DeviceMessage] | None, unique_ids: tuple[str, ...]
@@ -110,6 +110,7 @@ class AlarmFiles:
     async def close(self) -> None:
         """Discard incomplete files."""
         if self._open is not None:
+            self._open.device.offer(DetachConnection(self._context.ref))
             await self._open.upload.close()
             self._open = None
 
@@ -117,13 +118,12 @@ class AlarmFiles:
         await self.close()
         if self._room is None:
             return "uploads are not enabled"
-        connection = self._context.ref if device is not None else None
         if device is None:
             row = await devices.by_unique_ids(self._database, announced.unique_ids)
             if row is None or not may_report(row, self._context.clock.now()):
                 return f"the device {announced.unique_ids[0]} is not known, disabled or expired"
             device = self._context.system.ref(DEVICE, row.id)
-        unique_id = await device.ask(AuthorizeAlarmUpload(announced, connection))
+        unique_id = await device.ask(AuthorizeAlarmUpload(announced, self._context.ref))
         if not unique_id:
             return "they were not requested"
         self._context.log.info("%d files of an alarm of %s", announced.files, unique_id)
@@ -134,5 +134,5 @@ class AlarmFiles:
         """Rename the file on disk, then have the device store its position, which acknowledges it."""
         name = await opened.upload.keep(completed, self._context.clock.now())
         if name:
-            stored = AlarmFileStored(name, completed, opened.announced, self._protocol, self._context.ref)
+            stored = AlarmFileStored(name, completed, opened.announced, self._codec.name, self._context.ref)
             await opened.device.tell(stored)

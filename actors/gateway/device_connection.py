@@ -12,7 +12,7 @@ import trio
 
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import UploadRoom
-from motorpool.actors.gateway.alarm_files import AlarmFiles, UploadReply
+from motorpool.actors.gateway.alarm_files import AlarmFiles
 from motorpool.actors.gateway.base_connection import BaseConnection
 from motorpool.actors.gateway.deadlines import Deadlines
 from motorpool.actors.gateway.device_socket import DeviceSocket
@@ -28,6 +28,7 @@ from motorpool.actors.messages.downlink import (
     DeliverInResponse,
     EncodingRefused,
     Reannounce,
+    StopServing,
     Transmit,
     TransmitOutcome,
     Transmitted,
@@ -44,24 +45,10 @@ from motorpool.actors.messages.uplink import (
     RecordingListReceived,
 )
 from motorpool.actors.settings import DeviceSettings
+from motorpool.codecs import reports as kinds
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import (
-    CommandResult,
-    DeviceInformation,
-    FileChunk,
-    FrameRejected,
-    Heartbeat,
-    ImmediateReply,
-    Login,
-    Logout,
-    MediaFile,
-    PositionReport,
-    Receipt,
-    RecordingList,
-    Report,
-    UploadReport,
-)
+from motorpool.codecs.reports import PositionReport, Receipt, Report
 from motorpool.runtime import ActorError, MailboxFull, Ref
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -74,6 +61,10 @@ REFUSALS = 3
 """Messages of an unknown device that are refused before its connection is closed."""
 REJECTIONS = 100
 """Consecutive invalid frames after which the connection is closed."""
+UNCOUNTED = kinds.Login | kinds.ImmediateReply | kinds.DeviceInformation | kinds.FileChunk
+"""They accompany another message, or were counted when processed as a position."""
+ANSWER_SECONDS = 0.5
+"""For answers to requests that came before the device lost the right to report."""
 
 
 class DeviceConnection(BaseConnection[Report]):
@@ -116,7 +107,7 @@ class DeviceConnection(BaseConnection[Report]):
     async def run(self) -> None:
         """Serve the connection until either side closes it."""
         self._codec.utc_now = self.context.clock.now
-        self._files.bind(self.context, self._socket, self._codec.name)
+        self._files.bind(self.context, self._socket, self._codec)
         try:
             await self._serve(self._codec.name, self._codec, self._login_seconds)
         finally:
@@ -157,44 +148,44 @@ class DeviceConnection(BaseConnection[Report]):
                     device.tell_nowait(message)
                 except MailboxFull:
                     await device.tell(message)
-            elif report.__class__ is FrameRejected:
+            elif report.__class__ is kinds.FrameRejected:
                 self._count_rejected(report)
                 continue
             else:
                 await self._dispatch_report(report)
             self._rejected = 0
             self._is_active = True
-            if not isinstance(report, Login | ImmediateReply | DeviceInformation | FileChunk):
-                # These accompany another message, or were counted when processed as a position.
+            if not isinstance(report, UNCOUNTED):
                 MESSAGES_RECEIVED.value += 1
 
     async def _dispatch_report(self, report: Report) -> None:
         match report:
-            case Login():
+            case kinds.Login():
                 await self._identify(report)
-            case ImmediateReply():
+            case kinds.ImmediateReply():
                 self._socket.send(report.data)
-            case DeviceInformation():
+            case kinds.DeviceInformation():
                 position = PositionReport(report.attributes, located=False, receipt=report.receipt)
                 await self._process([position])
-            case Heartbeat() | RecordingList(reference=None):
+            case kinds.Heartbeat() | kinds.RecordingList(reference=None):
                 # A list without a reference answers no query of ours.
                 await self._acknowledge_without_storing(report.receipt)
-            case RecordingList():
+            case kinds.RecordingList():
                 listed = RecordingListReceived(report, self._codec.name, self._ref)
                 await self._forward(listed, report.receipt)
-            case Logout():
+            case kinds.Logout():
                 await self._acknowledge_without_storing(report.receipt)
                 self._detach()
-            case CommandResult():
-                answered = CommandAnswered(report, self._codec.name, self._ref)
-                await self._forward(answered, report.receipt)
-            case MediaFile():
+            case kinds.CommandResult():
+                await self._forward(CommandAnswered(report, self._codec.name, self._ref), report.receipt)
+            case kinds.MediaFile():
                 await self._forward(MediaUploaded(report, self._codec.name, self._ref), report.receipt)
-            case PositionReport() | FrameRejected():
+            case PositionReport() | kinds.FrameRejected():
                 raise AssertionError(report)  # handled in _process
             case _:
-                await self._process_upload(report)
+                accepted = await self._files.process(report, self._device, self._unique_ids)
+                if not accepted and self._device is None:
+                    self._count_refusal()
 
     async def _forward(self, message: DeviceMessage, receipt: Receipt | None) -> None:
         if self._device is None:
@@ -202,25 +193,19 @@ class DeviceConnection(BaseConnection[Report]):
         else:
             await self._device.tell(message)
 
-    async def _process_upload(self, report: UploadReport) -> None:
-        reply = await self._files.process(report, self._device, self._unique_ids)
-        receipt = None if isinstance(report, FileChunk) else report.receipt
-        if reply is UploadReply.REFUSE and self._device is None:
-            self._refuse(receipt)
-        elif reply is UploadReply.REFUSE and receipt is not None:
-            self._socket.send(self._codec.refuse(receipt))
-        elif reply is UploadReply.ACKNOWLEDGE and receipt is not None:
-            self._acknowledge((receipt,))
-
     async def _acknowledge_without_storing(self, receipt: Receipt | None) -> None:
         """Acknowledge a message of which only its time is noted."""
-        await self._forward(DeviceSeen(self._codec.name, self._ref), receipt)
-        if self._device is not None and receipt is not None:
+        device = self._device
+        if device is not None:
+            await device.tell(DeviceSeen(self._codec.name, self._ref))
+        if device is None or self._device != device:  # it may not report any more
+            self._refuse(receipt)
+        elif receipt is not None:
             self._acknowledge((receipt,))
 
     # Identity
 
-    async def _identify(self, login: Login) -> None:
+    async def _identify(self, login: kinds.Login) -> None:
         if self._device is not None and login.unique_ids == self._unique_ids:
             if login.receipt is not None:
                 self._acknowledge((login.receipt,))
@@ -237,15 +222,18 @@ class DeviceConnection(BaseConnection[Report]):
             self._refuse(login.receipt, login.unique_ids)
             return
         self._unique_ids = login.unique_ids
-        self._device = self.context.system.ref(DEVICE, device.id)
+        self._device = actor = self.context.system.ref(DEVICE, device.id)
         self._refusals = 0
         self.context.log.info("%s device %s from %s", self._codec.name, device.unique_id, self._socket.peer)
-        await self._device.tell(self._connected())
-        if login.receipt is not None:
+        await actor.tell(self._connected())
+        if self._device != actor:  # it may not report any more
+            self._refuse(login.receipt)
+        elif login.receipt is not None:
             self._acknowledge((login.receipt,))
 
     def _connected(self) -> Connected:
-        return Connected(self._ref, self._codec.name, self._socket.peer, self._socket.local_host)
+        socket = self._socket
+        return Connected(self._ref, self._codec.name, socket.peer, socket.local_host, self._unique_ids)
 
     def _announce(self) -> None:
         if self._device is not None:
@@ -255,7 +243,6 @@ class DeviceConnection(BaseConnection[Report]):
         self._socket.send(self._codec.refuse(receipt))
         if self._codec.closing:
             self._socket.close("refused")
-        self._refusals += 1
         if unique_ids:
             DEVICES_REFUSED.labels(self._codec.name).inc()
             self.context.log.warning(
@@ -264,6 +251,10 @@ class DeviceConnection(BaseConnection[Report]):
                 unique_ids[0],
                 self._socket.peer,
             )
+        self._count_refusal()
+
+    def _count_refusal(self) -> None:
+        self._refusals += 1
         if self._refusals >= REFUSALS:
             self._socket.close("not a known device")
 
@@ -283,8 +274,7 @@ class DeviceConnection(BaseConnection[Report]):
             case Transmit():
                 return self._transmit(message)
             case DeliverInResponse():
-                self._codec.deliver(message.text)
-                return None
+                return self._codec.deliver(message.text)
             case Reannounce():
                 return self._announce()
             case ConfigureDecoder():
@@ -293,8 +283,19 @@ class DeviceConnection(BaseConnection[Report]):
                 return self._check_deadlines()
             case Close():
                 return self._socket.close(message.reason)
+            case StopServing():
+                return self._stop_serving(message)
             case _:
                 assert_never(message)
+
+    def _stop_serving(self, message: StopServing) -> None:
+        """Refuse, and close: a request-response connection after its last answers, which may be refusals."""
+        self._device, self._unique_ids = None, ()
+        self._socket.send(self._codec.refuse(message.receipt))
+        if self._codec.request_response:
+            self.context.after(ANSWER_SECONDS, Close(message.reason))
+        else:
+            self._socket.close(message.reason)
 
     def _acknowledge(self, receipts: tuple[Receipt, ...]) -> None:
         codec = self._codec
@@ -334,7 +335,7 @@ class DeviceConnection(BaseConnection[Report]):
         if reason:
             self._socket.close(reason)
 
-    def _count_rejected(self, rejected: FrameRejected) -> None:
+    def _count_rejected(self, rejected: kinds.FrameRejected) -> None:
         self._rejected += 1
         FRAMES_REJECTED.labels(self._codec.name).inc()
         if self._rejected == 1:

@@ -41,6 +41,7 @@ from motorpool.actors.messages.downlink import (
     DeliverInResponse,
     EncodingRefused,
     Reannounce,
+    StopServing,
     Transmit,
 )
 from motorpool.actors.messages.live_stream import (
@@ -52,7 +53,7 @@ from motorpool.actors.messages.playback import (
     PlaybackMessage,
 )
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, PublisherMessage, UnitsPublished
-from motorpool.actors.messages.uplink import DEVICE, SendCommand
+from motorpool.actors.messages.uplink import DEVICE, AttachConnection, DetachConnection, SendCommand
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, IdentifyPublisher, PublisherDevice
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
@@ -132,6 +133,9 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
         await self._serve(f"{self._kind} media", self._codec, self._login_seconds)
 
     def _on_closed(self) -> None:
+        if self._publisher is not None:
+            device = self.context.system.ref(DEVICE, self._publisher.device_id)
+            device.offer(DetachConnection(self._ref))
         for number in self._numbers.values():
             if number.stream is not None:
                 number.stream.offer(PublisherLeft(self._ref))
@@ -248,6 +252,12 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
         if publisher is None:
             self._socket.close(f"media of an unknown SIM {sim}")
             return None
+        device = self.context.system.ref(DEVICE, publisher.device_id)
+        if not await device.ask(AttachConnection(self._ref, (publisher.unique_id,))):
+            return None  # the device closes the connection
+        if self._socket.closed:
+            device.offer(DetachConnection(self._ref))
+            return None
         self._publisher = publisher
         self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, self._socket.peer)
         return publisher
@@ -276,6 +286,8 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
                 return self._check_deadlines()
             case Close():
                 return self._close(message)
+            case StopServing():
+                return self._socket.close(message.reason)
             case Transmit():
                 return EncodingRefused("a media connection takes no commands")
             case AcknowledgeStored() | DeliverInResponse() | Reannounce() | ConfigureDecoder():
@@ -296,6 +308,10 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
 
     def _check_deadlines(self) -> None:
         now = self._clock.monotonic()
+        if self._publisher is not None:
+            # Again, since a crash of the device's actor forgets it.
+            device = self.context.system.ref(DEVICE, self._publisher.device_id)
+            device.offer(AttachConnection(self._ref, (self._publisher.unique_id,)))
         if self._dropped:
             self.context.log.warning("dropped %d units: the stream is too busy", self._dropped)
             self._dropped = 0

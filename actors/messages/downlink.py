@@ -14,6 +14,7 @@ __all__ = [
     "DeliverInResponse",
     "EncodingRefused",
     "Reannounce",
+    "StopServing",
     "Transmit",
     "TransmitOutcome",
     "Transmitted",
@@ -51,6 +52,14 @@ class Close(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """For a media connection: stop serving this channel only, and close after the last. None: close now."""
 
 
+class StopServing(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """The device may not report any more: refuse what it sends, and close the connection."""
+
+    reason: str
+    receipt: Receipt | None = None
+    """The message that is to be refused first; None if there is none."""
+
+
 class Transmitted(msgspec.Struct, frozen=True, gc=False):
     """The encoded command was passed to the socket."""
 
@@ -78,6 +87,13 @@ class CheckDeadlines(msgspec.Struct, frozen=True, gc=False):
 
 
 ConnectionMessage = (
-    AcknowledgeStored | DeliverInResponse | Reannounce | ConfigureDecoder | Close | Transmit | CheckDeadlines
+    AcknowledgeStored
+    | DeliverInResponse
+    | Reannounce
+    | ConfigureDecoder
+    | Close
+    | StopServing
+    | Transmit
+    | CheckDeadlines
 )
 CONNECTION: Kind[int, ConnectionMessage] = Kind("connection")

@@ -21,7 +21,9 @@ from motorpool.storage.records import Position, QueuedCommand
 __all__ = [
     "DEVICE",
     "AlarmFileStored",
+    "AttachConnection",
     "AuthorizeAlarmUpload",
+    "CheckExpiration",
     "CheckStatus",
     "CommandAnswered",
     "CommandOutcome",
@@ -29,6 +31,7 @@ __all__ = [
     "CommandRefused",
     "CommandSent",
     "Connected",
+    "DetachConnection",
     "DeviceMessage",
     "DeviceSeen",
     "Disconnected",
@@ -50,10 +53,29 @@ class Connected(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """Address from which the device is connected."""
     local_host: str
     """The server's address to which the device connected."""
+    unique_ids: tuple[str, ...]
+    """The identities of its login; one of them was the device's."""
 
 
 class Disconnected(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The connection has ended, or serves another device from now on."""
+
+    connection: Ref[ConnectionMessage]
+
+
+class AttachConnection(msgspec.Struct, Request[bool], NodeLocal, frozen=True, gc=False):
+    """Another connection serves the device: it carries media, or uploads files.
+
+    Return whether the device may report. Its connections are closed as soon as it may not.
+    """
+
+    connection: Ref[ConnectionMessage]
+    unique_ids: tuple[str, ...]
+    """The identities by which the device was found; one of them was its own."""
+
+
+class DetachConnection(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """A connection that was attached has ended, or no longer serves the device."""
 
     connection: Ref[ConnectionMessage]
 
@@ -93,8 +115,8 @@ class AuthorizeAlarmUpload(msgspec.Struct, Request[str], NodeLocal, frozen=True,
     """Return the device's `unique_id` if it may upload these files of an alarm, else an empty string."""
 
     upload: AlarmFilesAnnounced
-    connection: Ref[ConnectionMessage] | None
-    """The connection on which they were announced, if the device has logged in on it."""
+    connection: Ref[ConnectionMessage]
+    """The connection on which they come; it is attached unless it is the device's own."""
 
 
 class AlarmFileStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
@@ -171,6 +193,10 @@ class SetAccumulators(msgspec.Struct, Request[Position | None], frozen=True, gc=
     """Milliseconds."""
 
 
+class CheckExpiration(msgspec.Struct, frozen=True, gc=False):
+    """The device actor's timer: check whether the device has expired."""
+
+
 class CheckStatus(msgspec.Struct, frozen=True, gc=False):
     """The device actor's timer: check how long the device has been silent."""
 
@@ -180,6 +206,8 @@ DeviceMessage = (
     | DeviceSeen
     | Connected
     | Disconnected
+    | AttachConnection
+    | DetachConnection
     | CommandAnswered
     | MediaUploaded
     | AuthorizeAlarmUpload
@@ -190,6 +218,7 @@ DeviceMessage = (
     | DeviceChanged
     | PositionsDeleted
     | SetAccumulators
+    | CheckExpiration
     | CheckStatus
 )
 DEVICE: Kind[int, DeviceMessage] = Kind("device")

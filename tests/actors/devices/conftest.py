@@ -57,7 +57,7 @@ class DeviceHarness:
     async def connect(self, row, number=None, protocol="jt808", answers=None):
         """A connection that has identified itself; its ref and its probe."""
         ref, probe = await self.neighbours.connect(self.system, number or next(self._numbers), answers)
-        await self.device(row).tell(Connected(ref, protocol, "192.0.2.7", "198.51.100.1"))
+        await self.device(row).tell(Connected(ref, protocol, "192.0.2.7", "198.51.100.1", (row.unique_id,)))
         return ref, probe
 
     async def step(self, row, kind="positionSingle", attributes=None, *, minutes=0, **fields):

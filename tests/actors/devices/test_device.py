@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from motorpool.actors.devices.directory import DeviceStatusChanged
+from motorpool.actors.devices.open_connections import REASON
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
@@ -17,6 +18,7 @@ from motorpool.actors.messages.downlink import (
     DeliverInResponse,
     EncodingRefused,
     Reannounce,
+    StopServing,
     Transmit,
 )
 from motorpool.actors.messages.live_stream import (
@@ -32,12 +34,14 @@ from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.messages.uplink import (
     DEVICE,
     AlarmFileStored,
+    AttachConnection,
     AuthorizeAlarmUpload,
     CommandAnswered,
     CommandQueued,
     CommandRefused,
     CommandSent,
     Connected,
+    DetachConnection,
     DeviceSeen,
     Disconnected,
     GetCommandTypes,
@@ -225,7 +229,7 @@ class TestPositions:
             for message in (
                 said(fix(NOW), connection),
                 DeviceSeen("jt808", connection),
-                Connected(connection, "jt808", "", ""),
+                Connected(connection, "jt808", "", "", ("4242",)),
                 CommandAnswered(CommandResult(None, True), "jt808", connection),
                 MediaUploaded(MediaFile("image", "jpg", b"x"), "jt808", connection),
                 Disconnected(connection),
@@ -234,7 +238,7 @@ class TestPositions:
             assert await device.ask(SendCommand("custom")) == CommandRefused("there is no such device")
             assert running.neighbours.writer.messages == []
             assert running.neighbours.directory.messages == []
-            assert probe.messages == []
+            assert {type(message) for message in probe.messages} == {StopServing}
             assert list(running.folder.iterdir()) == []
 
     async def test_a_busy_writer_slows_the_device_down_and_loses_nothing(
@@ -288,7 +292,9 @@ class TestConnections:
         row = await make_device()
         async with device_harness() as running:
             connection, probe = await running.connect(row)
-            await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+            await running.device(row).tell(
+                Connected(connection, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,))
+            )
             await time.settle()
             assert probe.messages == []
 
@@ -308,7 +314,9 @@ class TestConnections:
             assert probe.messages == [Reannounce()]
             assert running.statuses[-1] == "online"
             assert len(running.positions) == (first == "position")
-            await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+            await running.device(row).tell(
+                Connected(connection, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,))
+            )
             assert await running.device(row).ask(SendCommand("positionSingle")) == CommandSent()
             await running.device(row).tell(message)
             assert [type(each) for each in probe.messages] == [Reannounce, Transmit]
@@ -330,7 +338,7 @@ class TestConnections:
             await devices.TABLE.update(database, msgspec.structs.replace(row, **edit))
             await running.device(row).tell(DeviceChanged(row.id, "updated"))
             await time.settle()
-            assert probe.messages == [Close("the device was deleted, disabled or has expired")]
+            assert probe.messages == [StopServing(REASON)]
 
     async def test_a_deleted_device_is_closed_and_stores_nothing_more(
         self, database, make_device, device_harness, time
@@ -341,9 +349,9 @@ class TestConnections:
             await time.settle()
             await devices.TABLE.delete(database, row.id)
             await running.device(row).tell(DeviceChanged(row.id, "updated"))
-            await running.device(row).tell(said(fix(NOW), connection))
+            await running.device(row).tell(said(fix(NOW, receipt=7), connection))
             await time.settle()
-            assert probe.messages == [Close("the device was deleted, disabled or has expired")]
+            assert probe.messages == [StopServing(REASON), StopServing(REASON, 7)]
             assert running.positions == []
 
     async def test_only_an_edit_of_fields_that_it_uses_makes_the_actor_read_its_row(
@@ -352,13 +360,14 @@ class TestConnections:
         row = await make_device()
         async with device_harness() as running:
             _, probe = await running.connect(row)
+            await time.settle()
             await devices.TABLE.update(database, msgspec.structs.replace(row, name="b", disabled=True))
             await running.device(row).tell(DeviceChanged(row.id, "updated", ("name", "model")))
             await time.settle()
             assert probe.messages == []
             await running.device(row).tell(DeviceChanged(row.id, "updated", ("name", "disabled")))
             await time.settle()
-            assert [type(message) for message in probe.messages] == [Close]
+            assert [type(message) for message in probe.messages] == [StopServing]
 
     async def test_an_edit_during_an_outage_is_looked_at_afterwards(
         self, database, make_device, device_harness, outage, time
@@ -372,7 +381,80 @@ class TestConnections:
                 await time.passes(11, step=5.5)
                 assert probe.messages == []
             await time.passes(5)
-            assert [type(message) for message in probe.messages] == [Close]
+            assert [type(message) for message in probe.messages] == [StopServing]
+
+    @pytest.mark.parametrize("edit", ["disabled", "expired", "renamed", "deleted"])
+    async def test_the_end_of_the_right_to_report_closes_all_connections(
+        self, database, make_device, device_harness, time, edit
+    ):
+        row = await make_device()
+        async with device_harness() as running:
+            device = running.device(row)
+            main, main_probe = await running.connect(row)
+            media, media_probe = await running.neighbours.connect(running.system, 8)
+            files, files_probe = await running.neighbours.connect(running.system, 9)
+            phone, phone_probe = await running.connect(row, 10, protocol="osmand")
+            gone, gone_probe = await running.neighbours.connect(running.system, 11)
+            assert await device.ask(AttachConnection(media, (row.unique_id,)))
+            offered = AlarmFilesAnnounced((row.unique_id,), "aa01", "aa", is_ours=True, files=1)
+            assert await device.ask(AuthorizeAlarmUpload(offered, files)) == row.unique_id
+            assert await device.ask(AttachConnection(gone, (row.unique_id,)))
+            await device.tell(DetachConnection(gone))
+            if edit == "deleted":
+                await devices.TABLE.delete(database, row.id)
+            else:
+                fields = {
+                    "disabled": {"disabled": True},
+                    "expired": {"expiration_time": NOW},
+                    "renamed": {"unique_id": "another"},
+                }
+                await devices.TABLE.update(database, msgspec.structs.replace(row, **fields[edit]))
+            await device.tell(DeviceChanged(row.id, "updated"))
+            await time.settle()
+            for probe in (main_probe, media_probe, files_probe, phone_probe):
+                assert probe.messages == [StopServing(REASON)]
+            assert gone_probe.messages == []
+            assert running.statuses[-1] == ("online" if edit == "deleted" else "offline")
+            # Whatever was found by the old row is turned away.
+            assert not await device.ask(AttachConnection(gone, (row.unique_id,)))
+            assert await device.ask(AuthorizeAlarmUpload(offered, gone)) == ""
+            await device.tell(Connected(gone, "jt808", "", "", (row.unique_id,)))
+            assert {type(message) for message in gone_probe.messages} == {StopServing}
+            outcome = await device.ask(SendCommand("custom", {"data": "?"}, no_queue=True))
+            assert outcome.reason in {"the device is offline", "there is no such device"}
+            for connection in (main, media, files, phone):
+                await device.tell(DetachConnection(connection))
+
+    async def test_an_expiration_takes_effect_at_its_instant(
+        self, database, make_device, device_harness, time
+    ):
+        row = await make_device(expiration_time=NOW + 2 * MINUTE)
+        async with device_harness() as running:
+            connection, probe = await running.connect(row)
+            later = msgspec.structs.replace(row, expiration_time=NOW + 4 * MINUTE)
+            await devices.TABLE.update(database, later)
+            await running.device(row).tell(DeviceChanged(row.id, "updated", ("expiration_time",)))
+            await time.passes(239, step=1)
+            await running.device(row).tell(said(fix(NOW, receipt=1), connection))
+            assert probe.messages == []
+            await time.passes(2, step=1)
+            assert probe.messages == [StopServing(REASON)]
+            await running.device(row).tell(said(fix(NOW, receipt=2), connection))
+            assert probe.messages[1:] == [StopServing(REASON, 2)]
+            assert len(running.positions) == 1
+            assert running.statuses[-1] == "offline"
+
+    async def test_a_device_with_an_open_connection_stays_in_memory(self, make_device, device_harness, time):
+        """An edit reaches only the actors that are there."""
+        row = await make_device()
+        async with device_harness(idle_seconds=50, status_timeout_seconds=20) as running:
+            connection, _ = await running.connect(row, protocol="osmand")
+            await running.device(row).tell(DeviceSeen("osmand", connection))
+            await time.passes(200, step=10)
+            assert running.system.keys(DEVICE) == [row.id]
+            await running.device(row).tell(Disconnected(connection))
+            await time.passes(200, step=10)
+            assert running.system.keys(DEVICE) == []
 
     async def test_the_connection_is_sent_the_time_zone_and_its_removal(
         self, database, make_device, device_harness, time
@@ -504,7 +586,7 @@ class TestCommands:
             await running.device(row).ask(SendCommand("engineStop"))
             await running.device(row).ask(SendCommand("engineResume"))
             ref = await running.system.start(CONNECTION, 9, Connection)
-            await running.device(row).tell(Connected(ref, "jt808", "", ""))
+            await running.device(row).tell(Connected(ref, "jt808", "", "", (row.unique_id,)))
             await time.settle()
             assert [one.type for one in left[0]] == ["engineResume"]
             assert await commands.queued_for(database, row.id) == []
@@ -890,7 +972,8 @@ class TestFilesOfAlarms:
         async with device_harness(requests_alarm_files=False) as running:
             connection, probe = await running.connect(row)
             await running.device(row).tell(said(self.alarm(), connection))
-            assert await running.device(row).ask(AuthorizeAlarmUpload(self.offered(is_ours=True), None)) == ""
+            upload = AuthorizeAlarmUpload(self.offered(is_ours=True), connection)
+            assert await running.device(row).ask(upload) == ""
             assert not [message for message in probe.messages if isinstance(message, Transmit)]
 
     async def test_files_of_requested_alarms_are_accepted_even_after_a_restart(
@@ -899,20 +982,17 @@ class TestFilesOfAlarms:
         row = await make_device()
         async with device_harness() as running:
             connection, _ = await running.connect(row)
+            other, _ = await running.neighbours.connect(running.system, 9)
             claim = running.device(row).ask
             assert await claim(AuthorizeAlarmUpload(self.offered(), connection)) == ""
-            assert await claim(AuthorizeAlarmUpload(self.offered(is_ours=True), None)) == row.unique_id
+            ours = AuthorizeAlarmUpload(self.offered(is_ours=True), other)
+            assert await claim(ours) == row.unique_id
             await running.device(row).tell(said(self.alarm(), connection))
             # The label alone, which can be guessed, suffices only where the request was sent.
             assert await claim(AuthorizeAlarmUpload(self.offered(), connection)) == row.unique_id
-            assert await claim(AuthorizeAlarmUpload(self.offered(), None)) == ""
+            assert await claim(AuthorizeAlarmUpload(self.offered(), other)) == ""
             assert await claim(AuthorizeAlarmUpload(self.offered(key="ab"), connection)) == ""
-            assert (
-                await running.system.ref(DEVICE, row.id + 1).ask(
-                    AuthorizeAlarmUpload(self.offered(is_ours=True), None)
-                )
-                == ""
-            )
+            assert await running.system.ref(DEVICE, row.id + 1).ask(ours) == ""
 
     async def test_a_kept_file_is_named_by_a_position_where_the_alarm_was_and_by_an_event(
         self, make_device, device_harness

@@ -13,6 +13,7 @@ from motorpool.actors.messages.downlink import (
     CONNECTION,
     DeliverInResponse,
     EncodingRefused,
+    StopServing,
     Transmit,
     Transmitted,
 )
@@ -205,7 +206,9 @@ class TestDelivery:
                 return Transmitted(None)
 
         connection = await running.system.start(CONNECTION, 77, Slow)
-        await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+        await running.device(row).tell(
+            Connected(connection, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,))
+        )
         await time.settle()
         assert len(seen) == 1
         assert (await running.run(run_id))[0] == "delivering"
@@ -227,7 +230,9 @@ class TestDelivery:
                 return Transmitted(None)
 
         connection = await running.system.start(CONNECTION, 77, Last)
-        await running.device(row).tell(Connected(connection, "jt808", "192.0.2.7", "198.51.100.1"))
+        await running.device(row).tell(
+            Connected(connection, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,))
+        )
         await time.settle()
         leaving.__exit__(None, None, None)
         assert f"cannot store the outcome of step {run_id}" in caplog.text
@@ -245,5 +250,5 @@ class TestDelivery:
         await running.device(row).tell(DeviceChanged(row.id, "deleted"))
         _, probe = await running.connect(row)
         await time.settle()
-        assert probe.messages == []
+        assert [type(message) for message in probe.messages] == [StopServing]
         assert (await running.run(run_id))[:2] == ("skipped", "device_not_found")

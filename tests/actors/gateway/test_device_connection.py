@@ -20,6 +20,7 @@ from motorpool.actors.messages.downlink import (
     DeliverInResponse,
     EncodingRefused,
     Reannounce,
+    StopServing,
     Transmit,
     Transmitted,
 )
@@ -46,7 +47,7 @@ from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.reports import DeviceCommand, Recording
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import users
+from motorpool.storage import devices, users
 from motorpool.storage.records import User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -172,7 +173,9 @@ class TestIdentity:
             (accepted,) = peer.answers()  # the position waits until it is stored
             assert (accepted.answered_id, accepted.result) == (0x0102, 0)
             probe = neighbours.devices[row.id]
-            assert probe.messages[0] == Connected(peer.ref, "jt808", "127.0.0.1", "127.0.0.1")
+            identities = probe.messages[0].unique_ids
+            assert probe.messages[0] == Connected(peer.ref, "jt808", "127.0.0.1", "127.0.0.1", identities)
+            assert row.unique_id in identities
             assert kinds(probe) == [Connected, PositionReported]
             reported = probe.messages[1]
             assert (reported.protocol, reported.connection) == ("jt808", peer.ref)
@@ -470,6 +473,48 @@ class TestDownwards:
             await time.settle()
             assert peer.text().startswith(b"HTTP/1.1 400")
             assert peer.device_socket.reason == "refused"
+
+
+class TestStopServing:
+    async def test_a_terminal_is_closed_at_once(self, make_device, line, neighbours, time):
+        await make_device()
+        async with line() as peer:
+            peer.socket.send(peer.terminal.heartbeat())
+            await time.settle()
+            await peer.ref.tell(StopServing("disabled"))
+            assert peer.device_socket.reason == "disabled"
+            await time.settle()
+            assert not peer.ref.alive
+
+    async def test_requests_are_answered_and_later_ones_are_identified_anew(
+        self, database, make_device, line, neighbours, time
+    ):
+        row = await make_device("phone")
+        request = b"GET /?id=phone&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\n\r\n"
+        async with line(OsmAnd) as peer:
+            peer.socket.send(request)
+            await time.settle()
+            receipt = neighbours.devices[row.id].messages[-1].report.receipt
+            await devices.TABLE.update(database, msgspec.structs.replace(row, disabled=True))
+            await peer.ref.tell(StopServing("disabled"))
+            await peer.ref.tell(AcknowledgeStored((receipt,)))
+            assert peer.text().startswith(b"HTTP/1.1 200")
+            peer.socket.send(request)
+            await time.settle()
+            assert peer.text().startswith(b"HTTP/1.1 400")
+            assert kinds(neighbours.devices[row.id]) == [Connected, PositionReported]
+            await time.passes(0.6)
+            assert peer.device_socket.reason == "disabled"
+            assert peer.text() is None
+
+    async def test_the_message_that_the_device_refuses_is_answered(self, make_device, line, neighbours, time):
+        row = await make_device("phone")
+        async with line(OsmAnd) as peer:
+            peer.socket.send(b"GET /?id=phone&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\n\r\n")
+            await time.settle()
+            receipt = neighbours.devices[row.id].messages[-1].report.receipt
+            await peer.ref.tell(StopServing("deleted", receipt))
+            assert peer.text().startswith(b"HTTP/1.1 400")
 
 
 class TestEnd:

@@ -8,7 +8,14 @@ import trio
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.media_connection import MediaConnection
-from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored, Close, EncodingRefused, Transmit
+from motorpool.actors.messages.downlink import (
+    CONNECTION,
+    AcknowledgeStored,
+    Close,
+    EncodingRefused,
+    StopServing,
+    Transmit,
+)
 from motorpool.actors.messages.live_stream import (
     STREAM,
 )
@@ -16,7 +23,13 @@ from motorpool.actors.messages.playback import (
     PLAYBACK,
 )
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
-from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
+from motorpool.actors.messages.uplink import (
+    AttachConnection,
+    CommandRefused,
+    CommandSent,
+    DetachConnection,
+    SendCommand,
+)
 from motorpool.actors.video.media_requests import IdentifyPublisher, PublisherDevice
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, parse_channel_map
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
@@ -29,6 +42,12 @@ from motorpool.storage.errors import StorageUnavailable
 PHONE = "13912345678"
 DEVICE_ID = 7
 KNOWN = PublisherDevice(DEVICE_ID, PHONE)
+
+
+def commands(neighbours):
+    """The commands that the device was asked to send."""
+    messages = neighbours.devices[DEVICE_ID].messages
+    return [message for message in messages if isinstance(message, SendCommand)]
 
 
 class Line:
@@ -87,7 +106,7 @@ def opened(tcp, tree, neighbours):
             self.found = {}
             self.wanted = wanted if callable(wanted) else lambda channel: wanted
             neighbours.media_requests = Probe({IdentifyPublisher: publisher})
-            neighbours.device(DEVICE_ID, {SendCommand: stopped or CommandSent()})
+            neighbours.device(DEVICE_ID, {SendCommand: stopped or CommandSent(), AttachConnection: True})
             made = self.stream if streams is None else (lambda key: streams())
             size = 1000 if streams is None else 2
             self.spec = DynamicSpec(kind=taken_by, name="streams", factory=made, mailbox_size=size)
@@ -148,7 +167,7 @@ async def test_media_that_nobody_asked_for_is_told_to_stop_and_closed_after_a_wh
     async with line(wanted=False) as camera:
         camera.send(film(1))
         await time.settle()
-        (told,) = neighbours.devices[DEVICE_ID].messages
+        (told,) = commands(neighbours)
         assert (told.type, told.attributes) == ("videoStop", {"channel": 1})
         assert (told.no_queue, told.by_reader) == (True, True)
         for _ in range(4):
@@ -166,13 +185,13 @@ async def test_a_refused_channel_does_not_cost_the_others(line, film, time, neig
         await time.settle()
         camera.send(film(1, channel=2))
         await time.settle()
-        (told,) = neighbours.devices[DEVICE_ID].messages
+        (told,) = commands(neighbours)
         assert (told.type, told.attributes) == ("videoStop", {"channel": 2})
         camera.send([*film(1)[2:], *film(1, channel=2)])
         await time.passes(6)
         assert sum(len(told.units) for told in camera.units()) == 5
         assert camera.units(2) == []
-        assert len(neighbours.devices[DEVICE_ID].messages) == 1
+        assert len(commands(neighbours)) == 1
         assert camera.ref.alive
 
 
@@ -290,7 +309,7 @@ class TestChannels:
             assert [len(told.units) for told in camera.units(2)] == [2]
             assert sum(len(told.units) for told in camera.units(1)) == 4
             assert neighbours.devices == {DEVICE_ID: neighbours.devices[DEVICE_ID]}
-            assert neighbours.devices[DEVICE_ID].messages == []  # the stream has told it already
+            assert commands(neighbours) == []  # the stream has told it already
             await camera.ref.tell(Close("the stream was stopped", 1))
             await time.settle()
             assert camera.device_socket.reason == "the stream was stopped"
@@ -325,7 +344,7 @@ class TestChannels:
             camera.send([film(1)[1], film(1, channel=2)[1]])
             await time.settle()
             assert [told.units[0].timestamp for told in camera.units(2)] == [1200]
-            assert len(neighbours.devices[DEVICE_ID].messages) == 1
+            assert len(commands(neighbours)) == 1
 
     async def test_a_stream_that_takes_it_and_lets_go_at_once_is_heard(self, line, film, time):
         class Fickle(Actor):
@@ -360,7 +379,7 @@ class TestOddNumbers:
         async with odd(wanted=False) as camera:
             camera.send(film(1, channel=33))
             await time.settle()
-            (told,) = neighbours.devices[DEVICE_ID].messages
+            (told,) = commands(neighbours)
             assert told.attributes == {"channel": 1}  # the device's own number is put in its place later
 
     async def test_our_channel_is_let_go_by_whatever_number_carried_it(self, odd, film, time):
@@ -480,7 +499,7 @@ class TestPlayback:
         async with playing(wanted=False) as camera:
             camera.send(film(1))
             await time.settle()
-            (told,) = neighbours.devices[DEVICE_ID].messages
+            (told,) = commands(neighbours)
             assert (told.type, told.attributes) == (
                 "videoPlaybackControl",
                 {"channel": 1, "control": "stop"},
@@ -488,3 +507,27 @@ class TestPlayback:
             assert (told.no_queue, told.by_reader) == (True, True)
             await time.passes(5.1)
             assert camera.device_socket.reason == "media that nobody asked for"
+
+
+async def test_media_of_a_device_that_may_not_report_any_more_are_closed(line, film, time, neighbours):
+    async with line() as camera:
+        camera.send(film(1))
+        await time.settle()
+        attached = neighbours.devices[DEVICE_ID].messages
+        assert attached == [AttachConnection(camera.ref, (PHONE,))]
+        await time.passes(11)
+        # Again now and then: the device's actor may have crashed and forgotten it.
+        assert len(attached) > 1
+        await camera.ref.tell(StopServing("disabled"))
+        await time.settle()
+        assert camera.device_socket.reason == "disabled"
+        assert camera.streams[(DEVICE_ID, 1)].messages[-1] == PublisherLeft(camera.ref)
+        assert attached[-1] == DetachConnection(camera.ref)
+
+
+async def test_media_of_a_device_that_may_not_report_never_reach_a_stream(line, film, time, neighbours):
+    async with line() as camera:
+        neighbours.devices[DEVICE_ID] = Probe({AttachConnection: False})
+        camera.send(film(1))
+        await time.settle()
+        assert camera.streams == {}

@@ -22,6 +22,7 @@ from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import Actor, ChildSpec, Deferred, DynamicSpec, Kind, Restart
 from motorpool.runtime.testing import TestClock, open_tree
+from motorpool.storage import devices
 from motorpool.storage.database import open_database
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.settings import DatabaseSettings
@@ -165,7 +166,9 @@ class ServerRun:
         number = next(self._numbers)
         ref = await system.start(CONNECTION, number, lambda: SimulatedTerminal(device_id, self))
         self._connections[device_id] = ref
-        await system.ref(DEVICE, device_id).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1"))
+        row = await devices.TABLE.fetch(self.harness.database, device_id)
+        connected = Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,))
+        await system.ref(DEVICE, device_id).tell(connected)
 
     async def disconnect(self, device_id):
         ref = self._connections.pop(device_id)

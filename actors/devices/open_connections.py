@@ -1,0 +1,110 @@
+"""Whether a device may report, and the connections that end when it may not.
+
+Part of the device's actor. A device has one connection that takes commands (`DeviceSession.connection`), and
+others: those of request-response protocols, of its media and of its files.
+"""
+
+from datetime import datetime
+
+from motorpool.actors.devices.device_commands import DeviceSession
+from motorpool.actors.devices.eligibility import may_report
+from motorpool.actors.messages.downlink import Close, ConfigureDecoder, ConnectionMessage, StopServing
+from motorpool.actors.messages.uplink import CheckExpiration, Connected, DeviceMessage
+from motorpool.codecs.reports import Receipt
+from motorpool.runtime import Context, Ref, Timer
+from motorpool.storage.records import Device
+
+__all__ = ["OpenConnections"]
+
+REASON = "the device was deleted, renamed or disabled, or has expired"
+
+
+class OpenConnections:
+    """The connections of one device, as long as it may report."""
+
+    __slots__ = ("_context", "_others", "_session", "_timer", "_timezone", "is_served")
+
+    def __init__(self, session: DeviceSession, context: Context[DeviceMessage]) -> None:
+        self._session = session
+        self._context = context
+        # Most devices have none, and then share the empty set.
+        self._others: frozenset[Ref[ConnectionMessage]] = frozenset()
+        self._timer: Timer | None = None
+        self._timezone = ""
+        """Name of the time zone last sent to the connection; empty for the protocol's own."""
+        self.is_served = False
+        """Whether the device exists and may report, as of the row last read."""
+
+    @property
+    def any_open(self) -> bool:
+        """Whether any connection is open."""
+        return bool(self._others) or self._session.connection is not None
+
+    def row_read(self, old: Device | None, now: datetime) -> bool:
+        """Follow a row that was just read, in place of `old`; return whether the connections were closed."""
+        row = self._session.row
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.is_served = row is not None and may_report(row, now)
+        is_renamed = row is not None and old is not None and row.unique_id != old.unique_id
+        is_ended = not self.is_served or is_renamed
+        if is_ended:
+            self._close_all()
+        if self.is_served and row is not None and row.expiration_time is not None:
+            self._timer = self._context.at(row.expiration_time, CheckExpiration())
+        return is_ended
+
+    def connect(self, message: Connected) -> None:
+        """Take the connection as the one that takes commands, and close an older one."""
+        session, older = self._session, self._session.connection
+        session.connection, session.peer = message.connection, message.peer
+        session.local_host = message.local_host
+        self._timezone = ""
+        if older is not None and older != message.connection:
+            self._context.log.warning("connected again from %s: the older connection is closed", message.peer)
+            older.offer(Close("replaced by a newer connection of the same device"))
+        self.configure()
+
+    def configure(self) -> None:
+        """Send the connection the configured time zone if it changed; empty restores the protocol's own."""
+        session = self._session
+        timezone = str(session.row.attributes.get("decoder.timezone", "")) if session.row is not None else ""
+        if session.connection is not None and timezone != self._timezone:
+            self._timezone = timezone
+            session.connection.offer(ConfigureDecoder(timezone))
+
+    def attach(self, connection: Ref[ConnectionMessage], unique_ids: tuple[str, ...]) -> bool:
+        """Add a connection besides the one that takes commands; close it if it may not serve the device."""
+        if not self.may_serve(unique_ids):
+            self.refuse(connection)
+            return False
+        self._others |= {connection}
+        return True
+
+    def may_serve(self, unique_ids: tuple[str, ...]) -> bool:
+        """Whether a connection that was identified by these names may serve the device.
+
+        The device may have been renamed since it was looked up.
+        """
+        row = self._session.row
+        return self.is_served and row is not None and row.unique_id in unique_ids
+
+    def detach(self, connection: Ref[ConnectionMessage]) -> None:
+        """Remove a connection that has ended."""
+        if connection in self._others:
+            self._others -= {connection}
+
+    def refuse(self, connection: Ref[ConnectionMessage], receipt: Receipt | None = None) -> None:
+        """Close a connection whose message is not accepted; `receipt` is that of the message."""
+        self.detach(connection)
+        connection.offer(StopServing(REASON, receipt))
+
+    def _close_all(self) -> None:
+        session = self._session
+        connections = self._others
+        if session.connection is not None:
+            connections |= {session.connection}
+        self._others, session.connection = frozenset(), None
+        for connection in connections:
+            connection.offer(StopServing(REASON))
