@@ -17,13 +17,13 @@ from motorpool.actors.messages.changes import (
     UserChanged,
 )
 from motorpool.actors.outgoing import OutgoingServices
+from motorpool.actors.rate_limits import RateLimit
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.login_audit import LoginAudit
 from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.one_time_codes import OneTimeCodes
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
-from motorpool.api.auth.rate_limits import RateLimit
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
 from motorpool.api.row_cache import RowCache

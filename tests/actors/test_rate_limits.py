@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.auth.rate_limits import RateLimit
+from motorpool.actors.rate_limits import RateLimit
 
 
 class Time:
