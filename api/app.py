@@ -159,7 +159,7 @@ async def _serve_change(call: Call, operation: Operation) -> Response:
     if operation.body is not None or operation.form is not None:
         await call.raw_body()
     response: Response | None = None
-    with trio.CancelScope(shield=True):
+    with trio.CancelScope(shield=True) as call.shield:
         try:
             response = await operation.serve(call)
         except StorageUnavailable:

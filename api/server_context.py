@@ -37,6 +37,8 @@ __all__ = ["ServerContext"]
 MAX_DEVICES = 50_000
 """Rows of devices that are cached: about 50 MB."""
 DEVICE_MAX_AGE_SECONDS = 3600.0
+REGISTRATION_SECONDS = 3600.0
+"""The window of `users.registrations_per_address`."""
 
 
 @dataclass(kw_only=True)
@@ -68,6 +70,8 @@ class ServerContext:
     """One-time codes that were used."""
     resets: RateLimit = field(init=False)
     """Password resets requested from each address."""
+    registrations: RateLimit = field(init=False)
+    """Users registered from each address."""
     openid: OpenIdProvider | None = field(init=False)
     """The OpenID Connect provider; None where none is configured."""
     devices: RowCache[int, Device] = field(init=False)
@@ -87,6 +91,7 @@ class ServerContext:
         self.login_audit = LoginAudit(monotonic)
         chosen = self.settings.users
         self.resets = RateLimit(chosen.resets_per_address, chosen.reset_minutes * 60, monotonic)
+        self.registrations = RateLimit(chosen.registrations_per_address, REGISTRATION_SECONDS, monotonic)
         self.openid = None
         if self.settings.openid.enabled:
             self.openid = OpenIdProvider(self.settings.openid, self.outgoing.http, monotonic)

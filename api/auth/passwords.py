@@ -4,16 +4,50 @@ import hashlib
 import hmac
 import secrets
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import TypeVar
 
 import argon2
 import trio
 
+from motorpool.api.http.errors import Unavailable
 from motorpool.api.program.settings import LoginSettings
 
 __all__ = ["PasswordHasher"]
 
 _CACHE_SIZE = 10_000
 """Verified credentials in the cache; each is a digest of 32 bytes."""
+
+
+_NEW_PASSWORDS_AT_ONCE = 1
+_MAX_WAITING_NEW_PASSWORDS = 8
+"""New passwords, which strangers may send, have a queue of their own, so that they do not delay logins."""
+
+T = TypeVar("T")
+
+
+class HashQueue:
+    """Runs hashes in threads, some at once; others wait, up to a limit, and leave when cancelled."""
+
+    def __init__(self, at_once: int, max_waiting: int) -> None:
+        self._threads = trio.CapacityLimiter(at_once)
+        self._max_waiting = max_waiting
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """Run in a thread. Raises Unavailable if too many wait already."""
+        if self.waiting >= self._max_waiting:
+            raise Unavailable("too many passwords are being checked; try again", 5)
+        return await trio.to_thread.run_sync(function, limiter=self._threads)
+
+    @property
+    def waiting(self) -> int:
+        """How many hashes wait for a thread."""
+        return int(self._threads.statistics().tasks_waiting)
+
+    @property
+    def threads_busy(self) -> int:
+        """How many hashes are being computed."""
+        return int(self._threads.borrowed_tokens)
 
 
 class PasswordHasher:
@@ -27,7 +61,8 @@ class PasswordHasher:
         self._hasher = argon2.PasswordHasher(
             time_cost=settings.hash_rounds, memory_cost=settings.hash_memory_kib, parallelism=1
         )
-        self._threads = trio.CapacityLimiter(settings.hashes_at_once)
+        self._logins = HashQueue(settings.hashes_at_once, settings.hashes_waiting)
+        self._new_passwords = HashQueue(_NEW_PASSWORDS_AT_ONCE, _MAX_WAITING_NEW_PASSWORDS)
         self._key = secrets.token_bytes(32)
         self._verified: OrderedDict[bytes, None] = OrderedDict()
         self._dummy_hash: str | None = None
@@ -35,11 +70,11 @@ class PasswordHasher:
     @property
     def threads_busy(self) -> int:
         """How many hashes are being computed."""
-        return int(self._threads.borrowed_tokens)
+        return self._logins.threads_busy + self._new_passwords.threads_busy
 
     async def hash(self, password: str) -> str:
-        """Hash a new password."""
-        return await trio.to_thread.run_sync(self._hasher.hash, password, limiter=self._threads)
+        """Hash a new password. Raises Unavailable if too many wait."""
+        return await self._new_passwords.run(lambda: self._hasher.hash(password))
 
     def is_verified(self, stored: str, password: str) -> bool:
         """Return whether this credential was verified before, at constant cost."""
@@ -50,10 +85,14 @@ class PasswordHasher:
         return True
 
     async def verify(self, stored: str | None, password: str) -> bool:
-        """Compare with a stored hash; None (no such user) takes equally long and is always False."""
+        """Compare with a stored hash; None (no such user) takes equally long and is always False.
+
+        Raises Unavailable if too many logins wait.
+        """
         if stored is None:
             if self._dummy_hash is None:
-                self._dummy_hash = await self.hash(secrets.token_hex(16))
+                text = secrets.token_hex(16)
+                self._dummy_hash = await self._logins.run(lambda: self._hasher.hash(text))
             await self._matches(self._dummy_hash, password)
             return False
         if self.is_verified(stored, password):
@@ -72,7 +111,7 @@ class PasswordHasher:
             except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
                 return False
 
-        return await trio.to_thread.run_sync(compare, limiter=self._threads)
+        return await self._logins.run(compare)
 
     def _digest(self, stored: str, password: str) -> bytes:
         text = f"{len(stored)}:{stored}{password}".encode("utf-8", "surrogatepass")

@@ -2,12 +2,14 @@
 
 import ipaddress
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
+import trio
 from quart import Request, Websocket
 
 from motorpool.api.auth.caller import Caller
@@ -31,6 +33,8 @@ class Call:
         """The parameters in the braces of the path; the router has converted them as declared."""
         self.optional_caller: Caller | None = None
         """None for an anonymous client, which only public operations ever see."""
+        self.shield: trio.CancelScope | None = None
+        """Set while a change is served to its end whatever the client does."""
 
     @property
     def caller(self) -> Caller:
@@ -55,6 +59,22 @@ class Call:
     def address(self) -> str:
         """The client's address; X-Forwarded-For counts only from trusted proxies."""
         return client_address(self.request, self.context.settings.http.trusted_proxies)
+
+    @contextmanager
+    def until_disconnected(self) -> Iterator[None]:
+        """Let the request end in here if the client disconnects: for long work before anything is written."""
+        if self.shield is not None:
+            self.shield.shield = False
+        try:
+            yield
+        finally:
+            if self.shield is not None:
+                self.shield.shield = True
+
+    async def hash_password(self, password: str) -> str:
+        """Hash a new password, before anything is written. Raises Unavailable if too many wait."""
+        with self.until_disconnected():
+            return await self.context.passwords.hash(password)
 
     def query(self, shape: type[S]) -> S:
         """Read the query parameters; BadRequest names the wrong one."""

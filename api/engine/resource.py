@@ -174,6 +174,8 @@ def add_resource_operations(resource: Resource[Any], operations: Operations) -> 
         ("DELETE", single, f"delete{one}", f"Delete {article} {thing}", served.delete, {204: NO_CONTENT}),
     ]
     for method, place, name, summary, serve, answers in declare:
+        is_public = resource.public_create and method == "POST"
+        errors = () if (method, place) == ("GET", single) and not distinguishes else (400,)
         operations.add(
             Operation(
                 method=method,
@@ -186,8 +188,9 @@ def add_resource_operations(resource: Resource[Any], operations: Operations) -> 
                 body=shape if method in {"POST", "PUT"} else None,
                 body_rules=resource.body_rules,
                 answers=answers,
-                errors=() if (method, place) == ("GET", single) and not distinguishes else (400,),
-                public=resource.public_create and method == "POST",
+                # Anybody may create so many only.
+                errors=(*errors, 429) if is_public else errors,
+                public=is_public,
             )
         )
 

@@ -131,7 +131,9 @@ class LoginSettings:
     hash_rounds: Annotated[int, Meta(ge=1, le=100)] = 3
     """Passes of one password hash (Argon2id)."""
     hashes_at_once: Annotated[int, Meta(ge=1)] = 2
-    """Password hashes computed at once; further logins wait."""
+    """Logins whose password is checked at once, beside one new password; further ones wait."""
+    hashes_waiting: Annotated[int, Meta(ge=1, extra={"unit": "logins"})] = 64
+    """Logins that may wait for this; further ones are answered with 503."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +150,8 @@ class UserSettings:
     """Such mails that one account gets within that time."""
     resets_per_address: Annotated[int, Meta(ge=1, extra={"unit": "mails"})] = 20
     """Such mails that one address may ask for within that time before 429."""
+    registrations_per_address: Annotated[int, Meta(ge=1, extra={"unit": "users"})] = 20
+    """Users that may register from one address within an hour before 429."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,7 +70,7 @@ async def update_password(call: Call) -> Response:
         raise BadRequest(str(error)) from None
     await _check(call, call.context.database, token)
     # Hash only after the first check, so that invalid links cost no CPU time.
-    hashed = await call.context.passwords.hash(form.password)
+    hashed = await call.hash_password(form.password)
     async with call.context.database.transaction() as transaction:
         # Of two requests with the same token one waits here, and finds it used.
         first = await tokens.revoke(transaction, token.id, token.expires)

@@ -88,7 +88,8 @@ async def get_session(call: Call) -> Response:
 async def create_session(call: Call) -> Response:
     """Log in with e-mail and password, and a one-time code where the user has a key."""
     form = await call.form(LoginForm)
-    user = await log_in(call.context, call.request, form.email, form.password, form.code)
+    with call.until_disconnected():
+        user = await log_in(call.context, call.request, form.email, form.password, form.code)
     response = as_json(show(user))
     await begin_session(call, response, user)
     await remember_login(call, response, user)

@@ -23,7 +23,7 @@ from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.resource import Resource, ResourcePolicy, add_resource_operations
-from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
 from motorpool.storage import known_addresses, links, server, users
@@ -62,15 +62,17 @@ class UserPolicy(ResourcePolicy[User]):
         return MAX_EMAIL_LENGTH if name == "email" else None
 
     async def read(self, call: Call, shape: type[User]) -> User:
-        """Read the body and replace `password` by its hash, which takes too long inside a transaction."""
+        """Read the body and replace `password` by its hash, which takes too long inside a transaction.
+
+        Registrations are refused before the body is parsed and anything is hashed, so that they cost no CPU
+        time where nobody may register, or one address too often.
+        """
+        if call.optional_caller is None:
+            await _check_registration(call)
         sent = await call.body(shape)
         if not sent.password:
             return sent
-        closed = call.optional_caller is None and not call.context.server.registration
-        # Refuse before hashing, so that such requests cost no CPU time.
-        if closed and await server.is_initialised(call.context.database):
-            raise BadRequest("registration is not open")
-        return msgspec.structs.replace(sent, password=await call.context.passwords.hash(sent.password))
+        return msgspec.structs.replace(sent, password=await call.hash_password(sent.password))
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Select all users for administrators and their own for managers; BadRequest for all others."""
@@ -145,6 +147,15 @@ class UserPolicy(ResourcePolicy[User]):
         """Remove secrets."""
         del call
         return [show(record) for record in records]
+
+
+async def _check_registration(call: Call) -> None:
+    """Raise BadRequest or TooManyRequests unless anybody may register now, from this address too."""
+    if not call.context.server.registration and await server.is_initialised(call.context.database):
+        raise BadRequest("registration is not open")
+    wait = call.context.registrations.hit(call.address)
+    if wait:
+        raise TooManyRequests(f"too many registrations; try again in {max(1, round(wait))} s", wait)
 
 
 async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:

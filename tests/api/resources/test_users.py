@@ -1,6 +1,9 @@
+import json
+import threading
+
 import trio
 
-from motorpool.api.program.settings import UserSettings
+from motorpool.api.program.settings import HttpSettings, UserSettings
 from motorpool.storage import server
 
 
@@ -188,3 +191,70 @@ async def test_totp_secrets_are_made_for_anybody_and_wrong_ones_refused(served):
         "/users", json={"email": "a@b", "password": "x", "totpKey": "not base32!"}
     )
     assert refused.status == 400
+
+
+async def open_registration(served):
+    settings = (await served.admin.get("/server")).json()
+    assert (await served.admin.put("/server", json={**settings, "registration": True})).status == 200
+
+
+async def until(holds):
+    with trio.fail_after(30):
+        while not holds():  # noqa: ASYNC110 - what is waited for happens in threads
+            await trio.sleep(0.005)
+
+
+def raw_user(number):
+    return {"name": "x", "email": f"{number}@example.org", "password": "secret words"}
+
+
+async def test_one_address_registers_only_so_often_and_others_go_on(starting):
+    chosen = UserSettings(registrations_per_address=3)
+    async with starting(users=chosen, http=HttpSettings(trusted_proxies=("127.0.0.0/8",))) as served:
+        await open_registration(served)
+        for number in range(5):
+            headers = {"X-Forwarded-For": "203.0.113.7"}
+            answer = await served.client().post("/users", json=raw_user(number), headers=headers)
+            assert answer.status == (200 if number < 3 else 429), answer.text
+        assert int(answer.headers["Retry-After"]) > 3000
+        elsewhere = {"X-Forwarded-For": "203.0.113.8"}
+        assert (await served.client().post("/users", json=raw_user(9), headers=elsewhere)).status == 200
+        # Administrators create as many as they like.
+        for number in range(10, 15):
+            headers = {"X-Forwarded-For": "203.0.113.7"}
+            assert (await served.admin.post("/users", json=raw_user(number), headers=headers)).status == 200
+
+
+async def test_where_registration_is_closed_nothing_is_parsed(served):
+    answer = await served.client().post("/users", data=b"[" * 10_000)
+    assert (answer.status, answer.text) == (400, "registration is not open")
+
+
+async def test_a_client_that_leaves_before_its_password_is_hashed_registers_nobody(starting, database):
+    async with starting(listen=True) as served:
+        await open_registration(served)
+        begun, release = [], threading.Event()
+        hash_now = served.context.passwords._hasher.hash
+
+        class Held:
+            def hash(self, password):
+                begun.append(password)
+                assert release.wait(30)
+                return hash_now(password)
+
+        served.context.passwords._hasher = Held()
+        clients = []
+        for number in range(4):
+            body = json.dumps({**raw_user(number), "password": f"password {number}"}).encode()
+            client = await trio.open_tcp_stream("127.0.0.1", served.port)
+            head = f"POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+            await client.send_all(head.encode() + body)
+            clients.append(client)
+        hashing = served.context.passwords._new_passwords
+        await until(lambda: hashing.waiting == 3)
+        for client in clients:
+            await trio.aclose_forcefully(client)
+        await until(lambda: hashing.waiting == 0)
+        release.set()
+        await until(lambda: hashing.threads_busy == 0)
+        assert len(begun) == 1
