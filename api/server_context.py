@@ -1,5 +1,6 @@
 """What every request may need: actors, tables, settings, and what is kept in memory between requests."""
 
+import secrets
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -56,6 +57,8 @@ class ServerContext:
     """The row as last read or written; `PUT /server` replaces it."""
     outgoing: OutgoingServices = field(default_factory=OutgoingServices)
     """Mail, text messages, the geocoder and HTTP to other servers."""
+    setup_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    """Makes a client elsewhere the first user (api/auth/setup.py)."""
     closing: trio.Event = field(default_factory=trio.Event)
     """Set when the server begins to stop, for requests that never end by themselves."""
     restart_requested: trio.Event = field(default_factory=trio.Event)

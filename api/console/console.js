@@ -58,7 +58,8 @@ function notify(text) {
 // What a mailed link brought along; out of the address bar it goes into no bookmark and no history.
 const brought = new URLSearchParams(location.search);
 let resetToken = brought.get("passwordReset");
-if (resetToken || brought.has("openid")) history.replaceState(null, "", "/");
+const setupToken = brought.get("setup") || "";
+if (resetToken || setupToken || brought.has("openid")) history.replaceState(null, "", "/");
 
 async function enter() {
   if (resetToken) {
@@ -111,7 +112,7 @@ byId("login").addEventListener("submit", async (event) => {
       const email = fields.get("email");
       await call("/users", {
         method: "POST",
-        headers: { "Content-Type": "application/json" },
+        headers: { "Content-Type": "application/json", ...(setupToken && { "X-Setup-Token": setupToken }) },
         body: JSON.stringify({ name: email, email, password: fields.get("password") }),
       });
       delete form.dataset.create;
@@ -135,7 +136,10 @@ byId("login").addEventListener("submit", async (event) => {
   }
 });
 
-byId("provider").addEventListener("click", () => location.assign("/api/session/openid/auth"));
+byId("provider").addEventListener("click", () => {
+  const setup = setupToken ? `?setup=${encodeURIComponent(setupToken)}` : "";
+  location.assign(`/api/session/openid/auth${setup}`);
+});
 
 byId("forgotten").addEventListener("click", async () => {
   const email = byId("login").elements.email;

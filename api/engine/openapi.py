@@ -92,6 +92,7 @@ def _operation(operation: Operation, schemas: Schemas) -> Json:
     parameters = [
         *(_path_parameter(each, kind) for each, kind in operation.path_parameters),
         *(_query_parameter(field, schemas) for field in _fields(operation.query)),
+        *(_header_parameter(header, text) for header, text in operation.headers.items()),
     ]
     if parameters:
         described["parameters"] = parameters
@@ -197,6 +198,16 @@ _SCHEMAS: Mapping[str, Json] = {
     "text/plain": {"type": "string"},
 }
 """Of answers without a type of ours; all else are bytes."""
+
+
+def _header_parameter(header: str, text: str) -> Json:
+    return {
+        "name": header,
+        "in": "header",
+        "required": False,
+        "description": text,
+        "schema": {"type": "string"},
+    }
 
 
 def _path_parameter(name: str, kind: type) -> Json:

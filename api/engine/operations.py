@@ -73,6 +73,8 @@ class Operation:
     form: type[msgspec.Struct] | None = None
     body: Any = None
     body_rules: BodyRules = NO_RULES
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Optional headers of the request -> their description."""
     raw_media_types: tuple[str, ...] = ()
     """Media types of a body of bytes, which `serve` reads itself. An upload may take long, so `serve` is
     cancelled when the client disconnects, and shields what must not be interrupted."""

@@ -5,8 +5,8 @@ validation follow from that. Who may do what, and behaviour of its own, is in it
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -122,6 +122,8 @@ class Resource(Generic[R]):
     read_only: tuple[str, ...] = ()
     """Fields that a body may carry but that only the server writes."""
     public_create: bool = False
+    create_headers: Mapping[str, str] = field(default_factory=dict)
+    """Optional headers of a request to create a record -> their description."""
 
     @cached_property
     def query(self) -> type[msgspec.Struct]:
@@ -191,6 +193,7 @@ def add_resource_operations(resource: Resource[Any], operations: Operations) -> 
                 # Anybody may create so many only.
                 errors=(*errors, 429) if is_public else errors,
                 public=is_public,
+                headers=resource.create_headers if method == "POST" else {},
             )
         )
 

@@ -24,6 +24,7 @@ from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.passwords import PasswordHasher
+from motorpool.api.auth.setup import fetch_setup_token
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec, tls_context
 from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
@@ -94,7 +95,8 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             token_key = await tokens.signing_key(database, TOKEN_KEY, partial(secrets.token_bytes, 32))
             server_key = await tokens.signing_key(database, SERVER_KEY, partial(secrets.token_bytes, 32))
             row = await server.fetch(database)
-
+            setup_token = await fetch_setup_token(database)
+            waits_for_user = not await server.is_initialised(database)
             outgoing = build_outgoing_services(settings, clock)
 
             def create_served_app(system: System) -> ServedApp:
@@ -106,6 +108,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     login_throttle=LoginThrottle(settings.login, clock.monotonic),
                     token_key=token_key,
                     server=row,
+                    setup_token=setup_token,
                     restart_requested=state.restart_requested,
                     outgoing=outgoing,
                 )
@@ -137,6 +140,8 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 _print_address(
                     settings, address, login.email if login else "", login.password if login else ""
                 )
+                if waits_for_user:
+                    _print_setup_token(settings, address, setup_token)
                 await state.stopping.wait()
                 _log.info("stopping")
     except (StorageError, OSError) as error:
@@ -304,10 +309,20 @@ def _address(sockets: Sequence[socket.socket]) -> tuple[str, int]:
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port  # noqa: S104 - what a client may dial
 
 
-def _print_address(settings: Settings, address: tuple[str, int], email: str, password: str) -> None:
+def _print_setup_token(settings: Settings, address: tuple[str, int], token: str) -> None:
+    print("Nobody has registered yet. The first user becomes the administrator: register on this machine,")
+    print(f"or from elsewhere at {_shown_url(settings, address)}?setup={token}", flush=True)
+
+
+def _shown_url(settings: Settings, address: tuple[str, int]) -> str:
+    """Return where users find the server, with a slash at the end."""
     host, port = address
     scheme = "https" if settings.http.tls_certificate else "http"
-    shown = settings.public.url or f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
-    print(f"Motorpool is running at {shown}", flush=True)
+    shown = settings.public.url or f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"{shown.rstrip('/')}/"
+
+
+def _print_address(settings: Settings, address: tuple[str, int], email: str, password: str) -> None:
+    print(f"Motorpool is running at {_shown_url(settings, address)}", flush=True)
     if email:
         print(f"Log in as {email} with the password {password}", flush=True)

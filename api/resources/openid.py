@@ -13,6 +13,7 @@ from motorpool.api.auth.authentication import begin_session, is_secure, remember
 from motorpool.api.auth.login_throttle import LoginLocked, client_network
 from motorpool.api.auth.openid import LoginRefused, OpenIdProvider, ProviderUnavailable
 from motorpool.api.auth.password_logins import record_denied
+from motorpool.api.auth.setup import may_set_up
 from motorpool.api.auth.tokens import OPENID, InvalidToken, Token, issue, read
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -45,11 +46,20 @@ class CallbackQuery(msgspec.Struct, rename="camel"):
     error: str | None = None
 
 
-@OPERATIONS.operation("GET", "/session/openid/auth", answers={303: TO_PROVIDER}, errors=(400,), public=True)
+class BeginQuery(msgspec.Struct, rename="camel"):
+    """What a login at the provider begins with."""
+
+    setup: str | None = None
+
+
+@OPERATIONS.operation(
+    "GET", "/session/openid/auth", query=BeginQuery, answers={303: TO_PROVIDER}, errors=(400,), public=True
+)
 async def begin_openid(call: Call) -> Response:
     """Send the browser to the OpenID provider."""
     provider = _provider(call)
     nonce, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
+    set_up = {"setup": "1"} if may_set_up(call, call.query(BeginQuery).setup) else {}
     # The login can be finished only with this cookie, which prevents login CSRF.
     text, token = issue(
         call.context.token_key,
@@ -57,7 +67,7 @@ async def begin_openid(call: Call) -> Response:
         OPENID,
         call.now + LOGIN_TIMEOUT,
         now=call.now,
-        extra={"nonce": nonce, "verifier": verifier},
+        extra={"nonce": nonce, "verifier": verifier, **set_up},
     )
     try:
         address = await provider.authorization_url(
@@ -144,7 +154,7 @@ async def _finish_login(call: Call, provider: OpenIdProvider, query: CallbackQue
     )
     # A cancellation between the commit and its announcement would leave caches stale.
     with trio.CancelScope(shield=True):
-        user = await find_or_create_user(call, identity)
+        user = await find_or_create_user(call, identity, set_up="setup" in token.extra)
         response = _console(call, "success")
         await begin_session(call, response, user)
         await remember_login(call, response, user)

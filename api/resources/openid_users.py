@@ -8,6 +8,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged, changed_fields
 from motorpool.api.auth.authentication import may_log_in
 from motorpool.api.auth.openid import Identity, LoginRefused
+from motorpool.api.auth.setup import REFUSAL
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.resources.users import with_registration_defaults
@@ -20,9 +21,10 @@ __all__ = ["find_or_create_user"]
 MAX_EMAIL_LENGTH = 128
 
 
-async def find_or_create_user(call: Call, identity: Identity) -> User:
+async def find_or_create_user(call: Call, identity: Identity, *, set_up: bool) -> User:
     """Return the user behind an identity, created or updated as the settings say.
 
+    `set_up` says whether the client may become the administrator of a new server.
     No one-time code is required: a second factor is up to the provider.
 
     Raises:
@@ -39,7 +41,7 @@ async def find_or_create_user(call: Call, identity: Identity) -> User:
     async with call.context.database.transaction() as transaction:
         found = await users.by_address(transaction, identity.email)
         if found is None:
-            user = await _create(call, transaction, identity, administrator=administrator)
+            user = await _create(call, transaction, identity, administrator=administrator, set_up=set_up)
         else:
             user = await _update(call, transaction, found, identity, administrator=administrator)
     if found is None:
@@ -49,7 +51,9 @@ async def find_or_create_user(call: Call, identity: Identity) -> User:
     return user
 
 
-async def _create(call: Call, transaction: Queries, identity: Identity, *, administrator: bool) -> User:
+async def _create(
+    call: Call, transaction: Queries, identity: Identity, *, administrator: bool, set_up: bool
+) -> User:
     settings = call.context.settings.openid
     await users.serialize_creation(transaction, identity.email)
     found = await users.by_address(transaction, identity.email)
@@ -57,11 +61,14 @@ async def _create(call: Call, transaction: Queries, identity: Identity, *, admin
         # Created meanwhile by a parallel login of the same user.
         return found
     first = await server.initialise(transaction)
-    if not (first or call.context.server.registration or settings.allow_registration):
+    if first and settings.admin_group is None:
+        if not set_up:
+            raise LoginRefused(REFUSAL)
+        administrator = True
+    allowed = call.context.server.registration or settings.allow_registration or (first and administrator)
+    if not allowed:
         raise LoginRefused("you have no account here, and registration is not open")
     new = User(name=identity.name, email=identity.email)
-    if first and settings.admin_group is None:
-        administrator = True
     if not administrator:
         new = with_registration_defaults(call, new)
     made = await users.TABLE.insert(

@@ -11,6 +11,7 @@ from quart import Response
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.known_places import network_of
+from motorpool.api.auth.login_throttle import client_network
 from motorpool.api.auth.rights import (
     LIST_USERS,
     MANAGE_USERS,
@@ -18,6 +19,7 @@ from motorpool.api.auth.rights import (
     ROLE_FIELDS,
     SELF_EDITABLE_ATTRIBUTES,
 )
+from motorpool.api.auth.setup import HEADER, REFUSAL, may_set_up
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
@@ -151,9 +153,12 @@ class UserPolicy(ResourcePolicy[User]):
 
 async def _check_registration(call: Call) -> None:
     """Raise BadRequest or TooManyRequests unless anybody may register now, from this address too."""
-    if not call.context.server.registration and await server.is_initialised(call.context.database):
+    if not await server.is_initialised(call.context.database):
+        if not may_set_up(call):
+            raise BadRequest(REFUSAL)
+    elif not call.context.server.registration:
         raise BadRequest("registration is not open")
-    wait = call.context.registrations.hit(call.address)
+    wait = call.context.registrations.hit(client_network(call.address))
     if wait:
         raise TooManyRequests(f"too many registrations; try again in {max(1, round(wait))} s", wait)
 
@@ -162,6 +167,9 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if not new.password:
         raise BadRequest("password: needed")
     if await server.initialise(transaction):
+        if not may_set_up(call):
+            # The transaction is rolled back, so the next one may be the first.
+            raise BadRequest(REFUSAL)
         return msgspec.structs.replace(new, administrator=True)
     creator = call.optional_caller
     if creator is not None and creator.administrator:
@@ -279,6 +287,9 @@ USERS = Resource(
     policy=UserPolicy(),
     parameters=COMMON_PARAMETERS | {"device_id"},
     public_create=True,
+    create_headers={
+        HEADER: "The set-up token, for the first user of a new server. Not in the specification.",
+    },
 )
 add_resource_operations(USERS, OPERATIONS)
 

@@ -72,9 +72,9 @@ class OpenId:
             assert answer.status_code in {302, 303}, answer.text
             return answer.headers["Location"]
 
-    async def log_in(self, client: Any, sub: str | None) -> Any:
+    async def log_in(self, client: Any, sub: str | None, query: str = "") -> Any:
         """The whole way of one browser; the answer of our callback."""
-        begun = await client.get("/session/openid/auth")
+        begun = await client.get(f"/session/openid/auth{query}")
         assert begun.status == 303, begun.text
         back = urlsplit(await self.page(begun.headers["Location"], sub))
         assert back.path == CALLBACK

@@ -196,18 +196,35 @@ async def test_the_group_of_administrators_gives_the_role_and_takes_it_from_who_
         assert await role(served, "admin@example.org") is True
 
 
+EMPTY = "delete from users; update server set initialised = false"
+
+
 async def test_the_first_user_of_an_empty_server_becomes_administrator(starting, openid, database):
     async with starting(openid=openid.settings()) as served:
-        await database.execute("delete from users; update server set initialised = false")
+        await database.execute(EMPTY)
         await openid.user("a1", email=ANN)
         assert (await openid.log_in(served.client(), "a1")).status == 303
         assert await role(served, ANN) is True
 
 
-async def test_where_a_group_makes_administrators_the_first_user_outside_of_it_is_none(
-    starting, openid, database
-):
+async def test_from_elsewhere_the_first_user_needs_the_set_up_token(starting, openid, database):
+    async with starting(openid=openid.settings(allow_registration=True)) as served:
+        await database.execute(EMPTY)
+        await openid.user("a1", email=ANN)
+        proxied = served.client({"X-Forwarded-For": "198.51.100.7"})
+        for query in ("", "?setup=guess"):
+            refused = await openid.log_in(proxied, "a1", query=query)
+            assert (refused.status, "set-up token" in refused.text) == (401, True)
+        query = f"?setup={served.context.setup_token}"
+        assert (await openid.log_in(proxied, "a1", query=query)).status == 303
+        assert await role(served, ANN) is True
+
+
+async def test_where_a_group_makes_administrators_the_first_user_is_one_of_it(starting, openid, database):
     async with starting(openid=openid.settings(admin_group="bosses")) as served:
-        await database.execute("delete from users; update server set initialised = false")
-        assert (await openid.log_in(served.client(), ANN)).status == 303
-        assert await role(served, ANN) is False
+        await database.execute(EMPTY)
+        assert (await openid.log_in(served.client(), ANN)).status == 401
+        await openid.user("b1", email="ben@example.org", groups=["bosses"])
+        proxied = served.client({"X-Forwarded-For": "198.51.100.7"})
+        assert (await openid.log_in(proxied, "b1")).status == 303
+        assert await role(served, "ben@example.org") is True
