@@ -57,40 +57,47 @@ async def migrate(q: Queries, steps: Sequence[Migration], *, clock_now: Callable
     Raises:
         SetupFailed: the schema is newer than `steps`, or has holes, or another server holds the lock.
     """
+    # Usually nothing is missing, which needs no lock.
+    if await q.fetch_value("select to_regclass('schema_migrations')") is not None and await _count_applied(
+        q, steps
+    ) == len(steps):
+        return 0
     await _lock(q)
     try:
         await q.execute(
             "create table if not exists schema_migrations"
             " (number integer primary key, name text not null, applied timestamptz not null)"
         )
-        rows = await q.fetch("select number, name from schema_migrations order by number")
-        _check(rows_applied=[(row["number"], row["name"]) for row in rows], steps=steps)
-        for step in steps[len(rows) :]:
+        applied = await _count_applied(q, steps)
+        for step in steps[applied:]:
             async with q.transaction() as transaction:
                 await transaction.execute(step.sql)
                 await transaction.execute(
                     "insert into schema_migrations values ($1, $2, $3)", step.number, step.name, clock_now()
                 )
-        return len(steps) - len(rows)
+        return len(steps) - applied
     finally:
         # The lock ends with the connection in any case.
         with trio.move_on_after(_POLL_SECONDS, shield=True), suppress(StorageError):
             await q.execute("select pg_advisory_unlock($1)", LOCK)
 
 
-def _check(rows_applied: Sequence[tuple[int, str]], steps: Sequence[Migration]) -> None:
-    if rows_applied and rows_applied[-1][0] > len(steps):
-        number, name = rows_applied[-1]
+async def _count_applied(q: Queries, steps: Sequence[Migration]) -> int:
+    applied = await q.fetch("select number, name from schema_migrations order by number")
+    rows = [(row["number"], row["name"]) for row in applied]
+    if rows and rows[-1][0] > len(steps):
+        number, name = rows[-1]
         raise SetupFailed(
             f"the database has schema {number} ({name}), this release knows {len(steps)}:"
             " start the newer release"
         )
-    for (number, name), step in zip(rows_applied, steps, strict=False):
+    for (number, name), step in zip(rows, steps, strict=False):
         if (number, name) != (step.number, step.name):
             raise SetupFailed(
                 f"the database has migration {number} ({name}) where {step.number} ({step.name}) must be:"
                 " it is not ours, or damaged"
             )
+    return len(rows)
 
 
 async def _lock(q: Queries) -> None:

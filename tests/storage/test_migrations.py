@@ -99,10 +99,17 @@ async def test_servers_that_start_together_take_turns(postgres):
         postgres.run("drop database together with (force)")
 
 
+async def test_what_is_up_to_date_does_not_wait_for_one_that_migrates(database, single):
+    await single.execute("select pg_advisory_lock($1)", migrations.LOCK)
+    async with database.transaction() as other:
+        assert await migrate(other, OURS, clock_now=now) == 0
+    await single.execute("select pg_advisory_unlock($1)", migrations.LOCK)
+
+
 async def test_who_waits_for_the_lock_too_long_is_told(database, single, monkeypatch):
     monkeypatch.setattr(migrations, "_WAIT_SECONDS", 0.2)
     await single.execute("select pg_advisory_lock($1)", migrations.LOCK)
     async with database.transaction() as other:
         with pytest.raises(SetupFailed, match="another server has been migrating"):
-            await migrate(other, OURS, clock_now=now)
+            await migrate(other, [*OURS, NEXT], clock_now=now)
     await single.execute("select pg_advisory_unlock($1)", migrations.LOCK)
