@@ -42,6 +42,11 @@ _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
 _SETTLE_SECONDS = 5.0
 _RETRY_SECONDS = 0.25
+_DURABILITY = """
+    select current_setting('server_version'), concat_ws(', ', 'fsync ' || current_setting('fsync'),
+        'full_page_writes ' || current_setting('full_page_writes'),
+        'synchronous_commit ' || current_setting('synchronous_commit'))
+"""
 
 
 class _Connection:
@@ -207,7 +212,8 @@ async def open_database(
                     nursery.start_soon(server.watch)
                 try:
                     with unwrapper.record():
-                        await _set_up(loop, settings, server, clock_now)
+                        connection = await _set_up(loop, settings, server, clock_now)
+                        database.pool.adopt(connection)
                         await _look_after_partitions(database, clock_now())
                         await _tell_durability(database)
                         yield database
@@ -227,11 +233,7 @@ async def _look_after_partitions(database: Database, now: datetime) -> None:
 
 async def _tell_durability(database: Database) -> None:
     """What "stored" is worth here; the operator of an external server may have chosen otherwise."""
-    names = ("fsync", "full_page_writes", "synchronous_commit")
-    values = [await database.fetch_value("select current_setting($1)", name) for name in names]
-    version = await database.fetch_value("select current_setting('server_version')")
-    stated = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
-    _log.info("PostgreSQL %s: %s", version, stated)
+    _log.info("PostgreSQL %s: %s", *(await database.fetch(_DURABILITY))[0].values())
 
 
 @asynccontextmanager
@@ -255,7 +257,8 @@ async def _set_up(
     settings: DatabaseSettings,
     server: EmbeddedServer | None,
     clock_now: Callable[[], datetime],
-) -> None:
+) -> _Connection:
+    """Bring the tables up to date; return the connection this was done on, reset."""
     if server is not None:
         connection = await _first_connection(loop, settings, server, "postgres")
         try:
@@ -267,17 +270,25 @@ async def _set_up(
             connection.terminate()
     connection = await _first_connection(loop, settings, server, _DATABASE)
     try:
-        version = connection.driver.get_server_version()
-        if version.major < OLDEST_MAJOR:
-            raise SetupFailed(
-                f"the database server is PostgreSQL {version.major}.{version.minor},"
-                f" needed is {OLDEST_MAJOR} or later"
-            )
+        _check_version(connection)
         session = Session(connection, math.inf)
         await session.execute("set statement_timeout = 0")
         await migrations.migrate(session, migrations.load(), clock_now=clock_now)
-    finally:
+        # Also releases the lock if that of `migrate` could not.
+        await connection.call(settings.statement_seconds, connection.driver.reset)
+    except BaseException:
         connection.terminate()
+        raise
+    return connection
+
+
+def _check_version(connection: _Connection) -> None:
+    version = connection.driver.get_server_version()
+    if version.major < OLDEST_MAJOR:
+        raise SetupFailed(
+            f"the database server is PostgreSQL {version.major}.{version.minor},"
+            f" needed is {OLDEST_MAJOR} or later"
+        )
 
 
 async def _first_connection(

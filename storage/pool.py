@@ -13,8 +13,18 @@ __all__ = ["Pool"]
 C = TypeVar("C")
 
 
+class _Opening:
+    """A connection that is being opened."""
+
+    def __init__(self) -> None:
+        self.error: StorageUnavailable | None = None
+
+
 class Pool(Generic[C]):
     """Gives each connection to one user at a time, in the order of their requests; opens them on demand.
+
+    They are opened one after another: to open one takes longer than most statements, so that users that
+    come at once, as at the start of the server, are mostly served by connections that are released meanwhile.
 
     Args:
         size: the most connections.
@@ -44,6 +54,9 @@ class Pool(Generic[C]):
         self._idle: list[C] = []
         self._acquired: set[int] = set()
         self._slots = trio.Semaphore(size, max_value=size)
+        self._opening: _Opening | None = None
+        self._changed = trio.lowlevel.ParkingLot()
+        """Tasks that wait for the end of `_opening` or for a connection to be released."""
         self._nursery: trio.Nursery | None = None
         self._closed = False
 
@@ -67,6 +80,10 @@ class Pool(Generic[C]):
             task_status.started()
             await trio.sleep_forever()
 
+    def adopt(self, connection: C) -> None:
+        """Keep a connection that was opened elsewhere; call this before the first `acquire`."""
+        self._idle.append(connection)
+
     async def acquire(self) -> C:
         """Acquire a connection, to be given back by `release`.
 
@@ -81,18 +98,40 @@ class Pool(Generic[C]):
             if scope.cancelled_caught:
                 raise StorageUnavailable(f"all {self._size} connections to the database are busy") from None
         try:
-            while self._idle:
-                connection = self._idle.pop()
-                if self._is_usable(connection):
-                    break
-                self._terminate(connection)
-            else:
-                connection = await self._connect()
+            connection = self._take_idle() or await self._take_or_open()
         except BaseException:
             self._slots.release()
             raise
         self._acquired.add(id(connection))
         return connection
+
+    def _take_idle(self) -> C | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if self._is_usable(connection):
+                return connection
+            self._terminate(connection)
+        return None
+
+    async def _take_or_open(self) -> C:
+        """Open a connection, or take one that is released while another task opens one."""
+        while (opening := self._opening) is not None:
+            await self._changed.park()
+            connection = self._take_idle()
+            if connection is not None:
+                return connection
+            if opening.error is not None:
+                raise StorageUnavailable(str(opening.error)) from opening.error
+        self._opening = opening = _Opening()
+        try:
+            return await self._connect()
+        except StorageUnavailable as error:
+            opening.error = error
+            self._changed.unpark_all()
+            raise
+        finally:
+            self._opening = None
+            self._changed.unpark()
 
     def release(self, connection: C, *, clean: bool = True) -> None:
         """Give a connection back; one that is not `clean` is reset first, or terminated where that fails."""
@@ -101,10 +140,14 @@ class Pool(Generic[C]):
             self._terminate(connection)
             self._slots.release()
         elif clean:
-            self._idle.append(connection)
+            self._keep(connection)
             self._slots.release()
         else:
             self._nursery.start_soon(self._reset_and_keep, connection)
+
+    def _keep(self, connection: C) -> None:
+        self._idle.append(connection)
+        self._changed.unpark()
 
     async def _reset_and_keep(self, connection: C) -> None:
         clean = False
@@ -112,7 +155,7 @@ class Pool(Generic[C]):
             clean = await self._reset(connection)
         finally:
             if clean and not self._closed:
-                self._idle.append(connection)
+                self._keep(connection)
             else:
                 self._terminate(connection)
             self._slots.release()

@@ -151,3 +151,108 @@ async def test_closing_waits_for_what_is_lent_but_not_for_ever(nursery, autojump
     assert made.dropped == [idle]
     pool.release(lent)
     assert made.dropped == [idle, lent]
+
+
+class Slow(Connections):
+    """Connections that are opened when the test says so."""
+
+    def __init__(self):
+        super().__init__()
+        self.may_open = trio.Semaphore(0)
+
+    async def connect(self):
+        await self.may_open.acquire()
+        return await super().connect()
+
+
+async def acquire_into(taken, pool):
+    try:
+        taken.append(await pool.acquire())
+    except StorageUnavailable as error:
+        taken.append(str(error))
+
+
+async def test_who_waits_for_a_connection_to_open_takes_one_that_is_released(nursery):
+    made = Slow()
+    made.may_open.release()
+    pool = made.pool(size=3)
+    await nursery.start(pool.run)
+    first = await pool.acquire()
+    taken = []
+    for _ in range(2):
+        nursery.start_soon(acquire_into, taken, pool)
+        await trio.testing.wait_all_tasks_blocked()
+    pool.release(first)
+    await trio.testing.wait_all_tasks_blocked()
+    assert (taken, made.made) == ([first], 1)
+    made.may_open.release()
+    await trio.testing.wait_all_tasks_blocked()
+    assert (taken, made.made) == ([first, 2], 2)
+
+
+async def test_connections_are_opened_one_after_another_for_all_who_wait(nursery):
+    made = Slow()
+    pool = made.pool(size=3)
+    await nursery.start(pool.run)
+    taken = []
+    for _ in range(4):
+        nursery.start_soon(acquire_into, taken, pool)
+    for opened in range(1, 4):
+        await trio.testing.wait_all_tasks_blocked()
+        made.may_open.release()
+        await trio.testing.wait_all_tasks_blocked()
+        assert taken == list(range(1, opened + 1))
+    pool.release(1)
+    await trio.testing.wait_all_tasks_blocked()
+    assert taken == [1, 2, 3, 1]
+
+
+async def test_a_failed_connect_fails_all_who_waited_for_it(nursery):
+    made = Slow()
+    made.refuse = True
+    pool = made.pool(size=3)
+    await nursery.start(pool.run)
+    taken = []
+    for _ in range(3):
+        nursery.start_soon(acquire_into, taken, pool)
+    await trio.testing.wait_all_tasks_blocked()
+    made.may_open.release()
+    await trio.testing.wait_all_tasks_blocked()
+    assert taken == ["no", "no", "no"]
+    made.refuse = False
+    made.may_open.release()
+    assert await pool.acquire() == 1
+
+
+async def test_cancelled_while_it_opens_a_connection_the_next_opens_one(nursery):
+    made = Slow()
+    pool = made.pool(size=2)
+    await nursery.start(pool.run)
+    taken = []
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as opening:
+            opening.start_soon(pool.acquire)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(acquire_into, taken, pool)
+            await trio.testing.wait_all_tasks_blocked()
+            scope.cancel()
+    made.may_open.release()
+    await trio.testing.wait_all_tasks_blocked()
+    assert (taken, pool.acquired) == ([1], 1)
+
+
+async def test_cancelled_while_another_opens_leaves_nothing_lent(nursery):
+    made = Slow()
+    pool = made.pool(size=2)
+    await nursery.start(pool.run)
+    taken = []
+    nursery.start_soon(acquire_into, taken, pool)
+    await trio.testing.wait_all_tasks_blocked()
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as waiting:
+            waiting.start_soon(pool.acquire)
+            await trio.testing.wait_all_tasks_blocked()
+            scope.cancel()
+    made.may_open.release()
+    await trio.testing.wait_all_tasks_blocked()
+    assert (taken, pool.acquired) == ([1], 1)
