@@ -17,13 +17,14 @@ import ssl
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import asyncpg
@@ -140,25 +141,53 @@ SHAPE = """
         || (select md5(string_agg(number || name, ',' order by number)) from schema_migrations)
     from pg_class c where c.relnamespace = 'public'::regnamespace
 """
-EMPTY = """
-    set session_replication_role = replica;
-    do $$
-    declare name text;
-    begin
-        perform pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid();
-        for name in select tablename from pg_tables where schemaname = 'public'
-            and tablename not in ('schema_migrations', 'id_blocks')
-        loop
-            execute format('delete from %I', name);
-        end loop;
-        perform setval(oid, 1, false) from pg_class
-            where relkind = 'S' and relnamespace = 'public'::regnamespace;
-        update id_blocks set next_id = 1;
-        insert into server default values;
-    end
-    $$;
+TERMINATE = """
+    select count(pg_terminate_backend(pid)) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()
 """
+EMPTYING = """
+    select string_agg(format('select %L where exists (select from %s)', statement, used), ' union all ')
+    from (
+        select case relkind when 'S' then format('select setval(%L, 1, false)', oid::regclass)
+                else format('delete from %s', oid::regclass) end as statement,
+            oid::regclass || case relkind when 'S' then ' where is_called' else '' end as used
+        from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'S') and not relispartition
+            and relname not in ('schema_migrations', 'id_blocks', 'server')
+        union all values
+            ('update id_blocks set next_id = 1', 'id_blocks where next_id > 1'),
+            ('delete from server', 'server'),
+            ('insert into server default values', 'schema_migrations')
+    ) as parts
+"""
+"""Makes a query for the statements that empty a database: only what holds something is worth a statement."""
+
+BUILT_IN = 16_384
+"""Types with a lower identifier are built into PostgreSQL."""
+
+
+def introspect_once() -> None:
+    """Let the driver ask only once in this process what the built-in types are made of.
+
+    It asks on each connection, about the arrays for one, which takes PostgreSQL longer than to open it.
+    """
+    introspect = asyncpg.Connection._introspect_types
+    answers: dict[frozenset[int], Any] = {}
+
+    async def introspect_types(connection: asyncpg.Connection, types: Any, timeout: float) -> Any:
+        key = frozenset(types)
+        if key not in answers:
+            answer = await introspect(connection, types, timeout)
+            if max(key) >= BUILT_IN:
+                return answer
+            answers[key] = answer[0]
+        # The driver parses its own statement again where an unnamed one took its place: none did.
+        return answers[key], SimpleNamespace(name="none")
+
+    asyncpg.Connection._introspect_types = introspect_types
+
+
+introspect_once()
 
 
 class SqlThread:
@@ -167,18 +196,23 @@ class SqlThread:
     def __init__(self, url: Callable[[str], str]) -> None:
         self._url = url
         self._connections: dict[str, asyncpg.Connection] = {}
+        self._prepared: dict[tuple[str, str], Any] = {}
         # By its class: trio-asyncio makes loops of its own wherever it is imported.
         self._loop = asyncio.SelectorEventLoop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="test SQL")
         self._thread.start()
 
-    def run(self, database: str, *statements: str) -> str:
-        """Run statements one by one; return the first value of the last one as text, "" where it has none."""
-        return asyncio.run_coroutine_threadsafe(self._run(database, statements), self._loop).result(60)
+    def run(self, database: str, sql: str) -> str:
+        """Run a statement; return its first value as text, "" where it has none."""
+        return self._wait(self._again(self._run, database, sql))
+
+    def empty(self, database: str, emptying: str, shape: str) -> bool:
+        """Empty a database of this shape; return False where it has another."""
+        return self._wait(self._again(self._empty, database, emptying, shape))
 
     def disconnect(self, database: str) -> None:
         """Close the connection to the database, so that it can be dropped or copied."""
-        asyncio.run_coroutine_threadsafe(self._disconnect(database), self._loop).result(60)
+        self._wait(self._disconnect(database))
 
     def close(self) -> None:
         for database in list(self._connections):
@@ -187,29 +221,55 @@ class SqlThread:
         self._thread.join()
         self._loop.close()
 
-    async def _run(self, database: str, statements: tuple[str, ...]) -> str:
+    def _wait(self, running: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(running, self._loop).result(60)
+
+    async def _again(self, act: Callable[..., Coroutine[Any, Any, Any]], database: str, *args: str) -> Any:
         try:
-            return await self._run_once(database, statements)
+            return await act(database, *args)
         except (OSError, asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.InterfaceError):
             # A test may end all connections to its database, and so ours.
             await self._disconnect(database)
-            return await self._run_once(database, statements)
+            return await act(database, *args)
 
-    async def _run_once(self, database: str, statements: tuple[str, ...]) -> str:
+    async def _run(self, database: str, sql: str) -> str:
+        return _first_value(await (await self._connection(database)).fetch(sql))
+
+    async def _empty(self, database: str, emptying: str, shape: str) -> bool:
+        await self._fetch(database, TERMINATE)
+        if _first_value(await self._fetch(database, SHAPE)) != shape:
+            return False
+        statements = [row[0] for row in await self._fetch(database, emptying)]
+        # As of a replica: without triggers, and so without a look at the tables that refer to these.
+        await self._connections[database].execute(
+            "; ".join(["set local session_replication_role = replica", *statements])
+        )
+        return True
+
+    async def _fetch(self, database: str, sql: str) -> Any:
+        """Run a statement that is prepared, since it is run after every test."""
+        prepared = self._prepared.get((database, sql))
+        if prepared is None:
+            prepared = await (await self._connection(database)).prepare(sql)
+            self._prepared[database, sql] = prepared
+        return await prepared.fetch()
+
+    async def _connection(self, database: str) -> asyncpg.Connection:
         connection = self._connections.get(database)
         if connection is None:
             connection = await asyncpg.connect(self._url(database), statement_cache_size=0)
             self._connections[database] = connection
-        *first, last = statements
-        for statement in first:
-            await connection.execute(statement)
-        rows = await connection.fetch(last)
-        return "" if not rows or rows[0][0] is None else str(rows[0][0])
+        return connection
 
     async def _disconnect(self, database: str) -> None:
         connection = self._connections.pop(database, None)
+        self._prepared = {key: value for key, value in self._prepared.items() if key[0] != database}
         if connection is not None:
             await connection.close()
+
+
+def _first_value(rows: Any) -> str:
+    return "" if not rows or rows[0][0] is None else str(rows[0][0])
 
 
 class TestServer:
@@ -223,6 +283,7 @@ class TestServer:
         self._empty: list[str] = []
         self._numbers = itertools.count(1)
         self._shape = ""
+        self._emptying = ""
 
     def start(self) -> None:
         """Make the template."""
@@ -231,6 +292,7 @@ class TestServer:
         self.run("create database template_motorpool")
         trio.run(self._migrate)
         self._shape = self.run(SHAPE, "template_motorpool")
+        self._emptying = self.run(EMPTYING, "template_motorpool")
         self._sql.disconnect("template_motorpool")
 
     async def _migrate(self) -> None:
@@ -248,7 +310,7 @@ class TestServer:
 
     def give_back(self, name: str) -> None:
         """Empty the database for the next test, or drop it if its tables were changed."""
-        if self._sql.run(name, EMPTY, SHAPE) == self._shape:
+        if self._sql.empty(name, self._emptying, self._shape):
             self._empty.append(name)
         else:
             self._sql.disconnect(name)
