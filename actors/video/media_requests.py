@@ -7,6 +7,7 @@ connection belongs to.
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import msgspec
@@ -65,6 +66,15 @@ class IdentifyPublisher(msgspec.Struct, Request[PublisherDevice | None], frozen=
     kind: str
 
 
+@dataclass(slots=True)
+class _OpenRequest:
+    at: float
+    """When it was sent, in monotonic seconds."""
+    message: MediaRequested
+    is_answered_by_number: bool = False
+    """Media with the device's number came: media without one is not this device's."""
+
+
 MediaRequestsMessage = MediaRequested | IdentifyPublisher
 MEDIA_REQUESTS: Kind[None, MediaRequestsMessage] = Kind("media_requests")
 
@@ -74,8 +84,8 @@ class MediaRequests(Actor[MediaRequestsMessage]):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._open: OrderedDict[tuple[int, str], tuple[float, MediaRequested]] = OrderedDict()
-        self._named: dict[tuple[str, str], tuple[float, MediaRequested]] = {}
+        self._open: OrderedDict[tuple[int, str], _OpenRequest] = OrderedDict()
+        self._named: dict[tuple[str, str], _OpenRequest] = {}
         """The same by the device's number."""
 
     def handle(self, message: MediaRequestsMessage) -> object:
@@ -91,22 +101,22 @@ class MediaRequests(Actor[MediaRequestsMessage]):
     def _asked(self, message: MediaRequested) -> None:
         key = (message.device_id, message.kind)
         self._forget(self._open.pop(key, None))
-        entry = self._open[key] = (self.context.clock.monotonic(), message)
+        entry = self._open[key] = _OpenRequest(self.context.clock.monotonic(), message)
         self._named[message.unique_id, message.kind] = entry
         if len(self._open) > KEPT_REQUESTS:
             self._forget(self._open.popitem(last=False)[1])
 
-    def _forget(self, entry: tuple[float, MediaRequested] | None) -> None:
+    def _forget(self, entry: _OpenRequest | None) -> None:
         if entry is not None:
-            self._named.pop((entry[1].unique_id, entry[1].kind), None)
+            self._named.pop((entry.message.unique_id, entry.message.kind), None)
 
     def _find(self, message: IdentifyPublisher) -> object:
         """By the number itself among the open requests: who was asked to come needs no database."""
         oldest = self.context.clock.monotonic() - OPEN_SECONDS
         for number in (message.sim, message.sim.lstrip("0")):
-            at, asked = self._named.get((number, message.kind), (-1.0, None))
-            if asked is not None and at >= oldest:
-                return PublisherDevice(asked.device_id, asked.unique_id, asked.channels)
+            entry = self._named.get((number, message.kind))
+            if entry is not None and entry.at >= oldest:
+                return self._answered_by_number(entry)
         return self._look_up(message, oldest)
 
     async def _look_up(self, message: IdentifyPublisher, oldest: float) -> PublisherDevice | Failure | None:
@@ -119,15 +129,32 @@ class MediaRequests(Actor[MediaRequestsMessage]):
                 return Failure(error)
             if device is not None:
                 return PublisherDevice(device.id, device.unique_id, self._channels_of(device))
-        pending = [asked for at, asked in self._open.values() if at >= oldest and asked.kind == message.kind]
-        ending = [asked for asked in pending if stripped and _same_ending(stripped, asked.unique_id)]
-        from_address = [asked for asked in pending if asked.peer == message.peer]
-        for candidates in (ending, from_address):
-            if len(candidates) == 1:
-                self.context.log.info("media SIM %s taken for %s", message.sim, candidates[0].unique_id)
-                (asked,) = candidates
-                return PublisherDevice(asked.device_id, asked.unique_id, asked.channels)
+        pending = [
+            entry
+            for entry in self._open.values()
+            if entry.at >= oldest and entry.message.kind == message.kind
+        ]
+        ending = [entry for entry in pending if stripped and _same_ending(stripped, entry.message.unique_id)]
+        if len(ending) == 1:
+            self._log_guess(message, ending[0])
+            return self._answered_by_number(ending[0])
+        from_address = [
+            entry
+            for entry in pending
+            if entry.message.peer == message.peer and not entry.is_answered_by_number
+        ]
+        if len(from_address) == 1:
+            self._log_guess(message, from_address[0])
+            return _publisher(from_address[0].message)
         return None
+
+    @staticmethod
+    def _answered_by_number(entry: _OpenRequest) -> PublisherDevice:
+        entry.is_answered_by_number = True
+        return _publisher(entry.message)
+
+    def _log_guess(self, message: IdentifyPublisher, entry: _OpenRequest) -> None:
+        self.context.log.info("media SIM %s taken for %s", message.sim, entry.message.unique_id)
 
     def _channels_of(self, device: Device) -> ChannelMap:
         try:
@@ -135,6 +162,10 @@ class MediaRequests(Actor[MediaRequestsMessage]):
         except CodecError as error:
             self.context.log.warning("device %s: %s", device.unique_id, error)
             return UNMAPPED
+
+
+def _publisher(asked: MediaRequested) -> PublisherDevice:
+    return PublisherDevice(asked.device_id, asked.unique_id, asked.channels)
 
 
 def _same_ending(sim: str, unique_id: str) -> bool:

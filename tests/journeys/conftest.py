@@ -39,7 +39,7 @@ def data_folder(tmp_path):
 
 @pytest.fixture(scope="session")
 def connected():
-    """`with connected(server, phone) as peer:` a terminal on a socket, signed in."""
+    """`with connected(server, phone) as peer:` a terminal, signed in, at `address` (127.0.0.1)."""
     return _connected
 
 
@@ -50,8 +50,8 @@ def eventually():
 
 
 @contextlib.contextmanager
-def _connected(server, phone, *, version=2013, port=None, sign_in=True):
-    peer = Peer(server, Terminal(phone, version=version), port)
+def _connected(server, phone, *, version=2013, port=None, sign_in=True, address=""):
+    peer = Peer(server, Terminal(phone, version=version), port, address)
     try:
         if sign_in:
             peer.sign_in()
@@ -63,9 +63,11 @@ def _connected(server, phone, *, version=2013, port=None, sign_in=True):
 class Peer:
     """A blocking socket with a terminal's codec on it."""
 
-    def __init__(self, server, terminal, port=None):
+    def __init__(self, server, terminal, port=None, address=""):
         self.terminal = terminal
-        self.socket = socket.create_connection((server.host, port or server.jt808_port), timeout=10)
+        self.socket = socket.create_connection(
+            (server.host, port or server.jt808_port), timeout=10, source_address=(address, 0)
+        )
 
     def sign_in(self):
         """Register and authenticate, as a terminal does."""

@@ -25,6 +25,8 @@ from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.codecs.reports import Recording
 
 FPS = 10
+ALONE = "127.0.0.2"
+"""An address of this machine that no other terminal comes from."""
 START = datetime(2026, 5, 1, 10, 0, tzinfo=UTC)
 
 
@@ -96,9 +98,13 @@ def eventually_listed(client, device, channel, wanted, name="live"):
     return found
 
 
+def media_connection(asked):
+    return socket.create_connection((asked.host, asked.tcp_port), timeout=40, source_address=(ALONE, 0))
+
+
 def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(server, connected, film):
     phone = "13944440001"
-    with server.client() as client, connected(server, phone) as peer:
+    with server.client() as client, connected(server, phone, address=ALONE) as peer:
         device = device_of(client, phone)
         device["attributes"]["jt1078.channels"] = "0:1,1:2"
         assert client.put(f"/devices/{device['id']}", json=device).status_code == 200
@@ -114,12 +120,12 @@ def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(ser
             time.sleep(0.05)
         assert [each["channel"] for each in listed] == [1, 2]
 
-        # Its media says nothing of whose it is; the one open request does.
+        # Its media says nothing of whose it is; the one open request of its address does.
         sender = Jt1078Sender("0")
         order(client, device, "videoStart", channel=1)
         asked = told(peer, LiveVideoRequest)
         assert asked.channel == 0
-        with socket.create_connection((asked.host, asked.tcp_port), timeout=40) as media:
+        with media_connection(asked) as media:
             for unit in film:
                 media.sendall(sender.encode(msgspec.structs.replace(unit, channel=0)))
             found = eventually_listed(client, device, 1, lambda listed: len(listed.segments) >= 5)
@@ -131,7 +137,7 @@ def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(ser
         order(client, device, "videoPlayback", channel=2, startTime=START.isoformat())
         asked = told(peer, PlaybackRequest)
         assert asked.channel == 1
-        with socket.create_connection((asked.host, asked.tcp_port), timeout=40) as media:
+        with media_connection(asked) as media:
             sender = Jt1078Sender("0")
             media.sendall(b"".join(map(sender.encode, film)))
             found = eventually_listed(client, device, 2, lambda listed: len(listed.segments) >= 5, "playback")

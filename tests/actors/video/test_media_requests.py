@@ -85,6 +85,20 @@ async def test_the_address_tells_where_one_request_alone_comes_from_it(finder):
         assert await find(system, "000000000001", HOME) is None
 
 
+@pytest.mark.parametrize("sim", ["013900000007", "13900000007", "3900000007"])
+async def test_a_device_whose_media_carried_its_number_is_none_of_those_at_its_address_without(finder, sim):
+    async with finder() as system:
+        told = system.ref(MEDIA_REQUESTS)
+        await told.tell(asked(7, "13900000007"))
+        await told.tell(asked(8, "camera-b"))
+        assert await find(system, "000000000000", HOME) is None
+        assert await find(system, sim, HOME) == PublisherDevice(7, "13900000007")
+        assert await find(system, "000000000000", HOME) == PublisherDevice(8, "camera-b")
+        # It may be either of them once more.
+        await told.tell(asked(7, "13900000007"))
+        assert await find(system, "000000000000", HOME) is None
+
+
 async def test_what_the_device_calls_its_channels_is_told_as_well(make_device, finder):
     row = await make_device("13912345678", attributes={CHANNEL_MAP_ATTRIBUTE: "0:1,1:2"})
     wrong = await make_device("13912345679", attributes={CHANNEL_MAP_ATTRIBUTE: "first"})
