@@ -4,17 +4,21 @@
 and, in `extra`, the unit and further checks (`motorpool/api/program/configuration.py`).
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
 from motorpool.storage.settings import DatabaseSettings
 
 __all__ = [
+    "RETENTION_DEFAULTS",
+    "AuditSettings",
     "CaptureSettings",
     "DeviceSettings",
+    "EventSettings",
     "FileSettings",
     "FleetSettings",
     "OutboxSettings",
@@ -23,8 +27,16 @@ __all__ = [
     "PublicSettings",
     "RegisterSettings",
     "ScheduleSettings",
+    "StatisticsSettings",
     "VideoSettings",
+    "with_retention_defaults",
 ]
+
+
+Days = Annotated[int | None, Meta(ge=0, extra={"unit": "days"})]
+"""A retention; None where the default depends on the installation (`RETENTION_DEFAULTS`)."""
+Quota = Annotated[int | None, Meta(ge=0, extra={"unit": "bytes"})]
+"""A quota; None as for `Days`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +131,15 @@ class FileSettings:
 
     reserve_bytes: Annotated[int, Meta(ge=0, extra={"unit": "bytes"})] = 512 << 20
     """Disk space that files leave free for the database."""
+    quota_bytes: Quota = None
+    """Most disk space of photos and files of alarms together; the oldest are deleted first. 0: unlimited;
+    unset: 10737418240 (10 GiB) in a new installation, 0 in a database made before there was this default."""
+    device_quota_bytes: Quota = None
+    """Most disk space of the photos and files of alarms of one device; the oldest are deleted first.
+    0: unlimited; unset: 1073741824 (1 GiB) in a new installation, else 0."""
+    retention_days: Days = None
+    """Photos and files of alarms are deleted after this time. 0: never; unset: 730 in a new installation,
+    else 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,20 +152,47 @@ class CaptureSettings:
     """A capture ends when its device has sent nothing for this long."""
     per_device: Annotated[int, Meta(ge=1, extra={"unit": "captures"})] = 8
     """Most simultaneous captures of one device."""
-    quota_bytes: Annotated[int, Meta(ge=0, extra={"unit": "bytes"})] = 0
-    """Most disk space of all captures together; the oldest files are deleted first. 0: unlimited."""
-    retention_days: Annotated[int, Meta(ge=0, extra={"unit": "days"})] = 0
-    """Files of captures are deleted after this time; 0: never."""
+    quota_bytes: Quota = None
+    """Most disk space of all captures together; the oldest files are deleted first. 0: unlimited;
+    unset: 10737418240 (10 GiB) in a new installation, else 0."""
+    retention_days: Days = None
+    """Files of captures are deleted after this time. 0: never; unset: 730 in a new installation, else 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PositionSettings:
     """The history of positions."""
 
-    retention_days: Annotated[int, Meta(ge=0, extra={"unit": "days"})] = 0
-    """Positions are deleted after this time; 0: never."""
+    retention_days: Days = None
+    """Positions are deleted this long after they were received, except the latest of each device.
+    0: never; unset: 730 in a new installation, 0 in a database made before there was this default."""
     most: Annotated[int, Meta(ge=0, extra={"unit": "positions"})] = 0
     """GET /positions rejects requests that select more positions; 0: no limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventSettings:
+    """The history of events."""
+
+    retention_days: Days = None
+    """Events are deleted after this time. 0: never; unset: 730 in a new installation, else 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditSettings:
+    """The audit log."""
+
+    retention_days: Days = None
+    """Rows of the audit log are deleted after this time. 0: never; unset: 730 in a new installation,
+    else 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatisticsSettings:
+    """The statistics of the server, a row for each day."""
+
+    retention_days: Days = None
+    """Statistics are deleted after this time. 0: never; unset: 730 in a new installation, else 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,4 +224,37 @@ class FleetSettings:
     files: FileSettings = field(default_factory=FileSettings)
     captures: CaptureSettings = field(default_factory=CaptureSettings)
     positions: PositionSettings = field(default_factory=PositionSettings)
+    events: EventSettings = field(default_factory=EventSettings)
+    audit: AuditSettings = field(default_factory=AuditSettings)
+    statistics: StatisticsSettings = field(default_factory=StatisticsSettings)
     schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
+
+
+RETENTION_DEFAULTS: Mapping[tuple[str, str], int] = {
+    ("positions", "retention_days"): 730,
+    ("events", "retention_days"): 730,
+    ("audit", "retention_days"): 730,
+    ("statistics", "retention_days"): 730,
+    ("files", "retention_days"): 730,
+    ("files", "quota_bytes"): 10 << 30,
+    ("files", "device_quota_bytes"): 1 << 30,
+    ("captures", "retention_days"): 730,
+    ("captures", "quota_bytes"): 10 << 30,
+}
+"""Section, name and value of what an unset retention or quota is in a new installation. In a database made
+before there were these defaults it is 0: nothing is deleted that was to be kept
+(docs/decisions/0039-retention-of-new-installations.md)."""
+
+
+def with_retention_defaults(
+    settings: FleetSettings, *, is_new: bool
+) -> tuple[FleetSettings, tuple[str, ...]]:
+    """Return the settings without unset retentions and quotas, and the names of those that were unset."""
+    unset = []
+    for (section, name), default in RETENTION_DEFAULTS.items():
+        part = getattr(settings, section)
+        if getattr(part, name) is None:
+            unset.append(f"[{section}] {name}")
+            chosen: dict[str, Any] = {section: replace(part, **{name: default if is_new else 0})}
+            settings = replace(settings, **chosen)
+    return settings, tuple(unset)

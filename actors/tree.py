@@ -11,6 +11,7 @@ from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
+from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import media_folder
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.device_connection import DeviceConnection
@@ -26,7 +27,8 @@ from motorpool.actors.outgoing.outbox import outbox_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.settings import DeviceSettings, FleetSettings
-from motorpool.actors.upkeep.retention import retention_spec
+from motorpool.actors.upkeep.file_retention import file_retention_spec
+from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
 from motorpool.actors.upkeep.statistics import statistics_spec
 from motorpool.actors.video.capture import capture_spec
 from motorpool.actors.video.capture_list import capture_list_spec
@@ -86,6 +88,7 @@ def fleet_tree(
         MEDIA_PORTS["playback"] + offset,
         Jt808.port + offset,
     )
+    quota = DeviceQuota(settings.files.device_quota_bytes or 0)
     hub = open_hub()
     return SupervisorSpec(
         name="system",
@@ -96,8 +99,13 @@ def fleet_tree(
             position_writer_spec(database),
             retention_spec(
                 database,
-                position_days=settings.positions.retention_days,
-                run_days=settings.schedules.retention_days,
+                RetentionDays(
+                    positions=settings.positions.retention_days or 0,
+                    events=settings.events.retention_days or 0,
+                    audit=settings.audit.retention_days or 0,
+                    statistics=settings.statistics.retention_days or 0,
+                    runs=settings.schedules.retention_days,
+                ),
             ),
             directory_spec(database),
             access_spec(database),
@@ -111,6 +119,7 @@ def fleet_tree(
                     status_timeout_seconds=settings.device.status_seconds,
                     requests_alarm_files=settings.video.alarm_attachments,
                     reserve_bytes=settings.files.reserve_bytes,
+                    quota=quota,
                 ),
             ),
             # Above streams and playbacks, which hand over their last fragments when they stop.
@@ -127,7 +136,14 @@ def fleet_tree(
             ),
             playback_spec(database, settings.video),
             capture_retention_spec(
-                media_folder(settings.data), settings.captures.quota_bytes, settings.captures.retention_days
+                media_folder(settings.data),
+                settings.captures.quota_bytes or 0,
+                settings.captures.retention_days or 0,
+            ),
+            file_retention_spec(
+                media_folder(settings.data),
+                settings.files.quota_bytes or 0,
+                settings.files.retention_days or 0,
             ),
             identification_spec(database, settings.register),
             *((hub_spec(hub),) if hub is not None else ()),
@@ -139,7 +155,9 @@ def fleet_tree(
                 mailbox_size=1_000,
                 idle_seconds=None,
             ),
-            SupervisorSpec(name="listeners", children=tuple(_listeners(database, settings, hub, server_key))),
+            SupervisorSpec(
+                name="listeners", children=tuple(_listeners(database, settings, hub, server_key, quota))
+            ),
             outbox_spec(database, outgoing or OutgoingServices(), settings.outbox.give_up_days),
             schedule_spec(database, reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
@@ -194,14 +212,18 @@ def _media_connection(
 
 
 def _listeners(
-    database: Database, settings: FleetSettings, hub: Hub | None, server_key: bytes | None
+    database: Database,
+    settings: FleetSettings,
+    hub: Hub | None,
+    server_key: bytes | None,
+    quota: DeviceQuota,
 ) -> list[ChildSpec[None]]:
     protocols = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
     unknown = protocols - {*CODECS, "jt1078"}
     if unknown:
         raise ValueError(f"no such protocol: {', '.join(sorted(unknown))}")
     room = UploadRoom(
-        media_folder(settings.data), settings.video.attachment_bytes, settings.files.reserve_bytes
+        media_folder(settings.data), settings.video.attachment_bytes, settings.files.reserve_bytes, quota
     )
     uploads = room if settings.video.alarm_attachments else None
     specs = [

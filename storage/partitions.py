@@ -40,13 +40,19 @@ _LATEST = """
     select * from positions where device_id = d.id and fix_time <= server_time + interval '1 day'
     order by fix_time desc, id desc limit 1
 """
+_DELETE_LATE = f"""
+    delete from positions where (id, fix_time) in (
+        select id, fix_time from positions_late where server_time < $1 limit {_ROWS_AT_ONCE}
+    )
+"""  # noqa: S608 - constants
 _DELETE = f"""
     delete from positions where (id, fix_time) in (
         select old.id, old.fix_time from unnest($1::bigint[]) as d (id)
         cross join lateral ({_LATEST}) as newest
         cross join lateral (
             select id, fix_time from positions
-            where device_id = d.id and fix_time < $2 and id <> newest.id limit {_ROWS_AT_ONCE}
+            where device_id = d.id and fix_time < $2 and server_time < $2 and id <> newest.id
+            limit {_ROWS_AT_ONCE}
         ) as old
         limit {_ROWS_AT_ONCE}
     )
@@ -142,11 +148,15 @@ async def _create_month(transaction: Queries, month: _Month) -> None:
 
 
 async def drop_before(q: Queries, cutoff: datetime) -> int:
-    """Delete positions with an earlier fix time, except the latest of each device; return how many.
+    """Delete positions received and fixed before `cutoff`, except the latest of each device; return how many.
 
-    Whole months are dropped as partitions, the remaining rows are deleted in batches.
+    Whole months are dropped as partitions, the remaining rows are deleted in batches. Rows of the last
+    partition, with fix times after all months, go once they were received before `cutoff`.
     """
-    return await _drop_months(q, cutoff) + await _drop_rows(q, cutoff)
+    dropped = await _drop_months(q, cutoff)
+    while count := await _execute(q, _DELETE_LATE, cutoff):
+        dropped += count
+    return dropped + await _drop_rows(q, cutoff)
 
 
 async def _drop_months(q: Queries, cutoff: datetime) -> int:
@@ -159,11 +169,19 @@ async def _drop_months(q: Queries, cutoff: datetime) -> int:
         if not expired:
             return 0
         edge = expired[-1].later(1)
+        received = f"'{cutoff.astimezone(UTC).isoformat()}'::timestamptz"
         await transaction.execute(
             f"""
             create temporary table kept on commit drop as
                 select newest.* from devices d cross join lateral ({_LATEST}) as newest
                 where newest.fix_time >= {expired[0].start} and newest.fix_time < {edge.start}
+                and newest.server_time < {received}
+                {
+                "".join(
+                    f"union all select * from {month.table} where server_time >= {received} "
+                    for month in expired
+                )
+            }
             """  # noqa: S608 - month names
         )
         dropped = 0
@@ -182,6 +200,9 @@ async def _drop_months(q: Queries, cutoff: datetime) -> int:
 
 
 async def _drop_rows(q: Queries, cutoff: datetime) -> int:
+    # Cheap as long as no row is that old.
+    if not await q.fetch_value("select exists (select from positions where fix_time < $1)", cutoff):
+        return 0
     dropped = 0
     last = 0
     while True:
@@ -194,9 +215,14 @@ async def _drop_rows(q: Queries, cutoff: datetime) -> int:
         last = ids[-1]
         count = _ROWS_AT_ONCE
         while count == _ROWS_AT_ONCE:
-            tag = await q.execute(_DELETE, ids, cutoff)
-            count = int(tag.rpartition(" ")[2])
+            count = await _execute(q, _DELETE, ids, cutoff)
             dropped += count
+
+
+async def _execute(q: Queries, sql: str, *arguments: object) -> int:
+    """Return the number of rows concerned."""
+    tag = await q.execute(sql, *arguments)
+    return int(tag.rpartition(" ")[2])
 
 
 async def _lock(transaction: Queries) -> None:

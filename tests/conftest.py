@@ -153,7 +153,7 @@ EMPTYING = """
             oid::regclass || case relkind when 'S' then ' where is_called' else '' end as used
         from pg_class
         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'S') and not relispartition
-            and relname not in ('schema_migrations', 'id_blocks', 'server')
+            and relname not in ('schema_migrations', 'id_blocks', 'installation', 'server')
         union all values
             ('update id_blocks set next_id = 1', 'id_blocks where next_id > 1'),
             ('delete from server', 'server'),

@@ -29,7 +29,7 @@ PACKAGES = {
         "gateway": {"messages", "files", "rules", "video", "devices", "access"},
         "schedules": {"messages"},
         "outgoing": {"messages"},
-        "upkeep": {"messages", "access"},
+        "upkeep": {"messages", "files", "access"},
     },
     "api": {
         "http": {"program"},

@@ -89,7 +89,9 @@ class DeviceUploads:
         unique_id = self._session.row.unique_id
         try:
             options = self._options
-            name = await save_media(options.media_folder, unique_id, media, now, options.reserve_bytes)
+            name = await save_media(
+                options.media_folder, unique_id, media, now, options.reserve_bytes, options.quota
+            )
         except OSError as error:
             self._context.log.error("cannot write a file of %d bytes: %s", len(media.content), error)
             return

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.codecs.reports import MediaAddress
 
 __all__ = ["DeviceOptions"]
@@ -22,3 +23,5 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     """Whether devices are asked to upload the files of their alarms."""
     reserve_bytes: int = 0
     """Disk space that stays free."""
+    quota: DeviceQuota | None = None
+    """Quota of the files of each device, shared with the uploads of alarm files."""

@@ -1,5 +1,6 @@
 """Files of devices, stored as `media/{device folder}/{name}` in the data folder (docs/decisions/0014)."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 import trio
 
 from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.codecs.reports import MediaFile
 from motorpool.storage.durable_files import make_folder, sync_folder, write_file
 
@@ -23,6 +25,7 @@ __all__ = [
     "media_folder",
     "media_name",
     "move_folder",
+    "remove_drafts",
     "remove_folder",
     "save_image",
     "save_media",
@@ -36,6 +39,8 @@ FOLDER_MODE = 0o700
 """Mode of new folders: other accounts of the machine may not read what devices recorded."""
 WRITERS = 4
 """Photos and images written at the same time: a slow disk leaves threads to live segments."""
+DRAFT_SECONDS = 3600.0
+"""Age from which an incomplete file is of no use."""
 MAX_NAME_BYTES = 200
 """Longest folder name; file systems allow 255 bytes."""
 
@@ -66,9 +71,16 @@ def device_folder(media: Path, unique_id: str) -> Path:
 
 
 async def save_media(
-    folder: Path, unique_id: str, media: MediaFile, now: datetime, reserve_bytes: int = 0
+    folder: Path,
+    unique_id: str,
+    media: MediaFile,
+    now: datetime,
+    reserve_bytes: int = 0,
+    quota: DeviceQuota | None = None,
 ) -> str:
     """Write the file in a thread and return its name; `reserve_bytes` of the disk stay free.
+
+    The oldest files of the device are removed where it exceeds the `quota`.
 
     After the return the file survives a power failure; a crash before leaves either the whole file or none.
 
@@ -77,7 +89,13 @@ async def save_media(
     """
     name = media_name(now, media.extension)
     target = device_folder(folder, unique_id)
-    await trio.to_thread.run_sync(_write, target, name, media.content, reserve_bytes, limiter=_WRITERS)
+
+    def write() -> None:
+        _write(target, name, media.content, reserve_bytes)
+        if quota is not None:
+            quota.add(target / name)
+
+    await trio.to_thread.run_sync(write, limiter=_WRITERS)
     return name
 
 
@@ -121,6 +139,23 @@ async def remove_folder(folder: Path, unique_id: str) -> None:
     """Remove a device's files; errors are ignored."""
     target = device_folder(folder, unique_id)
     await trio.to_thread.run_sync(partial(shutil.rmtree, target, ignore_errors=True))
+
+
+def remove_drafts(media: Path, now: datetime) -> int:
+    """Remove the incomplete photos and images of crashed servers; return their number. Blocks.
+
+    Those of a running server are younger than an hour.
+    """
+    removed = 0
+    for path in media.glob("*/.*.part"):
+        with contextlib.suppress(OSError):
+            if (
+                not path.name.startswith(".upload-")
+                and path.stat().st_mtime < now.timestamp() - DRAFT_SECONDS
+            ):
+                path.unlink()
+                removed += 1
+    return removed
 
 
 def _write(target: Path, name: str, content: bytes, reserve_bytes: int = 0) -> None:

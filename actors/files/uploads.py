@@ -15,6 +15,7 @@ from typing import BinaryIO, TypeVarTuple
 import trio
 
 from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import FOLDER_MODE, device_folder, media_name
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
 from motorpool.storage.durable_files import make_folder, move_into_place
@@ -34,11 +35,14 @@ _PROCESS_TOKEN = secrets.token_hex(4)
 class UploadRoom:
     """The folder, the limits and the threads of all uploads."""
 
-    def __init__(self, media_folder: Path, file_bytes: int, reserve_bytes: int = 0) -> None:
+    def __init__(
+        self, media_folder: Path, file_bytes: int, reserve_bytes: int = 0, quota: DeviceQuota | None = None
+    ) -> None:
         """`file_bytes` is the size limit of one file; `reserve_bytes` of the disk stay free."""
         self.media_folder = media_folder
         self.file_bytes = file_bytes
         self.reserve_bytes = reserve_bytes
+        self.quota = quota
         self.writers = trio.CapacityLimiter(WRITERS)
 
 
@@ -101,7 +105,7 @@ class Upload:
             return ""
         name = media_name(now, file.extension)
         try:
-            await self._in_thread(part.keep, self._folder / name)
+            await self._in_thread(part.keep, self._folder / name, self._room.quota)
         except OSError:
             await self._in_thread(part.drop)
             raise
@@ -137,12 +141,14 @@ class _Part:
             written = os.pwrite(self._file.fileno(), rest, offset)
             rest, offset = rest[written:], offset + written
 
-    def keep(self, path: Path) -> None:
+    def keep(self, path: Path, quota: DeviceQuota | None) -> None:
         """Flush the file to disk and rename it; the device gets its acknowledgement after that."""
         assert self._file is not None
         os.fsync(self._file.fileno())
         self._file.close()
         move_into_place(self._path, path)
+        if quota is not None:
+            quota.add(path)
 
     def drop(self) -> None:
         with contextlib.suppress(OSError):

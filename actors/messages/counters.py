@@ -5,7 +5,7 @@ They are raised once a batch or on rare events, never once for each message.
 
 from collections.abc import Iterator
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -13,6 +13,8 @@ __all__ = [
     "CONNECTIONS_REFUSED",
     "COUNTERS",
     "DEVICES_REFUSED",
+    "FILES_REMOVED",
+    "FILE_BYTES",
     "FRAMES_REJECTED",
     "GEOCODER_REQUESTS",
     "MAIL_SENT",
@@ -73,6 +75,12 @@ OUTBOX_GIVEN_UP = Counter(
     "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
 )
 
+FILE_BYTES = Gauge(
+    "motorpool_file_bytes", "Files of devices on disk, as of the last sweep.", ("kind",), registry=None
+)
+FILES_REMOVED = Counter(
+    "motorpool_files_removed", "Files of devices removed for quota or age.", ("kind",), registry=None
+)
 STEPS_SETTLED = Counter(
     "motorpool_steps", "Steps of scheduled commands, by what came of them.", ("status",), registry=None
 )
@@ -91,5 +99,7 @@ COUNTERS = (
     SMS_SENT,
     GEOCODER_REQUESTS,
     OUTBOX_GIVEN_UP,
+    FILE_BYTES,
+    FILES_REMOVED,
     STEPS_SETTLED,
 )

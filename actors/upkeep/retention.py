@@ -1,17 +1,20 @@
 """Creates partitions of positions ahead of time, and deletes rows older than their retention."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Literal
 
+import msgspec
 import trio
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import known_addresses, positions, runs, sessions, tokens, users
+from motorpool.storage import expired_rows, known_addresses, positions, runs, sessions, tokens, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["RETENTION", "Retention", "retention_spec"]
+__all__ = ["RETENTION", "Retention", "RetentionDays", "retention_spec"]
 
 CHECK_SECONDS = 3600.0
 """Interval between two runs."""
@@ -19,13 +22,23 @@ CHECK_SECONDS = 3600.0
 RETENTION: Kind[None, None] = Kind("retention")
 
 
+class RetentionDays(msgspec.Struct, frozen=True, kw_only=True):
+    """How long rows are kept, in days; 0: for ever."""
+
+    positions: int = 0
+    events: int = 0
+    audit: int = 0
+    statistics: int = 0
+    runs: int = 0
+    """Ended runs of scheduled commands."""
+
+
 class Retention(Actor[None]):
     """Runs once an hour; failed work is repeated in the next run."""
 
-    def __init__(self, database: Database, position_days: int, run_days: int) -> None:
+    def __init__(self, database: Database, days: RetentionDays) -> None:
         self._database = database
-        self._days = position_days
-        self._run_days = run_days
+        self._days = days
 
     def handle(self, message: None) -> None:
         """Do nothing: no messages are sent to this actor."""
@@ -37,29 +50,57 @@ class Retention(Actor[None]):
             await trio.sleep(CHECK_SECONDS)
 
     async def _clean_up(self) -> None:
+        steps = (
+            self._positions,
+            self._runs,
+            partial(self._rows, "events", self._days.events),
+            partial(self._rows, "audit", self._days.audit),
+            partial(self._rows, "statistics", self._days.statistics),
+            self._accounts,
+        )
+        for step in steps:
+            try:
+                await step()
+            except StorageError as error:
+                self.context.log.warning("cleanup failed, retrying later: %s", error)
+
+    def _cutoff(self, days: int) -> datetime:
+        return self.context.clock.now() - timedelta(days=days)
+
+    async def _positions(self) -> None:
+        database, days = self._database, self._days.positions
+        await positions.ensure_partitions(database, self.context.clock.now())
+        if days:
+            self._report(await positions.drop_before(database, self._cutoff(days)), "positions", days)
+        await positions.purge_deleted(database)
+
+    async def _runs(self) -> None:
+        days = self._days.runs
+        while days and await runs.delete_before(self._database, self._cutoff(days)):
+            pass
+
+    async def _rows(self, table: Literal["events", "audit", "statistics"], days: int) -> None:
+        if not days:
+            return
+        deleted = 0
+        while count := await expired_rows.delete_before(self._database, table, self._cutoff(days)):
+            deleted += count
+        self._report(deleted, f"rows of {table}", days)
+
+    async def _accounts(self) -> None:
         database, now = self._database, self.context.clock.now()
-        try:
-            await positions.ensure_partitions(database, now)
-            if self._days > 0:
-                dropped = await positions.drop_before(database, now - timedelta(days=self._days))
-                if dropped:
-                    self.context.log.info("deleted %d positions older than %d days", dropped, self._days)
-            await positions.purge_deleted(database)
-            while self._run_days > 0 and await runs.delete_before(database, now - timedelta(self._run_days)):
-                pass
-            await sessions.delete_expired(database, now)
-            await tokens.delete_expired(database, now)
-            await known_addresses.delete_before(database, now - known_addresses.LIFETIME)
-            gone = await users.delete_expired_temporary(database, now)
-            if gone:
-                deleted = [UserChanged(user_id, "deleted") for user_id in gone]
-                await publish_changes(self.context.system, *deleted)
-        except StorageError as error:
-            self.context.log.warning("cleanup failed, retrying later: %s", error)
+        await sessions.delete_expired(database, now)
+        await tokens.delete_expired(database, now)
+        await known_addresses.delete_before(database, now - known_addresses.LIFETIME)
+        if gone := await users.delete_expired_temporary(database, now):
+            deleted = [UserChanged(user_id, "deleted") for user_id in gone]
+            await publish_changes(self.context.system, *deleted)
+
+    def _report(self, deleted: int, what: str, days: int) -> None:
+        if deleted:
+            self.context.log.info("deleted %d %s older than %d days", deleted, what, days)
 
 
-def retention_spec(database: Database, *, position_days: int = 0, run_days: int = 0) -> ChildSpec[None]:
-    """Return the child spec. Positions and runs of scheduled commands are kept this long; 0: for ever."""
-    return ChildSpec(
-        kind=RETENTION, factory=lambda: Retention(database, position_days, run_days), resident=False
-    )
+def retention_spec(database: Database, days: RetentionDays) -> ChildSpec[None]:
+    """Return the child spec."""
+    return ChildSpec(kind=RETENTION, factory=lambda: Retention(database, days), resident=False)

@@ -1,5 +1,4 @@
-"""Files of captures in the folder of their device: written, named so that they cannot be guessed, repaired
-after a crash, and removed for quota and age.
+"""Files of captures in the folder of their device: written, and repaired after a crash.
 
 All of it is blocking and belongs in a thread.
 """
@@ -12,17 +11,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
-
 from motorpool.actors.files.disk_space import require_room
 from motorpool.actors.files.media_files import FOLDER_MODE
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
 from motorpool.storage.durable_files import make_folder, sync_folder
 
-__all__ = ["CaptureWriter", "SweepResult", "new_file_name", "repair_all", "sweep"]
+__all__ = ["CAPTURE_NAMES", "CaptureWriter", "new_file_name", "repair_all"]
 
-_NAMES = "capture-*.mp4"
+CAPTURE_NAMES = "capture-*.mp4"
+"""Pattern of the names that `new_file_name` makes."""
 
 
 def new_file_name(now: datetime) -> str:
@@ -128,7 +126,7 @@ def repair_all(media: Path, keep: Collection[str] = ()) -> list[str]:
     What holds nothing whole is removed.
     """
     repaired = []
-    for path in media.glob(f"*/{_NAMES}"):
+    for path in media.glob(f"*/{CAPTURE_NAMES}"):
         with suppress(OSError):
             if path.name not in keep:
                 with path.open("r+b") as file:
@@ -137,40 +135,3 @@ def repair_all(media: Path, keep: Collection[str] = ()) -> list[str]:
                 if path.stat().st_size <= HEADER_BYTES:
                     path.unlink()
     return repaired
-
-
-class SweepResult(msgspec.Struct, frozen=True):
-    """What looking through the files found."""
-
-    total_bytes: int
-    """Of what is left."""
-    removed: tuple[str, ...]
-    """Names of files that are gone."""
-
-
-def sweep(
-    media: Path, *, quota_bytes: int, oldest: datetime | None, keep: Collection[str] = ()
-) -> SweepResult:
-    """Remove files last written before `oldest`, and the oldest ones until the rest fits the quota.
-
-    `quota_bytes` 0 is none. Files named in `keep` are being written and stay, but count.
-    """
-    files: list[tuple[float, int, Path]] = []
-    for path in media.glob(f"*/{_NAMES}"):
-        with suppress(OSError):  # gone meanwhile, with its device
-            state = path.lstat()
-            files.append((state.st_mtime, state.st_size, path))
-    files.sort()
-    total = sum(size for _, size, _ in files)
-    limit = oldest.timestamp() if oldest is not None else 0.0
-    removed: list[str] = []
-    for modified, size, path in files:
-        if modified >= limit and not (quota_bytes and total > quota_bytes):
-            break
-        if path.name in keep:
-            continue
-        with suppress(OSError):
-            path.unlink()
-            removed.append(path.name)
-            total -= size
-    return SweepResult(total, tuple(removed))

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import trio
 
+from motorpool.actors.files.file_retention import SweepResult, sweep
 from motorpool.actors.files.uploads import remove_parts
+from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.actors.video.capture import CAPTURE, EndCapture
-from motorpool.actors.video.capture_files import SweepResult, repair_all, sweep
+from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all
 from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureFilesRemoved, GetOpenCaptures
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind
 
@@ -59,6 +61,8 @@ class CaptureRetention(Actor[None]):
         try:
             being_written = await captures.ask(GetOpenCaptures())
             swept = await self._sweep(tuple(record.file_name for record in being_written))
+            FILE_BYTES.labels("captures").set(swept.total_bytes)
+            FILES_REMOVED.labels("captures").inc(len(swept.removed))
             if swept.removed:
                 self.context.log.info("removed %d captures: %s", len(swept.removed), self._reason())
                 await captures.tell(CaptureFilesRemoved(swept.removed, f"removed: {self._reason()}"))
@@ -71,7 +75,9 @@ class CaptureRetention(Actor[None]):
 
     async def _sweep(self, keep: tuple[str, ...]) -> SweepResult:
         oldest = self.context.clock.now() - timedelta(days=self._days) if self._days else None
-        call_sweep = partial(sweep, self._media, quota_bytes=self._quota_bytes, oldest=oldest, keep=keep)
+        call_sweep = partial(
+            sweep, self._media, CAPTURE_NAMES, quota_bytes=self._quota_bytes, oldest=oldest, keep=keep
+        )
         return await trio.to_thread.run_sync(call_sweep)
 
     def _reason(self) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import trio
 
-from motorpool.actors.settings import FleetSettings
+from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
@@ -35,7 +35,7 @@ from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ChildSpec, Clock, System, SystemClock, open_system
-from motorpool.storage import server, tokens, users
+from motorpool.storage import installation, server, tokens, users
 from motorpool.storage.database import Database, open_database
 from motorpool.storage.errors import AlreadyRunning, StorageError
 from motorpool.storage.postgres import dumps
@@ -97,6 +97,8 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             row = await server.fetch(database)
             setup_token = await fetch_setup_token(database)
             waits_for_user = not await server.is_initialised(database)
+            fleet = await with_retention(database, fleet_settings(settings, record))
+
             outgoing = build_outgoing_services(settings, clock)
 
             def create_served_app(system: System) -> ServedApp:
@@ -125,7 +127,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             try:
                 tree = fleet_tree(
                     database,
-                    fleet_settings(settings, record),
+                    fleet,
                     outgoing=outgoing,
                     services=tuple(services),
                     server_key=server_key,
@@ -217,8 +219,24 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
         files=settings.files,
         captures=settings.captures,
         positions=settings.positions,
+        events=settings.events,
+        audit=settings.audit,
+        statistics=settings.statistics,
         schedules=settings.schedules,
     )
+
+
+async def with_retention(database: Database, settings: FleetSettings) -> FleetSettings:
+    """Return the settings with the defaults of this database for unset retentions and quotas."""
+    is_new = await installation.has_retention_defaults(database)
+    settings, unset = with_retention_defaults(settings, is_new=is_new)
+    if unset and not is_new:
+        _log.warning(
+            "this database was made before there was a default retention: nothing is deleted by age or quota"
+            " where these settings are unset: %s",
+            ", ".join(unset),
+        )
+    return settings
 
 
 async def _create_first_administrator(

@@ -23,8 +23,10 @@ from motorpool.actors.outgoing.geocoders import PROVIDERS
 from motorpool.actors.outgoing.sms import SmsGateway
 from motorpool.actors.outgoing.smtp import Security
 from motorpool.actors.settings import (
+    AuditSettings,
     CaptureSettings,
     DeviceSettings,
+    EventSettings,
     FileSettings,
     OutboxSettings,
     PortSettings,
@@ -32,6 +34,7 @@ from motorpool.actors.settings import (
     PublicSettings,
     RegisterSettings,
     ScheduleSettings,
+    StatisticsSettings,
     VideoSettings,
 )
 from motorpool.storage.settings import DatabaseSettings, PostgresSettings
@@ -304,6 +307,9 @@ class Settings:
     files: FileSettings = field(default_factory=FileSettings)
     captures: CaptureSettings = field(default_factory=CaptureSettings)
     positions: PositionSettings = field(default_factory=PositionSettings)
+    events: EventSettings = field(default_factory=EventSettings)
+    audit: AuditSettings = field(default_factory=AuditSettings)
+    statistics: StatisticsSettings = field(default_factory=StatisticsSettings)
     schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.actors.upkeep.retention import retention_spec
-from motorpool.storage import devices, positions, runs
+from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
+from motorpool.storage import devices, expired_rows, positions, runs
+from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -44,14 +45,14 @@ async def test_old_positions_go_and_the_latest_of_a_device_stays(database, make_
     moving, parked = await make_device("1"), await make_device("2")
     await store(database, moving.id, 0, 29, 31, 100)
     await store(database, parked.id, 400, 500)
-    async with tree(retention_spec(database, position_days=30)):
+    async with tree(retention_spec(database, RetentionDays(positions=30))):
         await time.settle()
         assert await ages(database) == [0, 29, 400]
         # The next look is an hour later: what grew old meanwhile goes then.
         await time.passes(3590)
         assert await ages(database) == [0, 29, 400]
         await time.passes(20)
-    async with tree(retention_spec(database)):
+    async with tree(retention_spec(database, RetentionDays())):
         await time.settle()
     assert await ages(database) == [0, 29, 400]
 
@@ -59,14 +60,14 @@ async def test_old_positions_go_and_the_latest_of_a_device_stays(database, make_
 async def test_without_a_limit_everything_stays(database, make_device, tree, time):
     device = await make_device()
     await store(database, device.id, 0, 100, 5000)
-    async with tree(retention_spec(database)):
+    async with tree(retention_spec(database, RetentionDays())):
         await time.settle()
     assert await ages(database) == [0, 100, 5000]
 
 
 async def test_partitions_are_there_before_the_first_position_and_ahead_of_time(database, tree, time, clock):
     clock.set_wall(datetime(2027, 11, 20, tzinfo=UTC))
-    async with tree(retention_spec(database)):
+    async with tree(retention_spec(database, RetentionDays())):
         await time.settle()
         made = await months(database)
         assert any("2027" in name and "11" in name for name in made)
@@ -104,7 +105,7 @@ async def test_old_runs_go_once_they_have_ended_however_many_there_are(
     await make_runs(31, *["sent", "delivered", "skipped", "failed"] * 2, "queued", "pending")
     await make_runs(30, "sent")
     await make_runs(29, "sent")
-    async with tree(retention_spec(database, run_days=30)):
+    async with tree(retention_spec(database, RetentionDays(runs=30))):
         await time.settle()
         assert await runs_kept(database) == [(31, "queued"), (31, "pending"), (30, "sent"), (29, "sent")]
         await time.passes(3601)
@@ -113,7 +114,7 @@ async def test_old_runs_go_once_they_have_ended_however_many_there_are(
 
 async def test_without_a_limit_every_run_stays(database, make_runs, tree, time):
     await make_runs(9999, "sent")
-    async with tree(retention_spec(database, position_days=1)):
+    async with tree(retention_spec(database, RetentionDays(positions=1))):
         await time.settle()
     assert await runs_kept(database) == [(9999, "sent")]
 
@@ -123,14 +124,14 @@ async def test_what_deleted_devices_left_behind_goes(database, make_device, tree
     await store(database, gone.id, 1, 2, 3)
     await store(database, kept.id, 4)
     await devices.TABLE.delete(database, gone.id)
-    async with tree(retention_spec(database)):
+    async with tree(retention_spec(database, RetentionDays())):
         await time.settle()
     assert await ages(database) == [4]
 
 
 async def test_an_outage_is_survived_and_made_up_for(database, make_device, tree, time, outage, caplog):
     device = await make_device()
-    async with tree(retention_spec(database, position_days=30)) as system:
+    async with tree(retention_spec(database, RetentionDays(positions=30))) as system:
         await time.settle()
         await store(database, device.id, 0, 31)
         with outage():
@@ -146,6 +147,87 @@ async def test_an_outage_is_survived_and_made_up_for(database, make_device, tree
 async def test_any_number_of_days_will_do(database, make_device, tree, time, days):
     device = await make_device()
     await store(database, device.id, 0, days + 1)
-    async with tree(retention_spec(database, position_days=days)):
+    async with tree(retention_spec(database, RetentionDays(positions=days))):
         await time.settle()
     assert await ages(database) == [0]
+
+
+async def test_a_fix_of_the_far_future_goes_once_it_was_received_long_ago(database, make_device, tree, time):
+    device = await make_device()
+    far = datetime(2090, 1, 1, tzinfo=UTC)
+    for number, age in ((1, 31), (2, 29)):
+        await store_fix(database, device.id, number, far, NOW - age * DAY)
+    await store(database, device.id, 50)
+    async with tree(retention_spec(database, RetentionDays(positions=30))):
+        await time.settle()
+    assert await ages(database) == [1, 50]
+
+
+async def test_an_old_fix_that_was_received_late_stays_its_time(database, make_device, tree, time):
+    """Also in a month that is dropped as a whole."""
+    device = await make_device()
+    async with tree(retention_spec(database, RetentionDays())):
+        await time.settle()
+    for number, fix_age, age in ((1, 1000, 29), (2, 1000, 31), (3, 40, 29), (4, 40, 31), (5, 0, 0)):
+        await store_fix(database, device.id, number, NOW - fix_age * DAY, NOW - age * DAY)
+    async with tree(retention_spec(database, RetentionDays(positions=30))):
+        await time.settle()
+        assert await ages(database) == [0, 2, 4]
+    await positions.drop_before(database, NOW + 30 * DAY)
+    assert await ages(database) == [4]
+
+
+async def store_fix(database, device_id, number, fix_time, server_time):
+    """A position with an age of `number` - 1."""
+    position = Position(
+        id=number,
+        device_id=device_id,
+        protocol="jt808",
+        server_time=server_time,
+        device_time=fix_time,
+        fix_time=fix_time,
+    )
+    await positions.store(database, [positions.pack_row(position)], [number])
+
+
+ROWS = {
+    "events": "insert into events (id, type, event_time, device_id) values ($2, 'alarm', $1, 1)",
+    "audit": "insert into audit (id, action_time, action_type) values ($2, $1, 'login')",
+    "statistics": "insert into statistics (id, capture_time, day) values ($2, $1, $1::timestamptz::date)",
+}
+
+
+@pytest.mark.parametrize("table", list(ROWS))
+async def test_old_rows_of_each_table_go_in_batches_and_the_others_stay(
+    database, tree, time, monkeypatch, table
+):
+    monkeypatch.setattr(expired_rows, "DELETED_AT_ONCE", 2)
+    for age in (0, 29, 31, 32, 33, 400, 5000):
+        await database.execute(ROWS[table], NOW - age * DAY, age + 1)
+
+    async def kept():
+        return [row[0] - 1 for row in await database.fetch(f"select id from {table} order by id")]
+
+    for days in (RetentionDays(), RetentionDays(positions=1, runs=1)):
+        async with tree(retention_spec(database, days)):
+            await time.settle()
+        assert len(await kept()) == 7
+    async with tree(retention_spec(database, RetentionDays(**{table: 30}))):
+        await time.settle()
+        assert await kept() == [0, 29]
+        await time.passes(3590)
+        assert await kept() == [0, 29]
+
+
+async def test_one_step_that_fails_does_not_keep_the_others_from_their_work(
+    database, tree, time, monkeypatch, caplog
+):
+    async def fail(*_):
+        raise StorageUnavailable("the table is locked")
+
+    monkeypatch.setattr(positions, "ensure_partitions", fail)
+    await database.execute(ROWS["audit"], NOW - 31 * DAY, 1)
+    async with tree(retention_spec(database, RetentionDays(audit=30))):
+        await time.settle()
+    assert "the table is locked" in caplog.text
+    assert await database.fetch("select id from audit") == []

@@ -1,14 +1,14 @@
 """Files of captures on a real disk."""
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import av
 import pytest
 
 from motorpool.actors.files.media_files import device_folder
-from motorpool.actors.video.capture_files import CaptureWriter, new_file_name, repair_all, sweep
+from motorpool.actors.video.capture_files import CaptureWriter, new_file_name, repair_all
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -93,33 +93,3 @@ def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film, 
     assert [count(path) for path in paths[:2]] == [35, 30]
     assert repair_all(tmp_path, keep={names[2]}) == []
     assert repair_all(tmp_path / "nowhere") == []
-
-
-def test_the_oldest_files_of_all_devices_go_first_until_the_rest_fits(tmp_path):
-    files = [kept(tmp_path, device, ago, 100) for device, ago in (("a", 50), ("b", 40), ("a", 30), ("b", 20))]
-    other = tmp_path / "a" / "20260101000000-photo.jpg"
-    other.write_bytes(bytes(1_000))
-    swept = sweep(tmp_path, quota_bytes=250, oldest=None)
-    assert (swept.total_bytes, set(swept.removed)) == (200, {files[0].name, files[1].name})
-    assert [path.exists() for path in [*files, other]] == [False, False, True, True, True]
-    assert sweep(tmp_path, quota_bytes=250, oldest=None).removed == ()
-
-
-def test_what_is_being_written_counts_and_stays(tmp_path):
-    writing, done = kept(tmp_path, "a", 50, 300), kept(tmp_path, "a", 20, 100)
-    swept = sweep(tmp_path, quota_bytes=250, oldest=None, keep={writing.name})
-    assert (swept.total_bytes, swept.removed) == (300, (done.name,))
-    assert writing.exists()
-
-
-def test_files_go_after_their_time(tmp_path):
-    old, young = kept(tmp_path, "a", 86_401, 10), kept(tmp_path, "a", 86_399, 10)
-    swept = sweep(tmp_path, quota_bytes=0, oldest=NOW - timedelta(days=1))
-    assert swept.removed == (old.name,)
-    assert young.exists()
-
-
-def test_without_quota_and_time_nothing_goes(tmp_path):
-    path = kept(tmp_path, "a", 10**9, 10)
-    assert sweep(tmp_path, quota_bytes=0, oldest=None).removed == ()
-    assert path.exists()

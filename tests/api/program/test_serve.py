@@ -12,9 +12,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from motorpool.actors.settings import CaptureSettings, PositionSettings, ScheduleSettings
+from motorpool.actors.settings import (
+    RETENTION_DEFAULTS,
+    CaptureSettings,
+    FleetSettings,
+    PositionSettings,
+    ScheduleSettings,
+)
 from motorpool.api.program.errors import StartFailed
-from motorpool.api.program.serve import error_line, fleet_settings
+from motorpool.api.program.serve import error_line, fleet_settings, with_retention
 from motorpool.api.program.settings import Settings
 
 PATIENCE_SECONDS = 60
@@ -195,3 +201,26 @@ def test_the_actors_are_given_how_long_each_kind_of_history_is_kept():
     assert given.captures.retention_days == 2
     assert (given.schedules.retention_days, given.schedules.reconnect_grace_seconds) == (3, 7)
     assert fleet_settings(Settings(), None).schedules.retention_days == 90
+
+
+async def test_unset_retention_deletes_in_new_databases_only_and_the_log_says_so(database, caplog):
+    given = FleetSettings(positions=PositionSettings(retention_days=5))
+    new = await with_retention(database, given)
+    assert (new.positions.retention_days, new.events.retention_days, new.files.quota_bytes) == (
+        5,
+        730,
+        10 << 30,
+    )
+    assert caplog.text == ""
+    await database.execute("update installation set has_retention_defaults = false")
+    try:
+        old = await with_retention(database, given)
+    finally:
+        await database.execute("update installation set has_retention_defaults = true")
+    assert old.positions.retention_days == 5
+    for section, name in RETENTION_DEFAULTS:
+        if section != "positions":
+            assert getattr(getattr(old, section), name) == 0
+            assert f"[{section}] {name}" in caplog.text
+    assert "[positions]" not in caplog.text
+    assert caplog.text.count("made before there was a default retention") == 1

@@ -1,0 +1,107 @@
+"""Quotas and retention of files in the folders of devices: of one device, and of all together.
+
+Photos and files of alarms are named by `media_name`; captures are named otherwise and have settings of their
+own. All functions block.
+"""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["MEDIA_NAMES", "DeviceQuota", "SweepResult", "sweep"]
+
+MEDIA_NAMES = "[0-9]*-*.*"
+"""Pattern of the names that `media_name` makes."""
+KNOWN_FOLDERS = 10_000
+"""Folders of devices whose size is remembered; the size of others is determined again."""
+_log = logging.getLogger(__name__)
+
+
+class SweepResult(msgspec.Struct, frozen=True):
+    """What a sweep found."""
+
+    total_bytes: int
+    """Of the files that remain."""
+    removed: tuple[str, ...]
+    """Names of the removed files."""
+
+
+def sweep(
+    media: Path, names: str, *, quota_bytes: int, oldest: datetime | None, keep: Collection[str] = ()
+) -> SweepResult:
+    """Remove files last written before `oldest`, and the oldest ones until the others fit the quota.
+
+    `names` is a pattern of file names in the folders of all devices. `quota_bytes` 0 is none. Files named in
+    `keep` are being written: they stay, but count.
+    """
+    limit = oldest.timestamp() if oldest is not None else 0.0
+    return _remove(media.glob(f"*/{names}"), quota_bytes, quota_bytes, limit, keep)
+
+
+class DeviceQuota:
+    """Keeps the photos and files of alarms of each device to a quota, while they are written.
+
+    For several threads. The size of a folder is determined once and then counted.
+    """
+
+    def __init__(self, quota_bytes: int) -> None:
+        """`quota_bytes` 0: no quota."""
+        self._quota = quota_bytes
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Path, int] = OrderedDict()
+
+    def add(self, path: Path) -> None:
+        """Note a new file; if its device has too many bytes, remove its oldest files.
+
+        A tenth of the quota is freed at once, so that not each further file searches the folder. The new file
+        stays, however large it is.
+        """
+        if not self._quota:
+            return
+        folder = path.parent
+        with self._lock:
+            known = self._known.get(folder)
+            if known is not None:
+                self._known[folder] = known = known + path.stat().st_size
+        if known is not None and known <= self._quota:
+            return
+        free_to = self._quota - self._quota // 10
+        result = _remove(folder.glob(MEDIA_NAMES), self._quota, free_to, 0.0, (path.name,))
+        if result.removed:
+            _log.info("removed %d files of %s, past the quota of a device", len(result.removed), folder.name)
+        with self._lock:
+            self._known[folder] = result.total_bytes
+            self._known.move_to_end(folder)
+            if len(self._known) > KNOWN_FOLDERS:
+                self._known.popitem(last=False)
+
+
+def _remove(
+    paths: Iterable[Path], quota_bytes: int, free_to: int, limit: float, keep: Collection[str]
+) -> SweepResult:
+    """Remove files older than `limit`; if all exceed the quota, the oldest until `free_to` bytes remain."""
+    files: list[tuple[float, int, Path]] = []
+    for path in paths:
+        with suppress(OSError):  # removed meanwhile, with its device
+            state = path.lstat()
+            files.append((state.st_mtime, state.st_size, path))
+    files.sort()
+    total = sum(size for _, size, _ in files)
+    enough = free_to if quota_bytes and total > quota_bytes else total
+    removed: list[str] = []
+    for modified, size, path in files:
+        if modified >= limit and total <= enough:
+            break
+        if path.name in keep:
+            continue
+        with suppress(OSError):
+            path.unlink()
+            removed.append(path.name)
+            total -= size
+    return SweepResult(total, tuple(removed))

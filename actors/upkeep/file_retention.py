@@ -1,0 +1,64 @@
+"""Keeps photos and files of alarms to their quota and age, and removes what crashes left.
+
+The quota of one device is kept while files are written (`actors/files/file_retention.py`), that of all
+together here, so it may be exceeded for some minutes; `files.reserve_bytes` of the disk stay free always.
+"""
+
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from motorpool.actors.files.file_retention import MEDIA_NAMES, sweep
+from motorpool.actors.files.media_files import remove_drafts
+from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
+from motorpool.runtime import Actor, ChildSpec, Kind
+
+__all__ = ["FILE_RETENTION", "FileRetention", "file_retention_spec"]
+
+CHECK_SECONDS = 300.0
+"""Interval between two sweeps."""
+
+FILE_RETENTION: Kind[None, None] = Kind("file_retention")
+
+
+class FileRetention(Actor[None]):
+    """Sweeps all folders of devices every five minutes."""
+
+    def __init__(self, media: Path, quota_bytes: int, days: int) -> None:
+        self._media = media
+        self._quota_bytes = quota_bytes
+        self._days = days
+
+    def handle(self, message: None) -> None:
+        """Do nothing: no messages are sent to this actor."""
+
+    async def run(self) -> None:
+        """Sweep at startup and then in a loop."""
+        while True:
+            await self._sweep()
+            await trio.sleep(CHECK_SECONDS)
+
+    async def _sweep(self) -> None:
+        now = self.context.clock.now()
+        if drafts := await trio.to_thread.run_sync(remove_drafts, self._media, now):
+            self.context.log.info("removed %d incomplete files that a crash left", drafts)
+        oldest = now - timedelta(days=self._days) if self._days else None
+        quota = self._quota_bytes
+        swept = await trio.to_thread.run_sync(
+            partial(sweep, self._media, MEDIA_NAMES, quota_bytes=quota, oldest=oldest)
+        )
+        FILE_BYTES.labels("media").set(swept.total_bytes)
+        FILES_REMOVED.labels("media").inc(len(swept.removed))
+        if swept.removed:
+            self.context.log.info(
+                "removed %d photos and files of alarms, past the quota or the retention", len(swept.removed)
+            )
+
+
+def file_retention_spec(media: Path, quota_bytes: int, days: int) -> ChildSpec[None]:
+    """Return the child spec; `media` is the folder of all devices, 0 is no quota and no limit of age."""
+    return ChildSpec(
+        kind=FILE_RETENTION, factory=lambda: FileRetention(media, quota_bytes, days), resident=False
+    )
