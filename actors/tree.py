@@ -8,6 +8,7 @@ from typing import Any
 
 from motorpool.actors.access.access import access_spec
 from motorpool.actors.devices.device import device_spec
+from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
@@ -111,6 +112,7 @@ def fleet_tree(
             access_spec(database),
             statistics_spec(database),
             media_requests_spec(database),
+            device_loader_spec(database),
             device_spec(
                 database,
                 DeviceOptions(

@@ -27,7 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, help="length of each measured span (default: by scenario)")
     parser.add_argument("--minutes", type=float, default=10.0, help="length of a play (default 10)")
     parser.add_argument("--terminals", type=int, default=1000, help="reporting terminals (default 1000)")
-    parser.add_argument("--idle-terminals", type=int, default=10_000, help="silent terminals (default 10000)")
+    parser.add_argument(
+        "--idle-terminals",
+        type=int,
+        default=10_000,
+        help="terminals of registration, idle (default 10000)",
+    )
     parser.add_argument("--streams", type=int, default=400, help="live streams (default 400)")
     parser.add_argument("--actors", type=int, default=100_000, help="idle actors (default 100000)")
     parser.add_argument("--schedules", type=int, default=10_000, help="scheduled commands (default 10000)")

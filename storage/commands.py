@@ -14,7 +14,17 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.records import Command, QueuedCommand
 from motorpool.storage.tables import Table
 
-__all__ = ["MAX_QUEUED", "TABLE", "ClaimedCommand", "claim", "enqueue", "expire", "queued_for", "remove_runs"]
+__all__ = [
+    "MAX_QUEUED",
+    "TABLE",
+    "ClaimedCommand",
+    "claim",
+    "enqueue",
+    "expire",
+    "queued_for",
+    "queued_for_all",
+    "remove_runs",
+]
 
 TABLE = Table(
     "commands",
@@ -104,11 +114,20 @@ async def enqueue(
 
 async def queued_for(q: Queries, device_id: int) -> list[QueuedCommand]:
     """Return the queued commands of a device, oldest first."""
+    return (await queued_for_all(q, (device_id,))).get(device_id, [])
+
+
+async def queued_for_all(q: Queries, device_ids: Sequence[int]) -> dict[int, list[QueuedCommand]]:
+    """Return the queued commands of each device, oldest first; devices without any are left out."""
     rows = await q.fetch(
-        f"select {_QUEUED.select_list()} from queued_commands where device_id = $1 order by id",  # noqa: S608 - constant names
-        device_id,
+        f"select {_QUEUED.select_list()} from queued_commands"  # noqa: S608 - constant names
+        " where device_id = any($1::bigint[]) order by id",
+        list(device_ids),
     )
-    return [_QUEUED.from_row(row) for row in rows]
+    queues: dict[int, list[QueuedCommand]] = {}
+    for command in map(_QUEUED.from_row, rows):
+        queues.setdefault(command.device_id, []).append(command)
+    return queues
 
 
 async def claim(q: Queries, queued_id: int, now: datetime) -> ClaimedCommand | None:

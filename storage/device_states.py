@@ -1,11 +1,11 @@
 """The table `device_states`: when a message of each device was last received."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["all_last_updates", "last_update", "save"]
+__all__ = ["all_last_updates", "last_updates", "save"]
 
 _SAVE = """
     insert into device_states (device_id, last_update)
@@ -17,12 +17,13 @@ _SAVE = """
 """
 
 
-async def last_update(q: Queries, device_id: int) -> datetime | None:
-    """Return the saved last update of the device."""
-    value: datetime | None = await q.fetch_value(
-        "select last_update from device_states where device_id = $1", device_id
+async def last_updates(q: Queries, device_ids: Sequence[int]) -> dict[int, datetime]:
+    """Return the saved last updates of these devices by device id."""
+    rows = await q.fetch(
+        "select device_id, last_update from device_states where device_id = any($1::bigint[])",
+        list(device_ids),
     )
-    return value
+    return {row[0]: row[1] for row in rows}
 
 
 async def all_last_updates(q: Queries) -> dict[int, datetime]:

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 import msgspec
 
 from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
+from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice
 from motorpool.actors.devices.device_uploads import DeviceUploads
 from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.options import DeviceOptions
@@ -45,13 +46,15 @@ from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
 from motorpool.runtime import Actor, Deferred, DynamicSpec, MailboxFull, Ref, Restart
-from motorpool.storage import device_states, devices, positions
+from motorpool.storage import devices, positions
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, Event, Position
 
 __all__ = ["DeviceActor", "device_spec"]
 
+LOAD_SECONDS = 30.0
+"""The actor does not start if its rows cannot be read within this time."""
 RELOAD_SECONDS = 5.0
 """Delay before rows are read again after the database was unavailable."""
 UNUSED_FIELDS = frozenset({"name", "group_id", "calendar_id", "model", "contact", "category"})
@@ -107,13 +110,14 @@ class DeviceActor(Actor[DeviceMessage]):
             store=self._store,
         )
         self._connections = OpenConnections(session, context)
-        session.row = await devices.TABLE.fetch(self._database, self._device_id)
+        stored = await context.system.ref(DEVICE_LOADER).ask(LoadDevice(self._device_id), LOAD_SECONDS)
+        session.row = None if stored is None else stored.row
         self._connections.row_read(None, self._now())
-        if session.row is None:
+        if stored is None:
             return
-        self._latest = await positions.latest_of(self._database, self._device_id)
-        await self._commands.load()
-        self._presence.last_update = await device_states.last_update(self._database, self._device_id)
+        self._commands.load(stored.queued)
+        self._presence.last_update = stored.last_update
+        self._latest = stored.latest
         if self._latest is not None:
             session.protocol = self._latest.protocol
 

@@ -104,9 +104,9 @@ class DeviceCommands:
         """Whether commands are queued."""
         return bool(self._queue)
 
-    async def load(self) -> None:
-        """Load the queued commands."""
-        self._queue = await commands.queued_for(self._database, self._device_id)
+    def load(self, queue: list[QueuedCommand]) -> None:
+        """Take over the commands that were queued when the actor started."""
+        self._queue = queue
 
     def clear(self) -> None:
         """Forget the queued commands; the device was deleted."""

@@ -1,29 +1,25 @@
 """Identifies the devices of connections (docs/decisions/0021), and registers unknown ones if that is enabled.
 
-After an outage all terminals of a fleet log in at once. Their look-ups queue while one statement runs and
-share the next, as the registrations of unknown ones share a transaction and a publication.
+After an outage all terminals of a fleet log in at once: their look-ups share statements, as the registrations
+of unknown ones share a transaction and a publication.
 """
 
 import itertools
-from collections import deque
 from collections.abc import Sequence
 
 import msgspec
 import trio
 
+from motorpool.actors.batching import BatchingActor
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.settings import RegisterSettings
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request
+from motorpool.runtime import ChildSpec, Kind, Request
 from motorpool.storage import devices, users
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.records import Device
 
 __all__ = ["IDENTIFICATION", "Identification", "Identify", "identification_spec"]
-
-BATCH = 250
-"""Limit of the connections that share a statement."""
 
 
 class Identify(msgspec.Struct, Request[Device | None], frozen=True, gc=False):
@@ -38,55 +34,21 @@ class Identify(msgspec.Struct, Request[Device | None], frozen=True, gc=False):
 
 IDENTIFICATION: Kind[None, Identify] = Kind("identification")
 
-_Waiting = tuple[Identify, Deferred[Device | None]]
 
-
-class Identification(Actor[Identify]):
-    """Answers the logins of all connections, in batches. Each connection has one at a time."""
+class Identification(BatchingActor[Identify, Device | None]):
+    """Answers the logins of all connections. Each connection has one at a time."""
 
     def __init__(self, database: Database, settings: RegisterSettings) -> None:
+        super().__init__()
         self._database = database
         self._settings = settings
-        self._queue: deque[_Waiting] = deque()
-        self._wake = trio.Event()
         self._is_full = False
         """Whether the last registration was refused because of `max_devices`."""
 
-    def handle(self, message: Identify) -> object:
-        """Queue a login."""
-        reply: Deferred[Device | None] = Deferred()
-        self._queue.append((message, reply))
-        self._wake.set()
-        return reply
-
-    async def run(self) -> None:
-        """Answer batches until cancelled."""
-        while True:
-            if not self._queue:
-                self._wake = trio.Event()
-                await self._wake.wait()
-            batch = list(itertools.islice(self._queue, BATCH))
-            for _ in batch:
-                self._queue.popleft()
-            await self._answer(batch)
-
-    async def _answer(self, batch: Sequence[_Waiting]) -> None:
-        try:
-            known = await self._identify([message.unique_ids for message, _ in batch])
-        except StatementRejected as error:
-            if len(batch) == 1:
-                batch[0][1].answer(Failure(error))
-                return
-            # One of them sent what no text of PostgreSQL can be.
-            half = len(batch) // 2
-            await self._answer(batch[:half])
-            await self._answer(batch[half:])
-        except StorageError as error:
-            for _, reply in batch:
-                reply.answer(Failure(error))
-        else:
-            for message, reply in batch:
-                reply.answer(_first_known(known, message.unique_ids))
+    async def answer_all(self, requests: Sequence[Identify]) -> list[Device | None]:
+        """Look up all, and register those that are unknown if that is enabled."""
+        known = await self._identify([request.unique_ids for request in requests])
+        return [_first_known(known, request.unique_ids) for request in requests]
 
     async def _identify(self, logins: Sequence[tuple[str, ...]]) -> dict[str, Device]:
         known = await devices.all_by_unique_ids(self._database, list(itertools.chain(*logins)))

@@ -14,7 +14,7 @@ class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):
     """One terminal each; every second one uses the 2019 version."""
     mode: str
     """"saturate": each terminal sends as soon as it was answered. "paced": `rate` messages a second in all.
-    "idle": they log in and send nothing. "echo": as saturate, with 100 arbitrary bytes."""
+    "echo": as saturate, with 100 arbitrary bytes."""
     seconds: float
     """Measured time, after the warm-up."""
     warm_seconds: float = 1.0
@@ -48,6 +48,28 @@ class TerminalResult(msgspec.Struct, frozen=True, kw_only=True, tag="terminals")
     answered: tuple[int, ...]
     """For each terminal, the number of messages answered, warm-up included."""
     message_bytes: int
+
+
+class RegistrationLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.registrations`: one line on its standard input."""
+
+    host: str
+    port: int
+    phones: tuple[str, ...]
+    """One terminal each; every second one uses the 2019 version."""
+
+
+class RegistrationResult(msgspec.Struct, frozen=True, kw_only=True, tag="registrations"):
+    """Result of a RegistrationLoad: times count from when the first terminal sent its registration."""
+
+    seconds: float
+    """Until the last answer."""
+    accepted: int
+    refused: int
+    """Answered with a result other than success, or closed."""
+    unanswered: int
+    p50_ms: float
+    p99_ms: float
 
 
 class CommandedLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,6 +250,7 @@ class ViewerResult(msgspec.Struct, frozen=True, kw_only=True, tag="viewers"):
 Message = (
     Mark
     | TerminalResult
+    | RegistrationResult
     | CommandedResult
     | ReporterResult
     | RequestResult
@@ -236,4 +259,13 @@ Message = (
     | ReaderResult
     | ViewerResult
 )
-Load = TerminalLoad | CommandedLoad | ReporterLoad | RequestLoad | CameraLoad | ReaderLoad | ViewerLoad
+Load = (
+    TerminalLoad
+    | RegistrationLoad
+    | CommandedLoad
+    | ReporterLoad
+    | RequestLoad
+    | CameraLoad
+    | ReaderLoad
+    | ViewerLoad
+)

@@ -149,11 +149,6 @@ def run_load(load: TerminalLoad) -> TerminalResult:
     terminals = Terminals(load)
     terminals.connect()
     write_message(Mark("ready"))
-    if load.mode == "idle":
-        write_message(Mark("begin"))
-        time.sleep(load.seconds)
-        write_message(Mark("end"))
-        return _result(load, terminals, load.seconds, 0.0)
     _run(load, terminals, load.warm_seconds)
     terminals.latencies = array("d")
     terminals.late = 0

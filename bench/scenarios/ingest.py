@@ -19,14 +19,12 @@ from motorpool.bench.server import Server, run_server
 
 NAME = "ingest"
 TITLE = "JT/T 808 positions: throughput beside a bare echo server, paced latency, every position found again"
-STEPS = 5
+STEPS = 4
 PACED_RATE = 2000.0
 FULL_CLIENT = 0.9
 """Share of a core above which the client, not the server, limits the measurement."""
 LOGIN_SECONDS = 120.0
 """Time for connecting and registering all terminals of a load."""
-IDLE_SECONDS = 1.0
-"""Idle time before memory is read."""
 ANSWER_SECONDS = 45.0
 """Time for the last answers."""
 
@@ -50,7 +48,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Measure echo, idle memory, saturation and paced load, then look up every acknowledged position."""
+    """Measure echo, saturation and paced load, then look up every acknowledged position."""
     seconds = options.span(10.0)
     step("echo")
     with run_echo() as (port, pid):
@@ -59,10 +57,6 @@ def run(options: Options, report: Report, step: Step) -> None:
         )
     report.add(NAME, "echo", echo.rate, "messages/s")
     _note_full_client(report, echo, "echo")
-    if options.idle_terminals:
-        step(f"{options.idle_terminals} idle terminals")
-        with run_server() as server:
-            report.add(NAME, "idle terminal", _idle_bytes(server, options.idle_terminals) / 1000, "KB")
     with run_server() as server:
         _note_durability(report, server)
         step("saturation")
@@ -160,20 +154,6 @@ def _measure(
     except LoadFailed as error:
         raise BenchError(f"{mode}: {error}") from error
     return Measured(load, result, after[0] - before[0], after[1] - before[1])
-
-
-def _idle_bytes(server: Server, count: int) -> float:
-    """Measure the memory of one connected, logged-in, idle terminal."""
-    load = TerminalLoad(
-        host=server.host, port=server.jt808_port, phones=_phones(3, count), mode="idle", seconds=IDLE_SECONDS
-    )
-    before = server.resident_bytes()
-    try:
-        with run_program("terminals", load) as program:
-            program.wait_for(TerminalResult, LOGIN_SECONDS)
-            return (server.resident_bytes() - before) / count
-    except LoadFailed as error:
-        raise BenchError(f"idle: {error}") from error
 
 
 def _missing(server: Server, measured: Measured) -> int:

@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 
 from motorpool.actors.devices.device import device_spec
+from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import Append, AppendEvents
 from motorpool.actors.messages.live_stream import STREAM
@@ -129,6 +130,7 @@ def device_harness(database, neighbours, tree, tmp_path):
             writer or neighbours.writer_spec,
             neighbours.directory_spec,
             neighbours.media_requests_spec,
+            device_loader_spec(database),
             device_spec(database, options, idle_seconds=idle_seconds),
             DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
+from motorpool.actors.batching import BATCH
 from motorpool.actors.devices.eligibility import may_report
-from motorpool.actors.gateway.identity import BATCH, IDENTIFICATION, Identify, identification_spec
+from motorpool.actors.gateway.identity import IDENTIFICATION, Identify, identification_spec
 from motorpool.actors.messages.changes import CHANGES, DeviceChanged
 from motorpool.actors.settings import RegisterSettings
 from motorpool.runtime.testing import open_tree

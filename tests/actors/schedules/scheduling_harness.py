@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import trio
 
 from motorpool.actors.devices.device import device_spec
+from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
@@ -142,6 +143,7 @@ class ServerRun:
         ignoring = (POSITION_WRITER, DIRECTORY, MEDIA_REQUESTS)
         tree = open_tree(
             *(ChildSpec(kind=kind, factory=IgnoringActor, resident=False) for kind in ignoring),
+            device_loader_spec(database),
             device_spec(
                 database,
                 DeviceOptions(MediaAddress("192.0.2.1", 1, 2, 3), self.harness.folder, 600.0),

@@ -107,18 +107,6 @@ def test_paced_terminals_keep_the_rate(
         assert rate == pytest.approx(200, rel=0.2)
 
 
-def test_idle_terminals_log_in_and_say_nothing(platform: Callable[[Answer], int]) -> None:
-    answers = []
-
-    def answer(connection: socket.socket, content: bytes) -> None:
-        answers.append(content)
-        connection.sendall(content)
-
-    _, result = run_load(load(platform(answer), "idle"))
-    assert result.answered == (0, 0, 0)
-    assert len(answers) == len(PHONES)
-
-
 def test_a_server_that_hangs_up_fails_the_load(
     platform: Callable[[Answer], int], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from motorpool.bench.scenarios import scenario
 
 def test_ingest_finds_every_acknowledged_position_in_the_database() -> None:
     report = Report({})
-    scenario("ingest").run(Options(seconds=0.5, terminals=20, idle_terminals=0), report, lambda _: None)
+    scenario("ingest").run(Options(seconds=0.5, terminals=20), report, lambda _: None)
     figures = {figure.metric: figure for figure in report.figures}
     assert figures["throughput"].reference == "echo"
     assert figures["throughput"].ratio is not None

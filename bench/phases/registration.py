@@ -1,0 +1,32 @@
+"""Terminals that connect, register at once and stay connected."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from motorpool.bench.load.plan import RegistrationLoad, RegistrationResult
+from motorpool.bench.load.program import LoadFailed, run_program
+from motorpool.bench.options import BenchError
+from motorpool.bench.server import Server
+
+__all__ = ["connected_fleet"]
+
+RESULT_SECONDS = 240.0
+"""Time for connecting and registering all terminals."""
+
+
+@contextmanager
+def connected_fleet(server: Server, count: int, *, first: int = 0) -> Iterator[RegistrationResult]:
+    """Register `count` terminals at once, and keep them connected during the block.
+
+    Their numbers count from `first`: the same ones are the same terminals again.
+
+    Raises:
+        BenchError: the server refuses connections, or does not answer in time.
+    """
+    phones = tuple(f"133{number:08d}" for number in range(first + 1, first + count + 1))
+    load = RegistrationLoad(host=server.host, port=server.jt808_port, phones=phones)
+    try:
+        with run_program("registrations", load) as program:
+            yield program.wait_for(RegistrationResult, RESULT_SECONDS)
+    except LoadFailed as error:
+        raise BenchError(f"registration: {error}") from error

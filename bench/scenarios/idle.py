@@ -1,0 +1,32 @@
+"""Memory of the server for each terminal that is registered and connected, and has reported nothing yet."""
+
+import time
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.options import Options, Step
+from motorpool.bench.phases.registration import connected_fleet
+from motorpool.bench.server import run_server
+
+NAME = "idle"
+TITLE = "memory of a terminal that is registered and connected, and has not reported yet"
+STEPS = 2
+WARM_TERMINALS = 100
+"""Connected first, so that what every server needs once is not counted."""
+SETTLE_SECONDS = 2.0
+"""Idle time before memory is read."""
+LIMIT_KB = 7.0
+
+
+def run(options: Options, report: Report, step: Step) -> None:
+    """Connect a few terminals and then all of them, and read the memory of the server before and after."""
+    count = options.idle_terminals
+    with run_server() as server, connected_fleet(server, WARM_TERMINALS, first=count):
+        step("idle server")
+        time.sleep(SETTLE_SECONDS)
+        before = server.resident_bytes()
+        step(f"{count:,} terminals")
+        with connected_fleet(server, count) as result:
+            time.sleep(SETTLE_SECONDS)
+            grown = server.resident_bytes() - before
+    report.add(NAME, "idle terminal", grown / count / 1000, "KB", goals=(Goal(LIMIT_KB),))
+    report.add(NAME, "not accepted", count - result.accepted, "terminals", goals=(Goal(0),))

@@ -1,0 +1,43 @@
+"""What devices start with, read for many at once."""
+
+from datetime import UTC, datetime
+
+import trio
+
+from motorpool.actors.devices.device_loader import (
+    DEVICE_LOADER,
+    LoadDevice,
+    StoredDevice,
+    device_loader_spec,
+)
+from motorpool.storage import commands, device_states, positions
+from motorpool.storage.records import Position, QueuedCommand
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+
+
+async def test_each_device_gets_its_own_rows(database, make_device, tree):
+    plain, busy = await make_device("1"), await make_device("2")
+    position = Position(
+        id=7, device_id=busy.id, protocol="osmand", server_time=NOW, device_time=NOW, fix_time=NOW
+    )
+    await positions.store(database, [positions.pack_row(position)], [7])
+    queued = [
+        await commands.enqueue(database, QueuedCommand(device_id=busy.id, type=kind))
+        for kind in ("engineStop", "engineResume")
+    ]
+    await device_states.save(database, {busy.id: NOW})
+    found = {}
+    async with tree(device_loader_spec(database)) as system:
+
+        async def load(device_id):
+            found[device_id] = await system.ref(DEVICE_LOADER).ask(LoadDevice(device_id))
+
+        async with trio.open_nursery() as nursery:
+            for device_id in (999, plain.id, busy.id):
+                nursery.start_soon(load, device_id)
+    assert found == {
+        999: None,
+        plain.id: StoredDevice(plain, None, [], None),
+        busy.id: StoredDevice(busy, position, queued, NOW),
+    }
