@@ -133,6 +133,8 @@ def _direct_handler(
 
     async def serve(request: Request, path: dict[str, int | str]) -> Response:
         call = Call(context, request, path)
+        if context.server_stale and not operation.bypasses_quart:
+            await context.refresh_server()
         try:
             call.optional_caller = await authenticate(context, call.request)
         except (HttpError, StorageUnavailable):

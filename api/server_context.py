@@ -1,6 +1,8 @@
 """What every request may need: actors, tables, settings, and what is kept in memory between requests."""
 
+import math
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,6 +15,7 @@ from motorpool.actors.messages.changes import (
     DeviceChanged,
     EverythingChanged,
     GroupChanged,
+    ServerChanged,
     SessionEnded,
     TokenRevoked,
     UserChanged,
@@ -29,9 +32,11 @@ from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
 from motorpool.api.row_cache import RowCache
 from motorpool.runtime import Clock, System
-from motorpool.storage import devices
+from motorpool.storage import devices, server
 from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Device, ServerSettings
+from motorpool.storage.tables import Versioned
 
 __all__ = ["ServerContext"]
 
@@ -40,6 +45,8 @@ MAX_DEVICES = 50_000
 DEVICE_MAX_AGE_SECONDS = 3600.0
 REGISTRATION_SECONDS = 3600.0
 """The window of `users.registrations_per_address`."""
+REFRESH_SECONDS = 5.0
+"""After an attempt to read the server's settings that fails, in seconds until the next."""
 
 
 @dataclass(kw_only=True)
@@ -54,7 +61,7 @@ class ServerContext:
     token_key: bytes
     """Signs tokens; stored in the database."""
     server: ServerSettings
-    """The row as last read or written; `PUT /server` replaces it."""
+    """The server's settings as last read."""
     outgoing: OutgoingServices = field(default_factory=OutgoingServices)
     """Mail, text messages, the geocoder and HTTP to other servers."""
     setup_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
@@ -77,16 +84,23 @@ class ServerContext:
     """Users registered from each address."""
     openid: OpenIdProvider | None = field(init=False)
     """The OpenID Connect provider; None where none is configured."""
-    devices: RowCache[int, Device] = field(init=False)
+    devices: RowCache[int, Versioned[Device]] = field(init=False)
     """Rows of devices by id."""
     position_json: PositionJsonCache = field(default_factory=PositionJsonCache)
     """Positions as clients get them."""
 
+    server_version: int = field(default=0, init=False)
+    """The version of the row of settings; 0: not known yet."""
+    _server_changes: int = field(default=1, init=False)
+    """Changes of the settings so far, and 1 for the row that was given without its version."""
+    _server_changes_read: int = field(default=0, init=False)
+    _next_refresh: float = field(default=-math.inf, init=False)
+
     def __post_init__(self) -> None:
         """Make the caches, and have them follow the change feed."""
 
-        async def rows(device_ids: tuple[int, ...]) -> dict[int, Device]:
-            return {row.id: row for row in await devices.TABLE.fetch_many(self.database, device_ids)}
+        async def rows(device_ids: tuple[int, ...]) -> dict[int, Versioned[Device]]:
+            return await devices.TABLE.fetch_many_versioned(self.database, device_ids)
 
         self.started = self.clock.now()
         monotonic = self.clock.monotonic
@@ -103,6 +117,28 @@ class ServerContext:
         )
         self.system.topic(COMMITTED_CHANGES).listen(self._drop_changed_rows)
 
+    @property
+    def server_stale(self) -> bool:
+        """Whether the server's settings may have been changed since they were read."""
+        return self._server_changes != self._server_changes_read
+
+    async def refresh_server(self) -> None:
+        """Read the server's settings if they have been changed; while that fails, those read last apply."""
+        if not self.server_stale or self.clock.monotonic() < self._next_refresh:
+            return
+        self._next_refresh = self.clock.monotonic() + REFRESH_SECONDS
+        with suppress(StorageUnavailable):
+            await self.reload_server()
+            self._next_refresh = -math.inf
+
+    async def reload_server(self) -> None:
+        """Read the server's settings. Of two reads that overtake each other the newer row stays."""
+        changes = self._server_changes
+        settings, version = await server.fetch_versioned(self.database)
+        self._server_changes_read = max(self._server_changes_read, changes)
+        if version >= self.server_version:
+            self.server, self.server_version = settings, version
+
     def _drop_changed_rows(self, changes: tuple[Change, ...]) -> None:
         for change in changes:
             match change:
@@ -113,7 +149,10 @@ class ServerContext:
                     self.devices.clear()
                 case UserChanged() | SessionEnded() | TokenRevoked():
                     self.accounts.apply(change)
+                case ServerChanged():
+                    self._server_changes += 1
                 case EverythingChanged():
+                    self._server_changes += 1
                     self.devices.clear()
                     self.accounts.clear()
                 case _:

@@ -209,7 +209,7 @@ class LiveUpdates:
         rows = await self._context.devices.get_many(devices)
         shown = [
             msgspec.structs.replace(
-                rows[live.device_id],
+                rows[live.device_id].record,
                 status=live.status,
                 last_update=live.last_update,
                 position_id=live.position_id,

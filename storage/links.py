@@ -2,7 +2,7 @@
 (docs/permissions.md#links).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from motorpool.storage.conditions import Condition
@@ -42,12 +42,14 @@ __all__ = [
     "LinkType",
     "access_by_link",
     "add",
+    "add_many",
     "exists",
     "find",
     "linked_to",
     "owners",
     "properties",
     "remove",
+    "remove_many",
 ]
 
 
@@ -113,6 +115,36 @@ async def add(q: Queries, link_type: LinkType, owner_id: int, property_id: int) 
     """Add a link; return whether it is new. Raises StatementRejected if either side does not exist."""
     sql = f"insert into {link_type.table} values ($1, $2) on conflict do nothing returning true"  # noqa: S608 - constant names
     return await q.fetch_value(sql, owner_id, property_id) is True
+
+
+async def add_many(q: Queries, link_type: LinkType, pairs: Iterable[tuple[int, int]]) -> None:
+    """Add links; those that exist already stay. Raises StatementRejected if a side does not exist."""
+    # In a fixed order, so that parallel statements with the same links wait and do not deadlock.
+    sql = f"""
+        insert into {link_type.table} select * from unnest($1::bigint[], $2::bigint[]) order by 1, 2
+        on conflict do nothing
+    """  # noqa: S608 - constant names
+    await q.execute(sql, *_columns(pairs))
+
+
+async def remove_many(q: Queries, link_type: LinkType, pairs: Iterable[tuple[int, int]]) -> None:
+    """Remove links; those that do not exist are ignored."""
+    owner, owned = link_type.owner_column, link_type.property_column
+    # Locked in a fixed order, see `add_many`.
+    sql = f"""
+        with locked as (
+            select {owner}, {owned} from {link_type.table}
+            where ({owner}, {owned}) in (select * from unnest($1::bigint[], $2::bigint[]))
+            order by 1, 2 for update
+        )
+        delete from {link_type.table} where ({owner}, {owned}) in (select * from locked)
+    """  # noqa: S608 - constant names
+    await q.execute(sql, *_columns(pairs))
+
+
+def _columns(pairs: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    listed = list(pairs)
+    return [owner_id for owner_id, _ in listed], [property_id for _, property_id in listed]
 
 
 async def remove(q: Queries, link_type: LinkType, owner_id: int, property_id: int) -> bool:

@@ -4,16 +4,21 @@ import msgspec
 
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import ServerSettings
-from motorpool.storage.tables import Table
+from motorpool.storage.tables import Table, Versioned
 
-__all__ = ["fetch", "initialise", "is_initialised", "save"]
+__all__ = ["fetch", "fetch_versioned", "initialise", "is_initialised", "save"]
 
 _TABLE = Table("server", ServerSettings, sort="id", keywords=())
 
 
 async def fetch(q: Queries) -> ServerSettings:
     """Return the settings."""
-    found = await _TABLE.fetch(q, 1)
+    return (await fetch_versioned(q)).record
+
+
+async def fetch_versioned(q: Queries, *, lock: bool = False) -> Versioned[ServerSettings]:
+    """Return the settings and the version of their row; `lock` as of `Table.fetch`."""
+    found = await _TABLE.fetch_versioned(q, 1, lock=lock)
     assert found is not None
     return found
 

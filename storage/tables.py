@@ -10,16 +10,18 @@ import typing
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from motorpool.storage.conditions import Condition, all_of, contains_keyword
 from motorpool.storage.queries import Queries, Row
 
-__all__ = ["ListQuery", "Table"]
+__all__ = ["LOCK", "ListQuery", "Table", "Versioned"]
 
 R = TypeVar("R", bound=msgspec.Struct)
+LOCK = " for no key update"
+"""Ends a select whose rows no other transaction may update or delete until this one ends."""
 Many = list
 """The built-in `list`, which the method `Table.list` hides inside the class."""
 
@@ -41,9 +43,18 @@ class ListQuery:
     """Whether `attributes` is left empty."""
 
 
+class Versioned(NamedTuple, Generic[R]):
+    """A record, and the version of its row: 1 when it is inserted, and one more with each update."""
+
+    record: R
+    version: int
+
+
 @dataclass(frozen=True)
 class Table(Generic[R]):
     """The rows of one table as records. Columns are the fields of the record; the table assigns `id`.
+
+    A table whose rows are updated or fetched with versions has a column `version`, by default 1.
 
     An int field named `…_id` is a reference, whose value 0 is NULL in the table. Dicts, lists and structs
     are jsonb.
@@ -83,10 +94,16 @@ class Table(Generic[R]):
         """
         if not 0 < row_id < 1 << 63:
             return None
-        row = await q.fetch_row(
-            self._select() + (" where id = $1 for no key update" if lock else " where id = $1"), row_id
-        )
+        row = await q.fetch_row(f"{self._select()} where id = $1{LOCK if lock else ''}", row_id)
         return None if row is None else self.from_row(row)
+
+    async def fetch_versioned(self, q: Queries, row_id: int, *, lock: bool = False) -> Versioned[R] | None:
+        """Return the record with this id and the version of its row, or None; `lock` as of `fetch`."""
+        if not 0 < row_id < 1 << 63:
+            return None
+        sql = f"{self._select(versioned=True)} where id = $1{LOCK if lock else ''}"
+        row = await q.fetch_row(sql, row_id)
+        return None if row is None else self._versioned(row)
 
     async def fetch_many(
         self, q: Queries, ids: Iterable[int], *, exclude_attributes: bool = False
@@ -98,6 +115,12 @@ class Table(Generic[R]):
         )
         found = {row["id"]: row for row in rows}
         return [self.from_row(found[row_id]) for row_id in valid_ids if row_id in found]
+
+    async def fetch_many_versioned(self, q: Queries, ids: Iterable[int]) -> dict[int, Versioned[R]]:
+        """Return records with the versions of their rows, by id; unknown ids are left out."""
+        valid_ids = [row_id for row_id in ids if 0 < row_id < 1 << 63]
+        rows = await q.fetch(f"{self._select(versioned=True)} where id = any($1::bigint[])", valid_ids)
+        return {row["id"]: self._versioned(row) for row in rows}
 
     async def update(self, q: Queries, record: R) -> R | None:
         """Replace the values of a row; return the record as stored, or None if there is no such row.
@@ -150,12 +173,17 @@ class Table(Generic[R]):
             part = ids[start : start + batch]
             yield await self.fetch_many(q, part, exclude_attributes=query.exclude_attributes)
 
-    def from_row(self, row: Row) -> R:
+    def from_row(self, row: Row | dict[str, Any]) -> R:
         """Return the record of a row of this table."""
         values = dict(row.items())
         for name, kind in self._struct_columns.items():
             values[name] = msgspec.convert(values[name], kind)
         return self.record(**values)
+
+    def _versioned(self, row: Row) -> Versioned[R]:
+        values = dict(row.items())
+        version = values.pop("version")
+        return Versioned(self.from_row(values), version)
 
     def select_list(self, *, of: str = "", exclude_attributes: bool = False) -> str:
         """Return the column list of a select; `of` is the alias of this table in the statement."""
@@ -170,8 +198,9 @@ class Table(Generic[R]):
                 parts.append(f'{prefix}"{column}"')
         return ", ".join(parts)
 
-    def _select(self, *, exclude_attributes: bool = False) -> str:
-        return f'select {self.select_list(exclude_attributes=exclude_attributes)} from "{self.name}"'  # noqa: S608 - constant names
+    def _select(self, *, exclude_attributes: bool = False, versioned: bool = False) -> str:
+        columns = self.select_list(exclude_attributes=exclude_attributes) + (", version" if versioned else "")
+        return f'select {columns} from "{self.name}"'  # noqa: S608 - constant names
 
     def _where(self, query: ListQuery) -> tuple[str, tuple[object, ...]]:
         conditions = list(query.conditions)
@@ -207,7 +236,8 @@ class Table(Generic[R]):
 
     def _update_sql(self, changed: Sequence[str]) -> str:
         pairs = ", ".join(f'"{column}" = ${number}' for number, column in enumerate(changed, 2))
-        return f'update "{self.name}" set {pairs} where id = $1 returning {self.select_list()}'  # noqa: S608 - constant names
+        sql = f'update "{self.name}" set {pairs}, version = version + 1 where id = $1'  # noqa: S608 - constant names
+        return f"{sql} returning {self.select_list()}"
 
     @cached_property
     def _types(self) -> dict[str, Any]:

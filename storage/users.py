@@ -6,9 +6,10 @@ from datetime import datetime
 import msgspec
 
 from motorpool.storage import known_addresses, links, sessions
+from motorpool.storage.conditions import Condition, all_of
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
-from motorpool.storage.tables import Table
+from motorpool.storage.tables import LOCK, ListQuery, Table
 
 __all__ = [
     "TABLE",
@@ -18,14 +19,24 @@ __all__ = [
     "by_email",
     "change_password",
     "delete_expired_temporary",
+    "end_management",
     "end_tokens",
     "id_by_email",
+    "is_last_administrator",
+    "managed_by",
+    "manages",
     "oldest_administrator",
     "serialize_creation",
     "set_password",
 ]
 
-TABLE = Table("users", User, keywords=("name", "email"), access=links.access_by_link(links.USER_USER))
+
+def _users_of_manager(manager_id: int) -> Condition:
+    """Return the condition for the users whom a manager has access to; administrators have no manager."""
+    return all_of(links.linked_to(links.USER_USER, manager_id), Condition("not administrator"))
+
+
+TABLE = Table("users", User, keywords=("name", "email"), access=_users_of_manager)
 
 
 _EMAILS = 0x6D70_656D
@@ -52,6 +63,15 @@ _ID_BY_EMAIL = """
 """
 
 
+_OTHER_ADMINISTRATORS = """
+    select max(case when expiration_time is null then 2 else 1 end) from users
+    where administrator and not disabled and not temporary and id <> $1
+        and (expiration_time is null or expiration_time > $2)
+"""
+_ADMINISTRATORS = 0x6D70_6164
+"""Advisory lock of transactions that take the role from an administrator."""
+
+
 async def accounts(q: Queries, user_ids: Sequence[int]) -> dict[int, Account]:
     """Return the accounts of these users by id; unknown ids are left out."""
     found = {}
@@ -68,15 +88,15 @@ async def id_by_email(q: Queries, email: str) -> int | None:
     return found
 
 
-async def by_email(q: Queries, email: str) -> User | None:
-    """Return the user with this e-mail address or login name."""
+async def by_email(q: Queries, email: str, *, lock: bool = False) -> User | None:
+    """Return the user with this e-mail address or login name; `lock` as of `Table.fetch`."""
     user_id = await id_by_email(q, email)
-    return None if user_id is None else await TABLE.fetch(q, user_id)
+    return None if user_id is None else await TABLE.fetch(q, user_id, lock=lock)
 
 
-async def by_address(q: Queries, email: str) -> User | None:
-    """Return the user with this e-mail address; login names are not compared."""
-    sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1)"  # noqa: S608 - constant names
+async def by_address(q: Queries, email: str, *, lock: bool = False) -> User | None:
+    """Return the user with this e-mail address; login names are not compared. `lock` as of `Table.fetch`."""
+    sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1){LOCK if lock else ''}"  # noqa: S608 - constant names
     row = await q.fetch_row(sql, email)
     return None if row is None else TABLE.from_row(row)
 
@@ -111,6 +131,51 @@ async def change_password(
 async def serialize_creation(transaction: Queries, email: str) -> None:
     """Block other transactions that would create a user with this e-mail address until this one ends."""
     await transaction.execute("select pg_advisory_xact_lock(hashtextextended(lower($1), $2))", email, _EMAILS)
+
+
+async def manages(q: Queries, manager_id: int, user_id: int) -> bool:
+    """Return whether a manager has access to this user; nobody manages an administrator."""
+    condition = all_of(_users_of_manager(manager_id), Condition("id = {0}", (user_id,)))
+    return await TABLE.count(q, condition) > 0
+
+
+async def managed_by(q: Queries, manager_id: int) -> list[int]:
+    """Return the ids of the users of a manager."""
+    return await TABLE.ids(q, ListQuery(accessible_to=manager_id))
+
+
+async def end_management(transaction: Queries, user_id: int, now: datetime) -> None:
+    """Remove the links of a new administrator to their managers, and end all their sessions and tokens.
+
+    Managers can open sessions and issue tokens as their users, and nothing tells these from the user's own.
+    """
+    await transaction.execute("delete from user_user where managed_user_id = $1", user_id)
+    await end_tokens(transaction, user_id, now)
+    await sessions.delete_of_user(transaction, user_id)
+
+
+async def is_last_administrator(transaction: Queries, old: User, new: User | None, now: datetime) -> bool:
+    """Return whether nobody could administer the server after this change; None stands for a deletion.
+
+    It counts who can log in at `now`; somebody without an expiration time counts more than those with one,
+    who cannot log in some day. Blocks other transactions that take an administrator away until this one ends,
+    so of two that would leave nobody the second gets True. Lock the row of the user before.
+    """
+    before, after = _administration(old, now), 0 if new is None else _administration(new, now)
+    if after >= before:
+        return False
+    await transaction.execute("select pg_advisory_xact_lock($1)", _ADMINISTRATORS)
+    others = await transaction.fetch_value(_OTHER_ADMINISTRATORS, old.id, now)
+    return (others or 0) < before
+
+
+def _administration(user: User, now: datetime) -> int:
+    """Return 2 for an administrator who can log in, 1 if they will expire, 0 for all other users."""
+    if not user.administrator or user.disabled or user.temporary:
+        return 0
+    if user.expiration_time is None:
+        return 2
+    return 1 if user.expiration_time > now else 0
 
 
 async def oldest_administrator(q: Queries) -> User | None:

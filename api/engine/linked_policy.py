@@ -14,7 +14,7 @@ from motorpool.api.engine.list_parameters import ListParameters
 from motorpool.api.engine.resource import ResourcePolicy, id_of
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
-from motorpool.storage import groups, links
+from motorpool.storage import groups, links, users
 from motorpool.storage.conditions import Condition, all_of, any_of
 from motorpool.storage.links import LinkType
 from motorpool.storage.queries import Queries
@@ -82,13 +82,13 @@ class LinkedPolicy(ResourcePolicy[R]):
         if parameters.all and caller.administrator:
             return None
         if parameters.all and caller.manager:
-            managed = await links.properties(call.context.database, links.USER_USER, caller.id)
+            managed = await users.managed_by(call.context.database, caller.id)
             return any_of(access(caller.id), *(access(user_id) for user_id in managed))
         return access(caller.id)
 
-    async def may_read(self, call: Call, record_id: int) -> bool:
+    async def has_access(self, call: Call, queries: Queries, record_id: int) -> bool:
         """Return whether the caller is linked to it; administrators have access to all."""
-        return await may_see(call, self.table, record_id)
+        return await may_see(call, self.table, record_id, queries)
 
     async def check_references(self, call: Call, queries: Queries, new: R, old: R | None) -> None:
         """Refuse a changed reference to what the caller has no access to."""
@@ -114,10 +114,10 @@ class LinkedPolicy(ResourcePolicy[R]):
         del call, old
         return await self.table.update(transaction, new)
 
-    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, old: R) -> None:
         """Delete the record."""
         del call
-        return await self.table.delete(transaction, record_id)
+        await self.table.delete(transaction, id_of(old))
 
 
 async def may_see(call: Call, table: Table[Any], record_id: int, queries: Queries | None = None) -> bool:
@@ -133,8 +133,11 @@ async def may_see(call: Call, table: Table[Any], record_id: int, queries: Querie
 
 
 async def may_see_user(call: Call, queries: Queries, user_id: int) -> bool:
-    """Return whether the caller is that user, manages them, or is an administrator."""
+    """Return whether the caller is that user, manages them, or is an administrator.
+
+    A manager has no access to administrators (docs/users.md#managers).
+    """
     caller: Caller = call.caller
     if caller.administrator or caller.id == user_id:
         return True
-    return caller.manager and await links.exists(queries, links.USER_USER, caller.id, user_id)
+    return caller.manager and await users.manages(queries, caller.id, user_id)

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -137,6 +138,7 @@ class Operations:
         answers: Mapping[int, Content] | None = None,
         errors: tuple[int, ...] = (),
         public: bool = False,
+        headers: Mapping[str, str] = MappingProxyType({}),
         bypasses_quart: bool = False,
     ) -> Callable[[Serve], Serve]:
         """Declare the decorated function as the operation; its docstring's first line is the summary.
@@ -164,6 +166,7 @@ class Operations:
                     answers=answers if answers is not None else {200: Content(shape=answer)},
                     errors=errors,
                     public=public,
+                    headers=headers,
                     bypasses_quart=bypasses_quart,
                 )
             )

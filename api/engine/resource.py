@@ -5,33 +5,23 @@ validation follow from that. Who may do what, and behaviour of its own, is in it
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from quart import Response
 
-from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.messages.changes import Change, changed_fields
-from motorpool.api.auth.rights import CHANGE
-from motorpool.api.engine.audit import record_action
+from motorpool.actors.messages.changes import Change
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
-from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operation, Operations
-from motorpool.api.http.errors import BadRequest, ResourceNotFound
-from motorpool.api.http.responses import as_json, as_json_array, no_content
-from motorpool.api.masking import restore_secrets
+from motorpool.api.engine.operations import BodyRules
 from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery, Table
+from motorpool.storage.tables import ListQuery, Table, Versioned
 
-__all__ = ["Resource", "ResourcePolicy", "add_resource_operations", "fetch_readable", "id_of"]
+__all__ = ["Resource", "ResourcePolicy", "id_of", "spaced"]
 
 R = TypeVar("R", bound=msgspec.Struct)
-
-STREAMED_FROM = 500
-"""Records; longer or unlimited lists are streamed in batches, so that memory never holds all of them."""
 
 
 class ResourcePolicy(Generic[R]):
@@ -56,23 +46,27 @@ class ResourcePolicy(Generic[R]):
         """Check the list parameters against the caller's rights and turn them into a query."""
         raise NotImplementedError
 
-    async def find(self, call: Call, table: Table[Any], record_id: int) -> R | None:
-        """Return the row, or None if there is none that the caller may read."""
-        row: R | None = await table.fetch(call.context.database, record_id)
-        if row is None or not await self.may_read(call, record_id):
+    async def find(self, call: Call, table: Table[Any], record_id: int) -> Versioned[R] | None:
+        """Return the row and its version, or None if there is none that the caller may read."""
+        found: Versioned[R] | None = await table.fetch_versioned(call.context.database, record_id)
+        if found is None or not await self.has_access(call, call.context.database, record_id):
             return None
-        return row
+        return found
 
-    async def may_read(self, call: Call, record_id: int) -> bool:
-        """Return whether the caller has access to this record, which may not exist."""
+    async def has_access(self, call: Call, queries: Queries, record_id: int) -> bool:
+        """Return whether the caller has access to this record, which may not exist.
+
+        Who has access may read the record, and with the right to write also edit and delete it. Before a
+        write this is asked in its transaction, with the row locked: an implementation reads tables only,
+        since a request that holds a database connection must not wait for an actor that needs one.
+        """
         raise NotImplementedError
 
-    async def may_write(self, call: Call, record_id: int) -> bool:
-        """Return whether a caller who may write at all may edit and delete this record."""
-        return await self.may_read(call, record_id)
-
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
-        """Check and complete a record before it is stored; `old` is None for a new one."""
+        """Check and complete a record before it is stored.
+
+        `old` is the stored record, whose row is locked, or None for a new one.
+        """
         del call, transaction, old
         return new
 
@@ -84,8 +78,8 @@ class ResourcePolicy(Generic[R]):
         """Store a changed record; None if it is gone. `old` is the record before the change."""
         raise NotImplementedError
 
-    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
-        """Delete a record; whether there was one."""
+    async def delete(self, call: Call, transaction: Queries, old: R) -> None:
+        """Delete a record, whose row is locked."""
         raise NotImplementedError
 
     async def after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
@@ -154,194 +148,7 @@ class Resource(Generic[R]):
     @property
     def words(self) -> str:
         """Name in sentences: "scheduled command"."""
-        return _spaced(self.name)
-
-
-def add_resource_operations(resource: Resource[Any], operations: Operations) -> None:
-    """Add the operations list, create, get, update and delete of a resource."""
-    served = _ResourceOperations(resource)
-    distinguishes = "GET" in resource.policy.distinguishes_missing
-    one, many = resource.title, f"{resource.title}s"
-    thing = _spaced(one)
-    article = "an" if thing[0] in "aeio" else "a"
-    shape = resource.shape
-    path, single = f"/{resource.path}", f"/{resource.path}/{{id}}"
-    listed: Any = list[shape]  # type: ignore[valid-type]  # a type made at run time, for msgspec
-    found: dict[int, Content] = {200: Content(shape=shape)}
-    declare = [
-        ("GET", path, f"list{many}", f"List {thing}s", served.list_records, {200: Content(shape=listed)}),
-        ("POST", path, f"create{one}", f"Create {article} {thing}", served.create, found),
-        ("GET", single, f"get{one}", f"Fetch {article} {thing}", served.fetch, found),
-        ("PUT", single, f"update{one}", f"Replace {article} {thing}", served.update, found),
-        ("DELETE", single, f"delete{one}", f"Delete {article} {thing}", served.delete, {204: NO_CONTENT}),
-    ]
-    for method, place, name, summary, serve, answers in declare:
-        is_public = resource.public_create and method == "POST"
-        errors = () if (method, place) == ("GET", single) and not distinguishes else (400,)
-        operations.add(
-            Operation(
-                method=method,
-                path=place,
-                tag=operations.tag,
-                name=name,
-                summary=summary,
-                serve=serve,
-                query=resource.query if serve == served.list_records else None,
-                body=shape if method in {"POST", "PUT"} else None,
-                body_rules=resource.body_rules,
-                answers=answers,
-                # Anybody may create so many only.
-                errors=(*errors, 429) if is_public else errors,
-                public=is_public,
-                headers=resource.create_headers if method == "POST" else {},
-            )
-        )
-
-
-class _ResourceOperations(Generic[R]):
-    """Serves the operations of one resource."""
-
-    def __init__(self, resource: Resource[R]) -> None:
-        self._resource = resource
-        self._policy = resource.policy
-        self._change = CHANGE[resource.name]
-
-    async def list_records(self, call: Call) -> Response:
-        query = await self._policy.list_query(call, self._resource.read_parameters(call))
-        if query.limit and query.limit <= STREAMED_FROM:
-            records = await self._resource.table.list(call.context.database, query)
-            return as_json(await self._policy.show(call, records))
-        return await as_json_array(self._batches(call, query))
-
-    async def _batches(self, call: Call, query: ListQuery) -> "AsyncIterator[list[object]]":
-        async for batch in self._resource.table.stream(call.context.database, query):
-            yield [*await self._policy.show(call, batch)]
-
-    async def fetch(self, call: Call) -> Response:
-        record = await fetch_readable(call, self._resource)
-        return as_json((await self._policy.show(call, [record]))[0])
-
-    async def create(self, call: Call) -> Response:
-        if not self._resource.public_create:
-            self._change.require(call.caller)
-        sent = await self._policy.read(call, self._resource.shape)
-        async with call.context.database.transaction() as transaction:
-            new = await self._policy.prepare(call, transaction, self._as_new(sent), None)
-            stored = await self._policy.insert(call, transaction, new)
-            number = id_of(stored)
-            await record_action(call, transaction, "create", self._resource.name, number)
-        await self._after_commit(call, number, stored, None)
-        return await self._answer(call, stored)
-
-    async def update(self, call: Call) -> Response:
-        self._change.require(call.caller)
-        sent = await self._policy.read(call, self._resource.shape)
-        if id_of(sent) not in {0, call.id}:
-            raise BadRequest("id: is not the one of the path")
-        if not await self._may_write(call, "PUT"):
-            raise ResourceNotFound(f"no such {self._resource.words}")
-        async with call.context.database.transaction() as transaction:
-            # Locked, so that the published names of changed fields are right beside another update.
-            old = await self._resource.table.fetch(transaction, call.id, lock=True)
-            if old is None:
-                raise ResourceNotFound(f"no such {self._resource.words}")
-            new = await self._policy.prepare(call, transaction, self._with_server_fields(sent, old), old)
-            stored = await self._policy.update(call, transaction, new, old)
-            if stored is None:
-                raise ResourceNotFound(f"no such {self._resource.words}")
-            await record_action(call, transaction, "edit", self._resource.name, call.id)
-        await self._after_commit(call, call.id, stored, old)
-        return await self._answer(call, stored)
-
-    async def _after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
-        """Publish the change, where something in memory follows rows of this kind; then act on it."""
-        change = self._resource.change
-        if change is not None:
-            if new is None:
-                fact = change(record_id, "deleted")
-            elif old is None:
-                fact = change(record_id, "created")
-            else:
-                fact = change(record_id, "updated", changed_fields(old, new))
-            await publish_changes(call.context.system, fact)
-        await self._policy.after_commit(call, record_id, new, old)
-
-    async def _answer(self, call: Call, stored: R) -> Response:
-        """Return the stored record, with a warning if there is one."""
-        answer = as_json((await self._policy.show(call, [stored]))[0])
-        warning = await self._policy.warning(call, stored)
-        if warning:
-            answer.headers["X-Warning"] = warning
-        return answer
-
-    async def delete(self, call: Call) -> Response:
-        self._change.require(call.caller)
-        if not await self._may_write(call, "DELETE"):
-            if "DELETE" in self._policy.distinguishes_missing:
-                raise ResourceNotFound(f"no such {self._resource.words}")
-            return no_content()
-        async with call.context.database.transaction() as transaction:
-            old = await self._resource.table.fetch(transaction, call.id)
-            if await self._policy.delete(call, transaction, call.id):
-                await record_action(call, transaction, "remove", self._resource.name, call.id)
-        await self._after_commit(call, call.id, None, old)
-        return no_content()
-
-    async def _may_write(self, call: Call, method: str) -> bool:
-        """Return whether the caller may write; False if there is no such record and the caller may know it.
-
-        BadRequest if there is no access. Called before the transaction: a request that holds a database
-        connection must not wait for an actor that needs one.
-        """
-        if await self._policy.may_write(call, call.id):
-            return True
-        if call.caller.administrator:
-            return False
-        if method in self._policy.distinguishes_missing and not await _exists(call, self._resource):
-            return False
-        raise BadRequest(f"no access to the {self._resource.words}")
-
-    def _as_new(self, sent: R) -> R:
-        """Reset the id and the fields that only the server writes."""
-        defaults = {name: self._defaults[name] for name in self._resource.read_only}
-        return restore_secrets(msgspec.structs.replace(sent, id=0, **defaults), None)
-
-    def _with_server_fields(self, sent: R, old: R) -> R:
-        """Keep the fields that only the server writes, and the secrets that were not sent."""
-        kept = {
-            name: getattr(old, name, self._defaults.get(name)) for name in ("id", *self._resource.read_only)
-        }
-        return restore_secrets(msgspec.structs.replace(sent, **kept), old)
-
-    @cached_property
-    def _defaults(self) -> dict[str, Any]:
-        found = {}
-        for item in msgspec.structs.fields(self._resource.shape):
-            found[item.name] = (
-                item.default_factory()
-                if item.default is msgspec.NODEFAULT and item.default_factory is not msgspec.NODEFAULT
-                else item.default
-            )
-        return found
-
-
-def _spaced(name: str) -> str:
-    return re.sub(r"(?<!^)([A-Z])", r" \1", name).lower()
-
-
-async def fetch_readable(call: Call, resource: Resource[R]) -> R:
-    """Return the record of the path if the caller may read it; ResourceNotFound or BadRequest if not."""
-    record = await resource.policy.find(call, resource.table, call.id)
-    if record is not None:
-        return record
-    if "GET" in resource.policy.distinguishes_missing and await _exists(call, resource):
-        raise BadRequest(f"no access to the {resource.words}")
-    raise ResourceNotFound(f"no such {resource.words}")
-
-
-async def _exists(call: Call, resource: Resource[Any]) -> bool:
-    """Return whether there is such a record, whatever the caller's rights."""
-    return await resource.table.fetch(call.context.database, call.id) is not None
+        return spaced(self.name)
 
 
 def id_of(record: msgspec.Struct) -> int:
@@ -349,3 +156,8 @@ def id_of(record: msgspec.Struct) -> int:
     number = getattr(record, "id")  # noqa: B009 - the bound of the type cannot say that it is there
     assert isinstance(number, int)
     return number
+
+
+def spaced(name: str) -> str:
+    """Return a name in camel case as words: `scheduled command` for `ScheduledCommand`."""
+    return re.sub(r"(?<!^)([A-Z])", r" \1", name).lower()

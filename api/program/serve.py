@@ -273,7 +273,7 @@ async def _edit_user(settings: Settings, email: str, password: str | None, admin
     async with _database(settings, clock) as database:
         hashed = await PasswordHasher(settings.login).hash(password) if password else None
         async with database.transaction() as transaction:
-            found = await users.by_email(transaction, email)
+            found = await users.by_email(transaction, email, lock=True)
             if found is None:
                 if hashed is None:
                     raise StartFailed(f"there is no user {email}; --password creates one")
@@ -284,7 +284,11 @@ async def _edit_user(settings: Settings, email: str, password: str | None, admin
                 return f"user {made.email} created" + (", administrator" if made.administrator else "")
             if administrator is not None:
                 changed = msgspec.structs.replace(found, administrator=administrator)
+                if await users.is_last_administrator(transaction, found, changed, clock.now()):
+                    raise StartFailed(f"{found.email} is the last administrator: name another one first")
                 await users.TABLE.update(transaction, changed)
+                if administrator and not found.administrator:
+                    await users.end_management(transaction, found.id, clock.now())
             if hashed is not None:
                 await users.change_password(transaction, found.id, hashed, clock.now())
             return f"user {found.email} changed"

@@ -10,10 +10,12 @@ from motorpool.actors.schedules.stored_calendars import TIME_ZONE, WINDOW_FIELDS
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.codecs.calendars.calendar import CalendarError, find_zone
+from motorpool.codecs.calendars.calendar import CalendarError
 from motorpool.storage import links, plain_tables, scheduled_commands
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Calendar
@@ -48,9 +50,7 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
             await trio.to_thread.run_sync(read_stored, sent.data, limiter=self._parser_limit)
         except CalendarError as error:
             raise BadRequest(f"data: {error}") from None
-        zone = sent.attributes.get(TIME_ZONE)
-        if zone is not None and (not isinstance(zone, str) or find_zone(zone) is None):
-            raise BadRequest(f"attributes.{TIME_ZONE}: no time zone that is known")
+        require_time_zone(TIME_ZONE, sent.attributes, {})
         return sent
 
     async def warning(self, call: Call, stored: Calendar) -> str:
@@ -68,11 +68,11 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
             await scheduled_commands.restart_calendar(transaction, stored.id, call.now)
         return stored
 
-    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, old: Calendar) -> None:
         """Delete, unless a scheduled command uses it (docs/decisions/0018)."""
-        if await scheduled_commands.count_using_calendar(transaction, record_id):
+        if await scheduled_commands.count_using_calendar(transaction, old.id):
             raise BadRequest("a scheduled command uses the calendar")
-        return await super().delete(call, transaction, record_id)
+        await super().delete(call, transaction, old)
 
 
 def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:

@@ -91,9 +91,10 @@ async def create_capture(call: Call) -> Response:
     if wanted.minutes is not None and not wanted.live:
         raise BadRequest("minutes: for live captures; a playback lasts as long as the recording")
     context = call.context
-    device = await context.devices.get(wanted.device_id)
-    if device is None:
+    found = await context.devices.get(wanted.device_id)
+    if found is None:
         raise ResourceNotFound("no such device")
+    device = found.record
     chosen = context.settings.captures
     try:
         record = await start_capture(
@@ -148,8 +149,8 @@ async def _shown(call: Call, records: Sequence[CaptureRecord]) -> list[Capture]:
     """Add where the files are: in the folder of the name that their device has now."""
     if not records:
         return []
-    device = await call.context.devices.get(records[0].device_id)
-    folder = f"/api/media/{quote(device.unique_id, safe='')}" if device is not None else None
+    found = await call.context.devices.get(records[0].device_id)
+    folder = f"/api/media/{quote(found.record.unique_id, safe='')}" if found is not None else None
     shown = []
     for record in records:
         fetched = record.status == "COMPLETE" and not record.removed and folder is not None

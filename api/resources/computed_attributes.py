@@ -15,7 +15,8 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
-from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, as_text, no_content
 from motorpool.storage import links, plain_tables

@@ -14,13 +14,15 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import access, devices, groups, links, plain_tables, runs
+from motorpool.storage import access, devices, groups, links, plain_tables, runs, users
 from motorpool.storage.conditions import Condition, all_of, any_of
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
-from motorpool.storage.tables import ListQuery, Table
+from motorpool.storage.tables import ListQuery, Table, Versioned
 
 __all__ = ["OPERATIONS"]
 
@@ -53,14 +55,10 @@ class DevicePolicy(LinkedPolicy[Device]):
             conditions=(all_of(named, *visible),), exclude_attributes=parameters.exclude_attributes
         )
 
-    async def find(self, call: Call, table: Table[Any], record_id: int) -> Device | None:
-        """Return the row, from the cache if it is there."""
+    async def find(self, call: Call, table: Table[Any], record_id: int) -> Versioned[Device] | None:
+        """Return the row, from the cache if it is there; the access actor knows who may read it."""
         del table
         return await call.context.devices.get(record_id) if await may_see_device(call, record_id) else None
-
-    async def may_read(self, call: Call, record_id: int) -> bool:
-        """Return what the access actor says."""
-        return await may_see_device(call, record_id)
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
         """Check names, references, and the limit of devices."""
@@ -75,17 +73,16 @@ class DevicePolicy(LinkedPolicy[Device]):
             unique_id=new.unique_id.strip(),
             phone=new.phone.strip() if new.phone else new.phone,
         )
+        require_time_zone(DECODER_ZONE, new.attributes, old.attributes if old is not None else {})
         await self.check_references(call, transaction, new, old)
         if old is None and not call.caller.administrator:
-            limit = call.caller.user.device_limit
-            if 0 <= limit <= len(await access.device_ids(transaction, call.caller.id)):
-                raise BadRequest("the user's limit of devices is reached")
+            await _require_room(call, transaction)
         return new
 
-    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, old: Device) -> None:
         """Delete; pending steps of scheduled commands for it end."""
-        await runs.cancel_for_device(transaction, record_id, call.now)
-        return await super().delete(call, transaction, record_id)
+        await runs.cancel_for_device(transaction, old.id, call.now)
+        await super().delete(call, transaction, old)
 
     async def after_commit(self, call: Call, record_id: int, new: Device | None, old: Device | None) -> None:
         """Move or remove its files."""
@@ -123,6 +120,18 @@ class DevicePolicy(LinkedPolicy[Device]):
                 else record
             )
         return shown
+
+
+async def _require_room(call: Call, transaction: Queries) -> None:
+    """Raise BadRequest if the caller may add no more devices.
+
+    Their row is locked, so that of parallel requests each counts what those before it have added.
+    """
+    user = await users.TABLE.fetch(transaction, call.caller.id, lock=True)
+    if user is None:
+        raise BadRequest("the user has been deleted")
+    if 0 <= user.device_limit <= len(await access.device_ids(transaction, user.id)):
+        raise BadRequest("the user's limit of devices is reached")
 
 
 DEVICES = Resource(

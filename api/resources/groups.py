@@ -4,7 +4,9 @@ from motorpool.actors.messages.changes import GroupChanged
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource, add_resource_operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import groups, links
@@ -22,11 +24,9 @@ class GroupPolicy(ValidatedPolicy[Group]):
     async def prepare(self, call: Call, transaction: Queries, new: Group, old: Group | None) -> Group:
         """Check the parent group."""
         await self.check_references(call, transaction, new, old)
-        if (
-            old is not None
-            and new.group_id
-            and old.id in await groups.with_ancestors(transaction, new.group_id)
-        ):
+        require_time_zone(DECODER_ZONE, new.attributes, old.attributes if old is not None else {})
+        moved = old is not None and new.group_id and new.group_id != old.group_id
+        if moved and await groups.would_lie_below_itself(transaction, new.id, new.group_id):
             raise BadRequest("groupId: the group would lie below itself")
         return new
 

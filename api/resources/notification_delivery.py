@@ -23,7 +23,7 @@ from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.server_context import ServerContext
-from motorpool.storage import links, outbox, users
+from motorpool.storage import outbox, users
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import Event, User
 from motorpool.storage.tables import ListQuery
@@ -174,7 +174,7 @@ async def _recipients(call: Call, user_ids: tuple[int, ...]) -> list[User]:
         if not call.caller.administrator:
             permitted = known & {
                 call.caller.id,
-                *await links.properties(database, links.USER_USER, call.caller.id),
+                *await users.managed_by(database, call.caller.id),
             }
         if permitted != set(user_ids):
             raise BadRequest("userId: there is no such user among those you may tell")

@@ -2,6 +2,8 @@
 docs/users.md#creation).
 """
 
+import logging
+
 import msgspec
 
 from motorpool.actors.change_feed import publish_changes
@@ -19,6 +21,8 @@ from motorpool.storage.records import User
 __all__ = ["find_or_create_user"]
 
 MAX_EMAIL_LENGTH = 128
+
+_log = logging.getLogger(__name__)
 
 
 async def find_or_create_user(call: Call, identity: Identity, *, set_up: bool) -> User:
@@ -39,7 +43,7 @@ async def find_or_create_user(call: Call, identity: Identity, *, set_up: bool) -
     if len(identity.email) > MAX_EMAIL_LENGTH or "\x00" in identity.email:
         raise LoginRefused("your e-mail address is too long for this server")
     async with call.context.database.transaction() as transaction:
-        found = await users.by_address(transaction, identity.email)
+        found = await users.by_address(transaction, identity.email, lock=True)
         if found is None:
             user = await _create(call, transaction, identity, administrator=administrator, set_up=set_up)
         else:
@@ -96,7 +100,14 @@ async def _update(
         # The role of a user with a password was granted here, not by the provider.
         return user
     changed = msgspec.structs.replace(user, administrator=administrator)
+    if await users.is_last_administrator(transaction, user, changed, call.now):
+        _log.warning(
+            "user %d stays administrator although the provider says otherwise: the last one", user.id
+        )
+        return user
     await users.TABLE.update(transaction, changed)
+    if administrator:
+        await users.end_management(transaction, user.id, call.now)
     await record_action(
         call, transaction, "edit", "user", user.id, user=user, attributes={"administrator": administrator}
     )

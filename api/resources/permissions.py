@@ -1,6 +1,6 @@
 """Links between objects: `{ownerId, propertyId}`, owner first (docs/permissions.md#links)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -11,21 +11,26 @@ from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.auth.rights import ADMINISTER, LINK
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see, may_see_user
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
-from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands
+from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands, users
+from motorpool.storage.conditions import Condition
 from motorpool.storage.links import LINK_TYPES, LinkType
-from motorpool.storage.tables import Table
+from motorpool.storage.queries import Queries
+from motorpool.storage.tables import ListQuery, Table
 
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("permissions")
 
-Link = dict[str, int]
+SentLink = dict[str, Any]
+MAX_LINKS = 1000
+"""Links that one request adds or removes at most."""
 
 TABLES: Mapping[str, Table[Any]] = {
+    "user": users.TABLE,
+    "managedUser": users.TABLE,
     "device": devices.TABLE,
     "group": groups.TABLE,
     "linkedDevice": devices.TABLE,
@@ -39,16 +44,17 @@ TABLES: Mapping[str, Table[Any]] = {
     "order": plain_tables.ORDERS,
     "scheduledCommand": scheduled_commands.TABLE,
 }
-"""Tables that access to either side of a link is checked in; users have rules of their own."""
+"""Tables that access to either side of a link is checked in."""
 
 BY_KEYS = {tuple(key.lower() for key in keys): pair for keys, pair in LINK_TYPES.items()}
 
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _KEYS = sorted({key for keys in LINK_TYPES for key in keys})
 DescribedLink = Annotated[
-    Link,
+    dict[str, int],
     msgspec.Meta(min_length=2, max_length=2, extra_json_schema={"propertyNames": {"enum": _KEYS}}),
 ]
+DescribedLinks = Annotated[list[DescribedLink], msgspec.Meta(max_length=MAX_LINKS)]
 LinkQuery = msgspec.defstruct("LinkQuery", [(key, Id | None, None) for key in _KEYS], frozen=True)
 """Two of these parameters, the owner's first; 0 stands for any."""
 
@@ -72,65 +78,85 @@ async def list_permissions(call: Call) -> Response:
 @OPERATIONS.operation("POST", "/permissions", body=DescribedLink, answers={204: NO_CONTENT})
 async def create_permission(call: Call) -> Response:
     """Link two objects; doing it again changes nothing."""
-    await _apply(call, [await call.body(Link)], add=True)
+    await _apply(call, {"": await call.body(SentLink)}, add=True)
     return no_content()
 
 
 @OPERATIONS.operation("DELETE", "/permissions", body=DescribedLink, answers={204: NO_CONTENT})
 async def delete_permission(call: Call) -> Response:
     """Unlink two objects."""
-    await _apply(call, [await call.body(Link)], add=False)
+    await _apply(call, {"": await call.body(SentLink)}, add=False)
     return no_content()
 
 
-@OPERATIONS.operation("POST", "/permissions/bulk", body=list[DescribedLink], answers={204: NO_CONTENT})
+@OPERATIONS.operation("POST", "/permissions/bulk", body=DescribedLinks, answers={204: NO_CONTENT})
 async def create_permissions(call: Call) -> Response:
-    """Link many pairs of the same kind, one after the other."""
-    await _apply(call, await call.body(list[Link]), add=True)
+    """Link up to 1000 pairs of the same kind, all or none.
+
+    The error names the first element that was refused, counted from 0.
+    """
+    await _apply(call, _by_place(await call.body(list[SentLink])), add=True)
     return no_content()
 
 
-@OPERATIONS.operation("DELETE", "/permissions/bulk", body=list[DescribedLink], answers={204: NO_CONTENT})
+@OPERATIONS.operation("DELETE", "/permissions/bulk", body=DescribedLinks, answers={204: NO_CONTENT})
 async def delete_permissions(call: Call) -> Response:
-    """Unlink many pairs of the same kind, one after the other."""
-    await _apply(call, await call.body(list[Link]), add=False)
+    """Unlink up to 1000 pairs of the same kind, all or none.
+
+    The error names the first element that was refused, counted from 0.
+    """
+    await _apply(call, _by_place(await call.body(list[SentLink])), add=False)
     return no_content()
 
 
-async def _apply(call: Call, sent: Sequence[Link], *, add: bool) -> None:
+def _by_place(sent: Sequence[SentLink]) -> dict[str, SentLink]:
+    if len(sent) > MAX_LINKS:
+        raise BadRequest(f"at most {MAX_LINKS} links in one request, these are {len(sent)}")
+    return {f"[{index}]": link for index, link in enumerate(sent)}
+
+
+async def _apply(call: Call, sent: Mapping[str, SentLink], *, add: bool) -> None:
+    """Add or remove links in one transaction. The keys of `sent` are their places in the body."""
     LINK.require(call.caller)
     if not sent:
         return
-    if any(tuple(link) != tuple(sent[0]) for link in sent):
-        raise BadRequest("all links of a list have the same two keys")
-    pair = _pair(sent[0])
-    try:
-        for owner_id, property_id in _ids(sent):
-            await _require_access(call, pair.owner, owner_id)
-            await _require_access(call, pair.property, property_id)
-            async with call.context.database.transaction() as transaction:
-                if add:
-                    await links.add(transaction, pair, owner_id, property_id)
-                else:
-                    await links.remove(transaction, pair, owner_id, property_id)
-                await record_action(
-                    call,
-                    transaction,
-                    "link" if add else "unlink",
-                    pair.property,
-                    property_id,
-                    attributes={"ownerType": pair.owner, "ownerId": owner_id},
-                )
-    finally:
-        # Links changed before an error remain changed and must be announced.
-        links_changed = [LinkChanged(pair.owner, owner, pair.property, owned) for owner, owned in _ids(sent)]
-        await publish_changes(call.context.system, *links_changed)
+    pair, pairs = _read(sent)
+    async with call.context.database.transaction() as transaction:
+        await _require_access(call, transaction, pair, pairs)
+        change = links.add_many if add else links.remove_many
+        await change(transaction, pair, pairs.values())
+        for owner_id, property_id in pairs.values():
+            await record_action(
+                call,
+                transaction,
+                "link" if add else "unlink",
+                pair.property,
+                property_id,
+                attributes={"ownerType": pair.owner, "ownerId": owner_id},
+            )
+    changes = (LinkChanged(pair.owner, owner, pair.property, owned) for owner, owned in pairs.values())
+    await publish_changes(call.context.system, *changes)
 
 
-def _ids(sent: Sequence[Link]) -> Iterator[tuple[int, int]]:
-    for link in sent:
+def _read(sent: Mapping[str, SentLink]) -> tuple[LinkType, dict[str, tuple[int, int]]]:
+    """Return the kind of the links, and their ids, the owner's first. BadRequest names the wrong one."""
+    first = tuple(next(iter(sent.values())))
+    pair = BY_KEYS.get(tuple(key.lower() for key in first))
+    pairs = {}
+    for place, link in sent.items():
+        if tuple(link) != first:
+            raise BadRequest(f"{place}: all links of a list have the same two keys")
+        if pair is None:
+            raise BadRequest(
+                _at(place, "a link has exactly two keys, the owner's first, such as userId and deviceId")
+            )
+        for key, number in link.items():
+            if type(number) is not int:
+                raise BadRequest(f"{_dotted(place, key)}: expected `int`")
         owner_id, property_id = link.values()
-        yield owner_id, property_id
+        pairs[place] = (owner_id, property_id)
+    assert pair is not None
+    return pair, pairs
 
 
 def _pair(link: Mapping[str, int]) -> LinkType:
@@ -140,12 +166,41 @@ def _pair(link: Mapping[str, int]) -> LinkType:
     return found
 
 
-async def _require_access(call: Call, kind: str, record_id: int) -> None:
-    if not 0 < record_id < 2**63:
-        raise BadRequest(f"{kind}Id: no such")
-    if kind in {"user", "managedUser"}:
-        permitted = await may_see_user(call, call.context.database, record_id)
-    else:
-        permitted = call.caller.administrator or await may_see(call, TABLES[kind], record_id)
-    if not permitted:
-        raise BadRequest(f"{kind}Id: no access to it, or no such")
+async def _require_access(
+    call: Call, transaction: Queries, pair: LinkType, pairs: Mapping[str, tuple[int, int]]
+) -> None:
+    """Raise BadRequest for the first link of which the caller has no access to both sides."""
+    sides = []
+    for index, kind in enumerate((pair.owner, pair.property)):
+        wanted = {ids[index] for ids in pairs.values() if 0 < ids[index] < 2**63}
+        sides.append(await _accessible(call, transaction, kind, wanted))
+    for place, ids in pairs.items():
+        for key, accessible, number in zip(pair.keys, sides, ids, strict=True):
+            if number not in accessible:
+                raise BadRequest(f"{_dotted(place, key)}: no access to it, or no such")
+
+
+async def _accessible(call: Call, transaction: Queries, kind: str, ids: Collection[int]) -> set[int]:
+    """Return which of these objects exist and are accessible to the caller.
+
+    Administrators are never managed users: they have no managers.
+    """
+    conditions = [Condition("id = any({0}::bigint[])", (list(ids),))]
+    if kind == "managedUser":
+        conditions.append(Condition("not administrator"))
+    table = TABLES[kind]
+    if call.caller.administrator:
+        return set(await table.ids(transaction, ListQuery(conditions=tuple(conditions))))
+    own = {call.caller.id} if table is users.TABLE else set()
+    if table is users.TABLE and not call.caller.manager:
+        return own
+    query = ListQuery(accessible_to=call.caller.id, conditions=tuple(conditions))
+    return set(await table.ids(transaction, query)) | own
+
+
+def _dotted(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key
+
+
+def _at(place: str, text: str) -> str:
+    return f"{place}: {text}" if place else text

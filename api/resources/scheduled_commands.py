@@ -17,7 +17,8 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, Id
 from motorpool.api.engine.operations import BodyRules, Operations
-from motorpool.api.engine.resource import Resource, add_resource_operations, fetch_readable
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
 from motorpool.api.engine.spans import Instant
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
@@ -149,12 +150,10 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
             await scheduled_commands.watch_from(transaction, stored.id, call.now)
         return stored
 
-    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, old: ScheduledCommand) -> None:
         """Delete the record and cancel its runs; the history is kept but no longer listed."""
-        gone = await super().delete(call, transaction, record_id)
-        if gone:
-            await runs.cancel(transaction, record_id, call.now)
-        return gone
+        await super().delete(call, transaction, old)
+        await runs.cancel(transaction, old.id, call.now)
 
     async def show(self, call: Call, records: Sequence[ScheduledCommand]) -> list[ScheduledCommand]:
         """Add the links and the time of the last run to each record."""
@@ -215,7 +214,7 @@ async def list_scheduled_command_runs(call: Call) -> Response:
     Pending steps are left out. `from` and `to` select by `time`.
     """
     query = call.query(RunsQuery)
-    schedule = await fetch_readable(call, SCHEDULED_COMMANDS)
+    schedule = (await fetch_readable(call, SCHEDULED_COMMANDS)).record
     found = await runs.history(
         call.context.database,
         schedule.id,
@@ -240,7 +239,7 @@ async def run_scheduled_command(call: Call) -> Response:
     Returns the outcome of each step so far; delayed ones are `pending`. Without a body `onStart` is sent.
     """
     body = await call.body(RunBody) if (await call.raw_body()).strip() else RunBody()
-    schedule = await fetch_readable(call, SCHEDULED_COMMANDS)
+    schedule = (await fetch_readable(call, SCHEDULED_COMMANDS)).record
     await record_action(
         call,
         call.context.database,

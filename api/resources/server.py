@@ -13,11 +13,13 @@ from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
-from motorpool.actors.schedules.stored_calendars import ZONE_FIELDS
+from motorpool.actors.schedules.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import BodyRules, Content, Operations
+from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
+from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
 from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
 from motorpool.api.masking import restore_secrets
@@ -31,6 +33,9 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("server")
 
 HEALTH_SECONDS = 5.0
+SERVER_ID = 1
+ZONE_KEYS = (TIME_ZONE, DECODER_ZONE)
+"""Attributes that name time zones."""
 
 
 class HealthCheckFailed(HttpError):
@@ -52,10 +57,14 @@ class Server(ServerSettings, frozen=True, rename="camel"):
     """Free and total bytes of the data's volume; for administrators."""
 
 
-@OPERATIONS.operation("GET", "/server", answer=Server, public=True)
+@OPERATIONS.operation(
+    "GET", "/server", answers={200: Content(shape=Server, headers=VERSION_HEADER)}, public=True
+)
 async def get_server(call: Call) -> Response:
     """The server's settings."""
-    return as_json(await _present(call))
+    if call.context.server_stale:
+        await call.context.reload_server()
+    return await _present(call, call.context.server, call.context.server_version)
 
 
 DERIVED_FIELDS = tuple(
@@ -64,36 +73,44 @@ DERIVED_FIELDS = tuple(
 
 
 @OPERATIONS.operation(
-    "PUT", "/server", body=Server, body_rules=BodyRules(ignored=DERIVED_FIELDS), answer=Server
+    "PUT",
+    "/server",
+    body=Server,
+    body_rules=BodyRules(ignored=DERIVED_FIELDS),
+    answers={200: Content(shape=Server, headers=VERSION_HEADER)},
+    headers=IF_MATCH,
 )
 async def update_server(call: Call) -> Response:
     """Replace the server's settings; for administrators."""
     ADMINISTER.require(call.caller)
     sent = await call.body(Server)
-    known = call.context.server
-    if sent.id not in {0, known.id}:
+    if sent.id not in {0, SERVER_ID}:
         raise BadRequest("id: is not the server's")
     async with call.context.database.transaction() as transaction:
+        known, version = await server.fetch_versioned(transaction, lock=True)
+        require_version(call, f"server {SERVER_ID}", version)
+        for key in ZONE_KEYS:
+            require_time_zone(key, sent.attributes, known.attributes)
         stored = await server.save(transaction, restore_secrets(sent, known))
         fields = changed_fields(known, stored)
         if not ZONE_FIELDS.isdisjoint(fields):
             # The windows of calendars without a time zone have changed (docs/decisions/0028).
             await scheduled_commands.restart_calendar(transaction, None, call.now)
-        await record_action(call, transaction, "edit", "server", known.id)
-    call.context.server = stored
+        await record_action(call, transaction, "edit", "server", SERVER_ID)
     await publish_changes(call.context.system, ServerChanged(fields))
-    return as_json(await _present(call))
+    await call.context.reload_server()
+    return await _present(call, stored, version + 1)
 
 
-async def _present(call: Call) -> Server:
-    stored = {name: getattr(call.context.server, name) for name in ServerSettings.__struct_fields__}
+async def _present(call: Call, settings: ServerSettings, version: int) -> Response:
+    stored = {name: getattr(settings, name) for name in ServerSettings.__struct_fields__}
     space = None
     if call.optional_caller is not None and call.optional_caller.administrator:
         # With an external database the folder may not exist.
         with suppress(OSError):
             found = await trio.to_thread.run_sync(shutil.disk_usage, call.context.settings.data)
             space = [found.free, found.total]
-    return Server(
+    shown = Server(
         **stored,
         open_id_enabled=call.context.openid is not None,
         open_id_force=call.context.settings.openid.forced,
@@ -103,6 +120,7 @@ async def _present(call: Call) -> Server:
         new_server=call.optional_caller is None and not await server.is_initialised(call.context.database),
         storage_space=space,
     )
+    return with_version(as_json(shown), version)
 
 
 @OPERATIONS.operation(

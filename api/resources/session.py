@@ -152,7 +152,7 @@ async def revoke_token(call: Call) -> Response:
     return no_content()
 
 
-@OPERATIONS.operation("GET", "/session/{id}", answer=User, errors=(400,))
+@OPERATIONS.operation("GET", "/session/{id}", answer=User)
 async def impersonate(call: Call) -> Response:
     """Open a session as another user; for administrators and their managers."""
     user = await users.TABLE.fetch(call.context.database, call.id)
@@ -162,7 +162,7 @@ async def impersonate(call: Call) -> Response:
     if user is None:
         raise ResourceNotFound("no such user")
     if not may_log_in(user, call.now):
-        raise BadRequest("the user is disabled or has expired")
+        raise ResourceNotFound("the user is disabled or has expired")
     response = as_json(show(user))
     await begin_session(call, response, user, token_expires=call.caller.token_expires)
     await record_action(call, call.context.database, "login", user=user)

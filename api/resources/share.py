@@ -140,7 +140,7 @@ async def _guest(
         "limit_commands": caller.limit_commands or not shared.commands,
         "disable_reports": caller.disable_reports or not shared.reports,
     }
-    found = await users.by_address(transaction, email)
+    found = await users.by_address(transaction, email, lock=True)
     if found is not None and await _is_guest_of(transaction, found, pair, object_id):
         if found.expiration_time is not None:
             fields["expiration_time"] = max(expires, found.expiration_time)

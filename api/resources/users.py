@@ -9,6 +9,7 @@ import pyotp
 from quart import Response
 
 from motorpool.actors.messages.changes import UserChanged
+from motorpool.actors.schedules.stored_calendars import TIME_ZONE
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.known_places import network_of
 from motorpool.api.auth.login_throttle import client_network
@@ -24,7 +25,9 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.engine.resource import Resource, ResourcePolicy, add_resource_operations
+from motorpool.api.engine.resource import Resource, ResourcePolicy
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
@@ -38,6 +41,10 @@ __all__ = ["MAX_PASSWORD_LENGTH", "OPERATIONS", "User", "show", "with_registrati
 
 MAX_EMAIL_LENGTH = 128
 MAX_PASSWORD_LENGTH = 1024
+
+LAST_ADMINISTRATOR = (
+    "the last administrator can be neither deleted, disabled nor demoted, and has no expiration time"
+)
 
 U = TypeVar("U", bound=UserRow)
 
@@ -85,11 +92,12 @@ class UserPolicy(ResourcePolicy[User]):
             if not caller.administrator and parameters.user_id != caller.id:
                 raise BadRequest("userId: not the caller's")
             manager_id = parameters.user_id
-        conditions = [] if manager_id is None else [links.linked_to(links.USER_USER, manager_id)]
+        conditions = []
         if parameters.device_id is not None:
             owners = await links.owners(call.context.database, links.USER_DEVICE, parameters.device_id)
             conditions.append(Condition("id = any({0}::bigint[])", (owners,)))
         return ListQuery(
+            accessible_to=manager_id,
             conditions=tuple(conditions),
             keyword=parameters.keyword,
             limit=parameters.limit,
@@ -97,9 +105,9 @@ class UserPolicy(ResourcePolicy[User]):
             exclude_attributes=parameters.exclude_attributes,
         )
 
-    async def may_read(self, call: Call, record_id: int) -> bool:
+    async def has_access(self, call: Call, queries: Queries, record_id: int) -> bool:
         """Return whether the caller is that user, manages them, or is an administrator."""
-        return await may_see_user(call, call.context.database, record_id)
+        return await may_see_user(call, queries, record_id)
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits, and the right to change each field."""
@@ -109,6 +117,7 @@ class UserPolicy(ResourcePolicy[User]):
         if not new.email:
             raise BadRequest("email: needed")
         _check_totp_key(new.totp_key)
+        require_time_zone(TIME_ZONE, new.attributes, old.attributes if old is not None else {})
         if old is None:
             return await _prepare_new(call, transaction, new)
         return await _prepare_change(call, transaction, new, old)
@@ -124,11 +133,17 @@ class UserPolicy(ResourcePolicy[User]):
         return show(made)
 
     async def update(self, call: Call, transaction: Queries, new: User, old: User) -> User | None:
-        """Store; a new password ends the user's other sessions and all their tokens."""
-        del old
+        """Store; a new password ends the user's other sessions and all their tokens.
+
+        So does the role of administrator, together with the links to managers (docs/users.md#managers).
+        """
+        if await users.is_last_administrator(transaction, old, new, call.now):
+            raise BadRequest(LAST_ADMINISTRATOR)
         stored = await users.TABLE.update(transaction, new)
         if stored is None:
             return None
+        if stored.administrator and not old.administrator:
+            await users.end_management(transaction, stored.id, call.now)
         if new.password:
             own = call.caller.session
             await users.change_password(
@@ -140,10 +155,12 @@ class UserPolicy(ResourcePolicy[User]):
                 await known_addresses.record_login(transaction, stored.id, network, call.now)
         return show(stored)
 
-    async def delete(self, call: Call, transaction: Queries, record_id: int) -> bool:
+    async def delete(self, call: Call, transaction: Queries, old: User) -> None:
         """Delete with links and sessions; linked records remain."""
         MANAGE_USERS.require(call.caller)
-        return await users.TABLE.delete(transaction, record_id)
+        if await users.is_last_administrator(transaction, old, None, call.now):
+            raise BadRequest(LAST_ADMINISTRATOR)
+        await users.TABLE.delete(transaction, old.id)
 
     async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:
         """Remove secrets."""
@@ -179,9 +196,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
         raise BadRequest("temporary: only an administrator may set it")
     if creator is not None and creator.manager:
         MANAGE_USERS.require(creator)
-        limit = creator.user.user_limit
-        if 0 <= limit <= len(await links.properties(transaction, links.USER_USER, creator.id)):
-            raise BadRequest("the manager's limit of users is reached")
+        await _require_room(transaction, creator.id)
         _refuse_role(new)
         _check_expiration(creator, new.expiration_time)
         return new
@@ -194,6 +209,18 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     if any(getattr(new, flag) for flag in RESTRICTION_FIELDS):
         raise BadRequest("only a manager may restrict a user")
     return with_registration_defaults(call, new)
+
+
+async def _require_room(transaction: Queries, manager_id: int) -> None:
+    """Raise BadRequest if the manager may create no more users.
+
+    Their row is locked, so that of parallel requests each counts what those before it have created.
+    """
+    manager = await users.TABLE.fetch(transaction, manager_id, lock=True)
+    if manager is None:
+        raise BadRequest("the manager has been deleted")
+    if 0 <= manager.user_limit <= len(await users.managed_by(transaction, manager_id)):
+        raise BadRequest("the manager's limit of users is reached")
 
 
 def with_registration_defaults(call: Call, new: U) -> U:

@@ -9,7 +9,8 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource, ResourcePolicy, add_resource_operations
+from motorpool.api.engine.resource import Resource, ResourcePolicy
+from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.storage import commands, links, users
 from motorpool.storage.records import Command

@@ -1,4 +1,8 @@
 import pytest
+import trio
+
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import DeviceChanged
 
 
 async def test_linking_twice_and_unlinking_what_is_not_linked_are_harmless(served):
@@ -65,17 +69,64 @@ async def test_the_readonly_link_nothing(served):
     assert (await ann.delete("/permissions", json={"userId": ann.id, "deviceId": number})).status == 400
 
 
-async def test_bulk_links_one_kind_in_order_and_keeps_what_was_done_before_a_refusal(served):
+async def test_bulk_links_are_stored_all_or_none_and_the_refused_element_is_named(served):
     ann = await served.user("ann")
     first, second = [await served.device(served.admin, number) for number in "12"]
     links = [{"userId": ann.id, "deviceId": number} for number in (first, 999, second)]
-    assert (await served.admin.post("/permissions/bulk", json=links)).status == 400
-    assert [device["id"] for device in (await ann.get("/devices")).json()] == [first]
-    mixed = [links[0], {"userId": ann.id, "groupId": 1}]
-    assert (await served.admin.delete("/permissions/bulk", json=mixed)).status == 400
-    assert (await served.admin.post("/permissions/bulk", json=[])).status == 204
-    assert (await served.admin.delete("/permissions/bulk", json=[links[0]])).status == 204
+    refused = await served.admin.post("/permissions/bulk", json=links)
+    assert (refused.status, refused.text) == (400, "[1].deviceId: no access to it, or no such")
     assert (await ann.get("/devices")).json() == []
+    for wrong, text in [
+        ([links[0], {"userId": ann.id, "groupId": 1}], "[1]: all links of a list have the same two keys"),
+        ([links[0], {"userId": ann.id, "deviceId": "2"}], "[1].deviceId: expected `int`"),
+        ([links[0], {"userId": ann.id, "deviceId": True}], "[1].deviceId: expected `int`"),
+        ([links[0], {"userId": 0, "deviceId": first}], "[1].userId: no access to it, or no such"),
+        ([links[0]] * 1001, "at most 1000 links in one request, these are 1001"),
+    ]:
+        for change in (served.admin.post, served.admin.delete):
+            refused = await change("/permissions/bulk", json=wrong)
+            assert (refused.status, refused.text) == (400, text)
+    assert (await ann.get("/devices")).json() == []
+    assert (await served.admin.post("/permissions/bulk", json=[])).status == 204
+    assert (await served.admin.post("/permissions/bulk", json=[links[0], links[2]])).status == 204
+    assert [device["id"] for device in (await ann.get("/devices")).json()] == [first, second]
+    refused = await served.admin.delete("/permissions/bulk", json=links)
+    assert (refused.status, refused.text) == (400, "[1].deviceId: no access to it, or no such")
+    assert len((await ann.get("/devices")).json()) == 2
+    assert (await served.admin.delete("/permissions/bulk", json=[links[2], links[0]])).status == 204
+    assert (await ann.get("/devices")).json() == []
+
+
+async def test_a_thousand_links_are_added_and_removed_in_one_request(served, database):
+    ann = await served.user("ann")
+    rows = await database.fetch(
+        "insert into devices (name, unique_id) select n, n from generate_series(1, 1000) as n returning id"
+    )
+    await publish_changes(served.context.system, *(DeviceChanged(row[0], "created") for row in rows))
+    links = [{"userId": ann.id, "deviceId": row[0]} for row in rows]
+    assert (await served.admin.post("/permissions/bulk", json=links)).status == 204
+    assert len((await ann.get("/devices")).json()) == 1000
+    audited = "select count(*) from audit where action_type = $1"
+    assert await database.fetch_value(audited, "link") == 1000
+    assert (await served.admin.delete("/permissions/bulk", json=links)).status == 204
+    assert (await ann.get("/devices")).json() == []
+    assert await database.fetch_value(audited, "unlink") == 1000
+
+
+async def test_lists_of_the_same_links_in_another_order_do_not_block_one_another(served):
+    ann = await served.user("ann")
+    numbers = [await served.device(served.admin, str(number)) for number in range(8)]
+    links = [{"userId": ann.id, "deviceId": number} for number in numbers]
+    statuses = []
+
+    async def change(request, body):
+        statuses.extend([(await request("/permissions/bulk", json=body)).status for _ in range(4)])
+
+    async with trio.open_nursery() as nursery:
+        for request in (served.admin.post, served.admin.delete):
+            nursery.start_soon(change, request, links)
+            nursery.start_soon(change, request, links[::-1])
+    assert statuses == [204] * 16
 
 
 async def test_asking_for_links_needs_two_kinds_owner_first_and_one_id(served):

@@ -395,3 +395,11 @@ async def test_a_password_set_from_the_shell_ends_sessions_and_tokens(starting, 
         assert (await ann.get("/devices")).status == 401
         assert (await served.client(bearer(token)).get("/devices")).status == 401
         await served.log_in("ann@example.org", "new")
+
+
+async def test_nobody_opens_a_session_as_a_user_who_may_not_log_in(served):
+    ann = await served.user("ann", disabled=False)
+    body = (await served.admin.get(f"/users/{ann.id}")).json()
+    await served.admin.put(f"/users/{ann.id}", json={**body, "disabled": True})
+    refused = await served.admin.get(f"/session/{ann.id}")
+    assert (refused.status, refused.text) == (404, "the user is disabled or has expired")

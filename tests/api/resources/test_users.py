@@ -258,3 +258,72 @@ async def test_a_client_that_leaves_before_its_password_is_hashed_registers_nobo
         release.set()
         await until(lambda: hashing.threads_busy == 0)
         assert len(begun) == 1
+
+
+async def test_the_last_administrator_stays(served):
+    path = f"/users/{served.admin_id}"
+    body = (await served.admin.get(path)).json()
+    text = "the last administrator can be neither deleted, disabled nor demoted, and has no expiration time"
+    for change in (
+        {"administrator": False},
+        {"disabled": True},
+        {"expirationTime": "2027-01-01T00:00:00Z"},
+        {"temporary": True},
+    ):
+        refused = await served.admin.put(path, json={**body, **change})
+        assert (refused.status, refused.text) == (400, text), change
+    assert (await served.admin.delete(path)).text == text
+    # Neither one who is disabled nor one who will expire stands in for them.
+    for name, fields in (("off", {"disabled": True}), ("guest", {"expirationTime": "2027-01-01T00:00:00Z"})):
+        sent = {"email": f"{name}@example.org", "password": name, "administrator": True, **fields}
+        assert (await served.admin.post("/users", json=sent)).status == 200
+        assert (await served.admin.delete(path)).text == text
+    await served.user("other", administrator=True)
+    assert (await served.admin.put(path, json={**body, "administrator": False})).status == 200
+
+
+async def test_an_administrator_who_expires_is_removed_while_another_one_is_left(served):
+    other = await served.user("other", administrator=True, expirationTime="2027-01-01T00:00:00Z")
+    assert (await served.admin.delete(f"/users/{other.id}")).status == 204
+
+
+async def test_a_manager_loses_a_user_who_becomes_administrator(served, database):
+    boss = await served.user("boss", userLimit=-1)
+    sent = {"name": "Ann", "email": "ann@example.org", "password": "ann"}
+    ann = (await boss.post("/users", json=sent)).json()
+    path = f"/users/{ann['id']}"
+    impersonating = await served.log_in("boss@example.org", "boss")
+    assert (await impersonating.get(f"/session/{ann['id']}")).status == 200
+    token = (await impersonating.post("/session/token", form={})).text
+    assert (await served.admin.put(path, json={**ann, "administrator": True})).status == 200
+    assert (await impersonating.get("/users")).status == 401
+    assert (await served.client({"Authorization": f"Bearer {token}"}).get("/users")).status == 401
+    assert await database.fetch_value("select count(*) from user_user") == 0
+    assert (await boss.get(path)).status == 404
+    assert (await boss.get("/users")).json() == []
+    assert (await boss.get(f"/session/{ann['id']}")).status == 401
+    assert (await boss.put(path, json={**ann, "password": "mine"})).status == 400
+    assert (await boss.delete(path)).status == 400
+    assert (await boss.get(f"/devices?userId={ann['id']}")).status == 400
+    await served.log_in("ann@example.org", "ann")
+    # The link cannot be made again, and one that is there nevertheless gives no access.
+    link = {"userId": boss.id, "managedUserId": ann["id"]}
+    refused = await served.admin.post("/permissions", json=link)
+    assert (refused.status, refused.text) == (400, "managedUserId: no access to it, or no such")
+    await database.execute("insert into user_user values ($1, $2)", boss.id, ann["id"])
+    assert (await boss.get(path)).status == 404
+    assert (await boss.put(path, json={**ann, "password": "mine"})).status == 400
+    assert (await boss.get("/users")).json() == []
+
+
+async def test_unknown_time_zones_are_refused_where_they_are_changed(served, database):
+    ann = await served.user("ann")
+    path = f"/users/{ann.id}"
+    body = (await served.admin.get(path)).json()
+    refused = await ann.put(path, json={**body, "attributes": {"timezone": "Europe/Atlantis"}})
+    text = "attributes.timezone: not a known time zone, see GET /server/timezones"
+    assert (refused.status, refused.text) == (400, text)
+    for known in ("Europe/Berlin", "", None):
+        assert (await ann.put(path, json={**body, "attributes": {"timezone": known}})).status == 200
+    await database.execute("""update users set attributes = '{"timezone": "old"}' where id = $1""", ann.id)
+    assert (await ann.put(path, json={**body, "attributes": {"timezone": "old"}})).status == 200

@@ -1,0 +1,225 @@
+"""The operations that a resource declares: list, create, fetch, update and delete."""
+
+from collections.abc import AsyncIterator
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import changed_fields
+from motorpool.api.auth.rights import CHANGE
+from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import NO_CONTENT, Content, Operation, Operations
+from motorpool.api.engine.resource import Resource, id_of, spaced
+from motorpool.api.engine.versions import (
+    FIRST_VERSION,
+    IF_MATCH,
+    VERSION_HEADER,
+    require_version,
+    with_version,
+)
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
+from motorpool.api.http.responses import as_json, as_json_array, no_content
+from motorpool.api.masking import restore_secrets
+from motorpool.storage.queries import Queries
+from motorpool.storage.tables import ListQuery, Versioned
+
+__all__ = ["add_resource_operations", "fetch_readable"]
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+STREAMED_FROM = 500
+"""Records; longer or unlimited lists are streamed in batches, so that memory never holds all of them."""
+
+
+def add_resource_operations(resource: Resource[Any], operations: Operations) -> None:
+    """Add the operations list, create, get, update and delete of a resource."""
+    served = _ResourceOperations(resource)
+    distinguishes = "GET" in resource.policy.distinguishes_missing
+    one, many = resource.title, f"{resource.title}s"
+    thing = spaced(one)
+    article = "an" if thing[0] in "aeio" else "a"
+    shape = resource.shape
+    path, single = f"/{resource.path}", f"/{resource.path}/{{id}}"
+    listed: Any = list[shape]  # type: ignore[valid-type]  # a type made at run time, for msgspec
+    found: dict[int, Content] = {200: Content(shape=shape, headers=VERSION_HEADER)}
+    declare = [
+        ("GET", path, f"list{many}", f"List {thing}s", served.list_records, {200: Content(shape=listed)}),
+        ("POST", path, f"create{one}", f"Create {article} {thing}", served.create, found),
+        ("GET", single, f"get{one}", f"Fetch {article} {thing}", served.fetch, found),
+        ("PUT", single, f"update{one}", f"Replace {article} {thing}", served.update, found),
+        ("DELETE", single, f"delete{one}", f"Delete {article} {thing}", served.delete, {204: NO_CONTENT}),
+    ]
+    for method, place, name, summary, serve, answers in declare:
+        is_public = resource.public_create and method == "POST"
+        errors = () if (method, place) == ("GET", single) and not distinguishes else (400,)
+        headers = {"POST": resource.create_headers, "PUT": IF_MATCH, "DELETE": IF_MATCH}
+        operations.add(
+            Operation(
+                method=method,
+                path=place,
+                tag=operations.tag,
+                name=name,
+                summary=summary,
+                serve=serve,
+                query=resource.query if serve == served.list_records else None,
+                body=shape if method in {"POST", "PUT"} else None,
+                body_rules=resource.body_rules,
+                answers=answers,
+                # Anybody may create so many only.
+                errors=(*errors, 429) if is_public else errors,
+                public=is_public,
+                headers=headers.get(method, {}),
+            )
+        )
+
+
+class _ResourceOperations(Generic[R]):
+    """Serves the operations of one resource."""
+
+    def __init__(self, resource: Resource[R]) -> None:
+        self._resource = resource
+        self._policy = resource.policy
+        self._change = CHANGE[resource.name]
+
+    async def list_records(self, call: Call) -> Response:
+        query = await self._policy.list_query(call, self._resource.read_parameters(call))
+        if query.limit and query.limit <= STREAMED_FROM:
+            records = await self._resource.table.list(call.context.database, query)
+            return as_json(await self._policy.show(call, records))
+        return await as_json_array(self._batches(call, query))
+
+    async def _batches(self, call: Call, query: ListQuery) -> "AsyncIterator[list[object]]":
+        async for batch in self._resource.table.stream(call.context.database, query):
+            yield [*await self._policy.show(call, batch)]
+
+    async def fetch(self, call: Call) -> Response:
+        found = await fetch_readable(call, self._resource)
+        return with_version(as_json((await self._policy.show(call, [found.record]))[0]), found.version)
+
+    async def create(self, call: Call) -> Response:
+        if not self._resource.public_create:
+            self._change.require(call.caller)
+        sent = await self._policy.read(call, self._resource.shape)
+        async with call.context.database.transaction() as transaction:
+            new = await self._policy.prepare(call, transaction, self._as_new(sent), None)
+            stored = await self._policy.insert(call, transaction, new)
+            number = id_of(stored)
+            await record_action(call, transaction, "create", self._resource.name, number)
+        await self._after_commit(call, number, stored, None)
+        return await self._answer(call, stored, FIRST_VERSION)
+
+    async def update(self, call: Call) -> Response:
+        self._change.require(call.caller)
+        sent = await self._policy.read(call, self._resource.shape)
+        if id_of(sent) not in {0, call.id}:
+            raise BadRequest("id: is not the one of the path")
+        async with call.context.database.transaction() as transaction:
+            locked = await self._lock(call, transaction, "PUT")
+            if locked is None:
+                raise ResourceNotFound(f"no such {self._resource.words}")
+            old = locked.record
+            new = await self._policy.prepare(call, transaction, self._with_server_fields(sent, old), old)
+            stored = await self._policy.update(call, transaction, new, old)
+            if stored is None:
+                raise ResourceNotFound(f"no such {self._resource.words}")
+            await record_action(call, transaction, "edit", self._resource.name, call.id)
+        await self._after_commit(call, call.id, stored, old)
+        return await self._answer(call, stored, locked.version + 1)
+
+    async def _after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
+        """Publish the change, where something in memory follows rows of this kind; then act on it."""
+        change = self._resource.change
+        if change is not None:
+            if new is None:
+                fact = change(record_id, "deleted")
+            elif old is None:
+                fact = change(record_id, "created")
+            else:
+                fact = change(record_id, "updated", changed_fields(old, new))
+            await publish_changes(call.context.system, fact)
+        await self._policy.after_commit(call, record_id, new, old)
+
+    async def _answer(self, call: Call, stored: R, version: int) -> Response:
+        """Return the stored record, with a warning if there is one."""
+        answer = with_version(as_json((await self._policy.show(call, [stored]))[0]), version)
+        warning = await self._policy.warning(call, stored)
+        if warning:
+            answer.headers["X-Warning"] = warning
+        return answer
+
+    async def delete(self, call: Call) -> Response:
+        self._change.require(call.caller)
+        async with call.context.database.transaction() as transaction:
+            locked = await self._lock(call, transaction, "DELETE")
+            if locked is not None:
+                await self._policy.delete(call, transaction, locked.record)
+                await record_action(call, transaction, "remove", self._resource.name, call.id)
+        if locked is not None:
+            await self._after_commit(call, call.id, None, locked.record)
+        elif "DELETE" in self._policy.distinguishes_missing:
+            raise ResourceNotFound(f"no such {self._resource.words}")
+        return no_content()
+
+    async def _lock(self, call: Call, transaction: Queries, method: str) -> Versioned[R] | None:
+        """Lock the row until the transaction ends, and return it with its version.
+
+        Rights are checked against this row, so that no other request changes it in between. None if there is
+        no such record and the caller may know it; BadRequest if there is no access, or if the row does not
+        have the version that the client expects.
+        """
+        found: Versioned[R] | None = await self._resource.table.fetch_versioned(
+            transaction, call.id, lock=True
+        )
+        if call.caller.administrator:
+            permitted = True
+        elif found is None:
+            permitted = method in self._policy.distinguishes_missing
+        else:
+            permitted = await self._policy.has_access(call, transaction, call.id)
+        if not permitted:
+            raise BadRequest(f"no access to the {self._resource.words}")
+        if found is not None:
+            require_version(call, f"{self._resource.words} {call.id}", found.version)
+        return found
+
+    def _as_new(self, sent: R) -> R:
+        """Reset the id and the fields that only the server writes."""
+        defaults = {name: self._defaults[name] for name in self._resource.read_only}
+        return restore_secrets(msgspec.structs.replace(sent, id=0, **defaults), None)
+
+    def _with_server_fields(self, sent: R, old: R) -> R:
+        """Keep the fields that only the server writes, and the secrets that were not sent."""
+        kept = {
+            name: getattr(old, name, self._defaults.get(name)) for name in ("id", *self._resource.read_only)
+        }
+        return restore_secrets(msgspec.structs.replace(sent, **kept), old)
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        found = {}
+        for item in msgspec.structs.fields(self._resource.shape):
+            found[item.name] = (
+                item.default_factory()
+                if item.default is msgspec.NODEFAULT and item.default_factory is not msgspec.NODEFAULT
+                else item.default
+            )
+        return found
+
+
+async def fetch_readable(call: Call, resource: Resource[R]) -> Versioned[R]:
+    """Return the record of the path if the caller may read it; ResourceNotFound or BadRequest if not."""
+    found = await resource.policy.find(call, resource.table, call.id)
+    if found is not None:
+        return found
+    if "GET" in resource.policy.distinguishes_missing and await _exists(call, resource):
+        raise BadRequest(f"no access to the {resource.words}")
+    raise ResourceNotFound(f"no such {resource.words}")
+
+
+async def _exists(call: Call, resource: Resource[Any]) -> bool:
+    """Return whether there is such a record, whatever the caller's rights."""
+    return await resource.table.fetch(call.context.database, call.id) is not None
