@@ -8,7 +8,8 @@ wait, then the device actors, then the sockets, so that back-pressure reaches th
 
 import itertools
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import trio
@@ -20,6 +21,7 @@ from motorpool.actors.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref
 from motorpool.storage import positions
+from motorpool.storage.cleaning import json_bytes
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
@@ -39,6 +41,10 @@ FLUSH_SECONDS = 0.010
 """Least time between the starts of two flushes."""
 QUEUE_ROWS = 20_000
 """Limit of the queue: about 20 MB, or half a second at full speed."""
+QUEUE_BYTES = 64 << 20
+"""Limit of the large rows in the queue."""
+LARGE_BYTES = 4096
+"""Attributes from this size on count as large."""
 ID_BLOCK = 1_000
 """Position ids that are allocated at once."""
 
@@ -71,9 +77,15 @@ POSITION_WRITER: Kind[None, WriterMessage] = Kind("position_writer")
 class PositionWriter(Actor[WriterMessage]):
     """Commits rows in batches, then acknowledges them, then publishes them."""
 
-    def __init__(self, database: Database, *, queue_rows: int = QUEUE_ROWS) -> None:
+    def __init__(
+        self, database: Database, *, queue_rows: int = QUEUE_ROWS, queue_bytes: int = QUEUE_BYTES
+    ) -> None:
         self._database = database
         self._queue_rows = queue_rows
+        self._queue_bytes = queue_bytes
+        self._large: dict[int, int] = {}
+        """Size of each large row in the queue, by the identity of its message."""
+        self._large_bytes = 0
         self._queue: deque[WriterMessage] = deque()
         self._wake = trio.Event()
         self._room = trio.Event()
@@ -94,20 +106,32 @@ class PositionWriter(Actor[WriterMessage]):
 
     def handle(self, message: WriterMessage) -> object:
         """Queue the row; while the queue is full this waits, and so do later senders."""
-        if len(self._queue) >= self._queue_rows:
+        queued = len(self._queue)
+        if queued >= self._queue_rows or self._large_bytes >= self._queue_bytes:
             return self._append_when_room(message)
-        if not self._queue:
+        if not queued:
             self._wake.set()
         self._queue.append(message)
+        if queued >= FLUSH_ROWS:
+            # What the next flush takes does not queue, and is not worth measuring.
+            self._measure(message)
         return None
 
     async def _append_when_room(self, message: WriterMessage) -> None:
-        while len(self._queue) >= self._queue_rows:
+        while len(self._queue) >= self._queue_rows or self._large_bytes >= self._queue_bytes:
             self._room = trio.Event()
             await self._room.wait()
         if not self._queue:
             self._wake.set()
         self._queue.append(message)
+        self._measure(message)
+
+    def _measure(self, message: WriterMessage) -> None:
+        if isinstance(message, Append):
+            size = attributes_size(message.position.attributes)
+            if size >= LARGE_BYTES:
+                self._large[id(message)] = size
+                self._large_bytes += size
 
     async def run(self) -> None:
         """Flush until `stop` was called and the queue is empty."""
@@ -141,6 +165,9 @@ class PositionWriter(Actor[WriterMessage]):
         # Removed only now, so that after a cancelled flush the next one finds them again.
         for _ in batch:
             queue.popleft()
+        if self._large:
+            for message in batch:
+                self._large_bytes -= self._large.pop(id(message), 0)
         self._room.set()
         POSITION_FLUSHES.inc()
         POSITIONS_STORED.inc(len(stored))
@@ -199,6 +226,17 @@ class PositionWriter(Actor[WriterMessage]):
             reply.answer(position)
 
 
+def attributes_size(attributes: Mapping[str, Any]) -> int:
+    """Return about how many bytes the texts and nested values among the attributes take."""
+    size = 0
+    for value in attributes.values():
+        if value.__class__ is str:
+            size += len(value)
+        elif value.__class__ is dict or value.__class__ is list:
+            size += len(json_bytes(value))
+    return size
+
+
 def assign_id(row: Append, position_id: int) -> None:
     """Set the id of a position, also in its events.
 
@@ -215,6 +253,6 @@ def position_writer_spec(database: Database) -> ChildSpec[WriterMessage]:
         kind=POSITION_WRITER,
         factory=lambda: PositionWriter(database),
         resident=False,
-        mailbox_size=1_000,
+        mailbox_size=256,
         shutdown_seconds=5.0,
     )

@@ -3,6 +3,8 @@
 import errno
 import os
 import secrets
+from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +28,8 @@ OVERRIDE = "override"
 PARTS = "uploads"
 """Folder in the data folder for files that are still being received."""
 
+PART_SECONDS = 3600
+"""No upload takes so long: older files in the folder are abandoned."""
 PATH_BYTES = 1000
 NAME_BYTES = 200
 
@@ -81,6 +85,7 @@ async def _receive(call: Call, part: Path) -> None:
     """Write the body to a file while it arrives; 413 past the limit, 400 if it takes too long."""
     settings = call.context.settings.http
     await trio.to_thread.run_sync(partial(part.parent.mkdir, parents=True, exist_ok=True))
+    await trio.to_thread.run_sync(_remove_abandoned, part.parent, call.now)
     size = 0
     with trio.move_on_after(settings.body_seconds) as patience:
         async with await trio.open_file(part, "xb") as file:
@@ -93,6 +98,15 @@ async def _receive(call: Call, part: Path) -> None:
             await trio.to_thread.run_sync(os.fsync, file.fileno())
     if patience.cancelled_caught:
         raise BadRequest("the body did not arrive in time", Connection="close")
+
+
+def _remove_abandoned(folder: Path, now: datetime) -> None:
+    """Remove the incomplete files that a crash left."""
+    limit = now.timestamp() - PART_SECONDS
+    for path in folder.glob("*.part"):
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < limit:
+                path.unlink()
 
 
 def _put(root: Path, path: str, part: Path) -> None:

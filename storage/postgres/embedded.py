@@ -20,6 +20,7 @@ from motorpool.storage.durable_files import sync_folder
 from motorpool.storage.errors import SetupFailed
 from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.data_lock import DataLock
+from motorpool.storage.postgres.log_rotation import rotate_log
 from motorpool.storage.postgres.unprivileged import Identity, child_environment, choose_identity, run_bounded
 
 __all__ = ["USER", "EmbeddedServer", "binaries"]
@@ -33,7 +34,9 @@ _ORPHAN_SECONDS = 20.0
 _QUIT_SECONDS = 2.0
 _PAUSES = (0.1, 5.0)
 """First and longest delay before a terminated server is restarted, in seconds."""
-_LOG_BYTES = 16 * 1024 * 1024
+LOG = "postgres.log"
+"""File name of its log in the data folder."""
+_LOG_SECONDS = 60.0
 _SOCKET_PREFIX = "motorpool-"
 _SOCKET_BYTES = 100
 """Longest path of a socket; Linux allows 107 bytes."""
@@ -146,7 +149,20 @@ class EmbeddedServer:
             raise
 
     async def watch(self) -> None:
-        """Restart the server with back-off whenever it terminates, until cancelled."""
+        """Restart the server with back-off whenever it terminates, and bound its log, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch_log)
+            await self._watch_process()
+
+    async def _watch_log(self) -> None:
+        while True:
+            await trio.sleep(_LOG_SECONDS)
+            try:
+                await trio.to_thread.run_sync(rotate_log, self._data / LOG)
+            except OSError as error:
+                _log.warning("the log of PostgreSQL cannot be rotated: %s", error)
+
+    async def _watch_process(self) -> None:
         while True:
             assert self._process is not None
             await self._process.wait()
@@ -237,9 +253,8 @@ class EmbeddedServer:
             "unix_socket_directories": str(self.socket_folder),
         }
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        log_path = self._data / "postgres.log"
-        if log_path.exists() and log_path.stat().st_size > _LOG_BYTES:
-            log_path.replace(log_path.with_suffix(".log.old"))
+        log_path = self._data / LOG
+        rotate_log(log_path)
         with log_path.open("ab") as log_file:
             begin = log_file.tell()
             self._process = await trio.lowlevel.open_process(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
+from motorpool.actors.devices import position_writer
 from motorpool.actors.devices.position_writer import (
     POSITION_WRITER,
     Append,
@@ -247,6 +248,24 @@ async def test_a_full_queue_makes_the_mailbox_fill_and_then_the_tellers_wait(
                 assert probe.messages == []
             assert await acknowledged_receipts(probe, accepted + 1) == list(range(accepted + 1))
     assert await stored(database) == list(range(accepted + 1))
+
+
+async def test_a_few_large_rows_fill_the_queue_too(database, writing, neighbours, until_full, monkeypatch):
+    monkeypatch.setattr(position_writer, "FLUSH_ROWS", 2)
+    large = {"text": "x" * 5_000, "list": ["y" * 5_000], "speed": 1.0}
+    async with writing(mailbox_size=3, queue_bytes=50_000) as (_, writer, built):
+        async with locked_table(database):
+            accepted = until_full(lambda number: writer.tell_nowait(Append(at(number, attributes=large))))
+            # Two that the next flush takes, five in the queue, the one that waits for it, the mailbox.
+            assert accepted == 2 + 5 + 1 + 3
+        while await stored(database) != list(range(accepted)):
+            await trio.testing.wait_all_tasks_blocked(0.01)
+        # All that was counted is given back; many small rows are not counted.
+        assert (built[0]._large_bytes, built[0]._large) == (0, {})
+        async with locked_table(database):
+            for number in range(50):
+                writer.tell_nowait(Append(at(number, attributes={"text": "x" * 4_000})))
+            assert built[0]._large_bytes == 0
 
 
 async def test_stop_writes_what_was_accepted(database, writing, neighbours):

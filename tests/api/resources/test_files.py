@@ -19,6 +19,16 @@ def files(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
+async def test_what_a_crash_left_goes_with_the_next_upload(served, tmp_path):
+    stale, fresh = (tmp_path / "uploads" / name for name in ("aa.part", "bb.part"))
+    stale.parent.mkdir()
+    for path in (stale, fresh):
+        path.write_bytes(b"half")
+    os.utime(stale, (0, 0))
+    assert (await put(served, "x.css")).status == 200
+    assert files(tmp_path) == ["override/x.css", "uploads/bb.part"]
+
+
 async def test_a_file_survives_a_power_failure_before_the_answer(served, tmp_path, disk_log):
     assert (await put(served, "a/x.css")).status == 200
     assert disk_log == [

@@ -251,8 +251,8 @@ async def test_a_data_folder_that_cannot_be_is_named(tmp_path):
 
 
 async def test_a_long_log_of_the_server_is_set_aside(data, monkeypatch):
-    monkeypatch.setattr("motorpool.storage.postgres.embedded._LOG_BYTES", 10)
-    (data / "postgres.log").write_text("x" * 11)
+    monkeypatch.setattr("motorpool.storage.postgres.log_rotation.LOG_BYTES", 11)
+    (data / "postgres.log").write_text("y" * 5 + "x" * 11)
     async with opened(data):
         pass
     assert (data / "postgres.log.old").read_text() == "x" * 11
