@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from math import inf
 
 __all__ = ["RateLimit"]
 
@@ -21,15 +22,22 @@ class RateLimit:
     def __len__(self) -> int:
         return len(self._times)
 
-    def hit(self, key: str) -> float:
-        """Count an event and return 0; past the limit return the seconds to wait, and count nothing."""
+    def wait(self, key: str, events: int = 1) -> float:
+        """Return the seconds until so many events are allowed: 0 if now, infinite if more than the limit."""
+        if events > self._limit:
+            return inf
         now = self._monotonic()
-        times = self._times.setdefault(key, deque())
+        times = self._times.get(key)
         while times and times[0] <= now - self._seconds:
             times.popleft()
-        if len(times) >= self._limit:
-            return times[0] + self._seconds - now
-        times.append(now)
+        excess = len(times or ()) + events - self._limit
+        return times[excess - 1] + self._seconds - now if times and excess > 0 else 0.0
+
+    def hit(self, key: str, events: int = 1) -> float:
+        """Count events and return 0; past the limit return what `wait` does, and count none of them."""
+        if seconds := self.wait(key, events):
+            return seconds
+        self._times.setdefault(key, deque()).extend([self._monotonic()] * events)
         self._times.move_to_end(key)
         while len(self._times) > _KEYS:
             self._times.popitem(last=False)

@@ -25,6 +25,7 @@ from motorpool.actors.gateway.recorder import Tap, recorder_spec
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
+from motorpool.actors.outgoing.text_channel import text_channel_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.settings import DeviceSettings, FleetSettings
@@ -90,6 +91,7 @@ def fleet_tree(
         Jt808.port + offset,
     )
     quota = DeviceQuota(settings.files.device_quota_bytes or 0)
+    outgoing = outgoing or OutgoingServices()
     hub = open_hub()
     return SupervisorSpec(
         name="system",
@@ -122,6 +124,7 @@ def fleet_tree(
                     requests_alarm_files=settings.video.alarm_attachments,
                     reserve_bytes=settings.files.reserve_bytes,
                     quota=quota,
+                    text_channel=outgoing.sms.enabled,
                 ),
             ),
             # Above streams and playbacks, which hand over their last fragments when they stop.
@@ -160,7 +163,8 @@ def fleet_tree(
             SupervisorSpec(
                 name="listeners", children=tuple(_listeners(database, settings, hub, server_key, quota))
             ),
-            outbox_spec(database, outgoing or OutgoingServices(), settings.outbox.give_up_days),
+            outbox_spec(database, outgoing, settings.outbox.give_up_days),
+            text_channel_spec(outgoing.sms),
             schedule_spec(database, reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
         ),

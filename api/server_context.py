@@ -82,6 +82,8 @@ class ServerContext:
     """Password resets requested from each address."""
     registrations: RateLimit = field(init=False)
     """Users registered from each address."""
+    message_tests: RateLimit = field(init=False)
+    """Test messages sent by each user."""
     openid: OpenIdProvider | None = field(init=False)
     """The OpenID Connect provider; None where none is configured."""
     devices: RowCache[int, Versioned[Device]] = field(init=False)
@@ -109,6 +111,7 @@ class ServerContext:
         chosen = self.settings.users
         self.resets = RateLimit(chosen.resets_per_address, chosen.reset_minutes * 60, monotonic)
         self.registrations = RateLimit(chosen.registrations_per_address, REGISTRATION_SECONDS, monotonic)
+        self.message_tests = RateLimit(chosen.tests_per_hour, 3600.0, monotonic)
         self.openid = None
         if self.settings.openid.enabled:
             self.openid = OpenIdProvider(self.settings.openid, self.outgoing.http, monotonic)

@@ -60,6 +60,8 @@ class StartedStep(msgspec.Struct, frozen=True, gc=False):
     attributes: dict[str, Any] = {}
     queue_minutes: int = 0
     """Minutes that it may wait in the queue of an offline device; 0: it is not queued."""
+    owner_id: int = 0
+    """The user with whose rights it is sent."""
 
 
 # A scheduled command occurs at most once in `asked`. Rows are locked in the order of their ids: scheduled
@@ -148,7 +150,7 @@ _START_STEPS = f"""
                     and {access.sees_device("u.id", "d.id")}
                 ) then 'no_permission'
             end as reason,
-            c.type, c.text_channel, c.attributes,
+            c.type, c.text_channel, c.attributes, u.id as owner_id,
             case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number'
                 then (s.attributes ->> 'queueMaxMinutes')::numeric end as queue_minutes
         from scheduled_command_runs r
@@ -165,7 +167,7 @@ _START_STEPS = f"""
         reason = judged.reason
     from judged where r.id = judged.id
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
-        judged.type, judged.text_channel, judged.attributes, judged.queue_minutes
+        judged.type, judged.text_channel, judged.attributes, judged.queue_minutes, judged.owner_id
 """  # noqa: S608 - constant names
 MAX_QUEUE_MINUTES = 30 * 24 * 60
 """Longest time that a command may wait for its device."""
@@ -216,7 +218,7 @@ def _started_step(row: Row) -> StartedStep:
     judged = row[0], row[1], row[2], row[3], row[4], row[5], row[6]
     if row[6] is not None:
         return StartedStep(*judged)
-    return StartedStep(*judged, row[7], row[8], row[9], _minutes(row[10]))
+    return StartedStep(*judged, row[7], row[8], row[9], _minutes(row[10]), row[11])
 
 
 def _minutes(written: Any) -> int:  # noqa: ANN401 - a number of any type

@@ -6,7 +6,7 @@ from typing import Any
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.devices import DeviceCodec
 
-__all__ = ["CUSTOM", "command_types", "fill_placeholders", "refusal"]
+__all__ = ["CUSTOM", "command_types", "fill_placeholders", "refusal", "text_refusal"]
 
 CUSTOM = "custom"
 """The command whose content the user writes; every device takes it."""
@@ -23,20 +23,26 @@ def command_types(codec: type[DeviceCodec] | None) -> frozenset[str]:
     return codec.commands | {CUSTOM} if codec is not None else frozenset({CUSTOM})
 
 
-def refusal(
-    kind: str, attributes: Mapping[str, Any], *, text_channel: bool, codec: type[DeviceCodec] | None
-) -> str:
+def refusal(kind: str, attributes: Mapping[str, Any], *, codec: type[DeviceCodec] | None) -> str:
     """Return why the command cannot be sent, or an empty string.
 
     `codec` is that of the device's connection or latest position, None if it has neither.
     """
-    if text_channel:
-        return "no SMS gateway is configured"
     if kind not in command_types(codec):
         if codec is None:
             return f"the protocol of the device is not known yet: only {CUSTOM} commands can be sent to it"
         return f"{codec.name} devices do not know the command {kind}"
     return _channel_refusal(kind, attributes)
+
+
+def text_refusal(kind: str, attributes: Mapping[str, Any]) -> str:
+    """Return why the command cannot be sent as a text message, or an empty string."""
+    if kind != CUSTOM:
+        return f"only {CUSTOM} commands can be sent as text messages"
+    data = attributes.get("data")
+    if not isinstance(data, str) or not data.strip():
+        return "attributes.data: the text of the message is needed"
+    return ""
 
 
 def fill_placeholders(kind: str, attributes: Mapping[str, Any], unique_id: str) -> Mapping[str, Any]:

@@ -97,6 +97,7 @@ class DeviceActor(Actor[DeviceMessage]):
             session,
             self._database,
             media=self._options.media,
+            has_text_channel=self._options.text_channel,
             context=context,
             on_delivered=self._queued_command_sent,
         )

@@ -10,7 +10,12 @@ from typing import Any
 import msgspec
 import trio
 
-from motorpool.actors.devices.command_validation import command_types, fill_placeholders, refusal
+from motorpool.actors.devices.command_validation import (
+    command_types,
+    fill_placeholders,
+    refusal,
+    text_refusal,
+)
 from motorpool.actors.messages.downlink import ConnectionMessage, EncodingRefused, Transmit, TransmitOutcome
 from motorpool.actors.messages.live_stream import (
     STREAM,
@@ -24,6 +29,7 @@ from motorpool.actors.messages.playback import (
     PlaybackMessage,
     PlaybackRequested,
 )
+from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
 from motorpool.actors.messages.uplink import (
     CommandOutcome,
     CommandQueued,
@@ -39,7 +45,7 @@ from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
-from motorpool.runtime import ActorError, ActorStopped, Context, Failure, Ref
+from motorpool.runtime import ActorError, ActorStopped, Context, Deferred, Failure, Ref
 from motorpool.storage import commands, runs
 from motorpool.storage.commands import ClaimedCommand
 from motorpool.storage.database import Database
@@ -78,7 +84,16 @@ class DeviceSession:
 class DeviceCommands:
     """Validates, sends, queues and delivers the commands of one device."""
 
-    __slots__ = ("_context", "_database", "_device_id", "_media", "_on_delivered", "_queue", "_session")
+    __slots__ = (
+        "_context",
+        "_database",
+        "_device_id",
+        "_has_text_channel",
+        "_media",
+        "_on_delivered",
+        "_queue",
+        "_session",
+    )
 
     def __init__(
         self,
@@ -87,6 +102,7 @@ class DeviceCommands:
         database: Database,
         *,
         media: MediaAddress,
+        has_text_channel: bool,
         context: Context[DeviceMessage],
         on_delivered: Callable[[int], None],
     ) -> None:
@@ -95,6 +111,7 @@ class DeviceCommands:
         self._session = session
         self._database = database
         self._media = media
+        self._has_text_channel = has_text_channel
         self._context = context
         self._on_delivered = on_delivered
         self._queue: list[QueuedCommand] = []
@@ -116,13 +133,16 @@ class DeviceCommands:
         """Return the command types that the protocol of the device supports."""
         return tuple(sorted(command_types(CODECS.get(self._session.protocol))))
 
-    def send(self, message: SendCommand) -> CommandOutcome | Coroutine[Any, Any, CommandOutcome | Failure]:
+    def send(
+        self, message: SendCommand
+    ) -> CommandOutcome | Deferred[CommandOutcome] | Coroutine[Any, Any, CommandOutcome | Failure]:
         """Send a command now, or queue it; to a connected device mostly without waiting."""
         session = self._session
         if session.row is None:
             return CommandRefused("there is no such device")
-        codec = CODECS.get(session.protocol)
-        reason = refusal(message.type, message.attributes, text_channel=message.text_channel, codec=codec)
+        if message.text_channel:
+            return self._send_text(session.row, message)
+        reason = refusal(message.type, message.attributes, codec=CODECS.get(session.protocol))
         if reason:
             return CommandRefused(reason)
         if session.connection is None:
@@ -138,6 +158,22 @@ class DeviceCommands:
         except ActorError as error:
             return CommandRefused(CONNECTION_ENDED.format(error))
         return self._await_outcome(outcome) if isinstance(outcome, Coroutine) else _command_outcome(outcome)
+
+    def _send_text(self, row: Device, message: SendCommand) -> CommandRefused | Deferred[CommandOutcome]:
+        """Have a command sent as a text message, whether or not the device is connected."""
+        if not self._has_text_channel:
+            return CommandRefused("no SMS gateway is configured")
+        if reason := text_refusal(message.type, message.attributes):
+            return CommandRefused(reason)
+        if not row.phone:
+            return CommandRefused("the device has no telephone number")
+        text = fill_placeholders(message.type, message.attributes, row.unique_id)["data"]
+        reply: Deferred[CommandOutcome] = Deferred()
+        if not self._context.system.ref(TEXT_CHANNEL).offer(
+            SendText(row.phone, text, message.user_id, reply)
+        ):
+            return CommandRefused("too many text messages wait for the SMS gateway")
+        return reply
 
     async def _await_outcome(self, outcome: Awaitable[TransmitOutcome]) -> CommandOutcome:
         try:

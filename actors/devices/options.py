@@ -21,6 +21,8 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     """Silence after which an online device becomes unknown."""
     requests_alarm_files: bool = True
     """Whether devices are asked to upload the files of their alarms."""
+    text_channel: bool = False
+    """Whether commands can be sent as text messages."""
     reserve_bytes: int = 0
     """Disk space that stays free."""
     quota: DeviceQuota | None = None

@@ -155,6 +155,8 @@ class CommandRefused(msgspec.Struct, frozen=True, gc=False):
     reason: str
     offline: bool = False
     """Whether the only reason is that the device is not connected."""
+    uncertain: bool = False
+    """Whether it may have been sent all the same."""
 
 
 CommandOutcome = CommandSent | CommandQueued | CommandRefused
@@ -171,6 +173,8 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
     """Sent by a stream for its readers: such a start does not hold the stream (docs/decisions/0024)."""
     text_channel: bool = False
     """Whether to send it as a text message."""
+    user_id: int = 0
+    """Who sends it; 0 if nobody does."""
     run_id: int = 0
     """The run of a scheduled command's step, stored as `sending`; 0 for other commands."""
     queue_minutes: int = 0

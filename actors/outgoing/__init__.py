@@ -1,6 +1,6 @@
 """Outgoing connections: mail, text messages, the geocoder, and HTTP requests to checked addresses."""
 
-from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, LimitExceeded, OutgoingError, Unreachable
 from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
 from motorpool.actors.outgoing.guard import AddressGuard
 from motorpool.actors.outgoing.http import HttpResponse, OutgoingHttp
@@ -15,6 +15,7 @@ __all__ = [
     "Geocoder",
     "GeocoderService",
     "HttpResponse",
+    "LimitExceeded",
     "Mail",
     "OutgoingError",
     "OutgoingHttp",

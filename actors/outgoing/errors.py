@@ -3,7 +3,7 @@
 import os
 import ssl
 
-__all__ = ["DeliveryRefused", "OutgoingError", "Unreachable", "one_line", "root_cause"]
+__all__ = ["DeliveryRefused", "LimitExceeded", "OutgoingError", "Unreachable", "one_line", "root_cause"]
 
 MAX_LENGTH = 200
 
@@ -23,6 +23,15 @@ class DeliveryRefused(OutgoingError):
         super().__init__(text)
         self.permanent = permanent
         """Whether another attempt would fail as well."""
+
+
+class LimitExceeded(OutgoingError):
+    """The user, or all users together, have sent as many messages as the settings allow within an hour."""
+
+    def __init__(self, text: str, seconds: float) -> None:
+        super().__init__(text)
+        self.seconds = seconds
+        """Until another attempt may succeed; infinite if it never does."""
 
 
 def root_cause(error: BaseException) -> str:

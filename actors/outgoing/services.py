@@ -21,7 +21,7 @@ class OutgoingServices:
         mail: the server's own mail account; without one only users with their own account get mail.
         sms: the SMS gateway; without one no text message is sent.
         geocoder: the geocoder; without one `geocoder` is None.
-        monotonic: the clock of the geocoder's rate limit.
+        monotonic: the clock of the rate limits.
     """
 
     def __init__(
@@ -35,5 +35,5 @@ class OutgoingServices:
     ) -> None:
         self.http = OutgoingHttp(allow)
         self.mail = Mail(self.http, mail)
-        self.sms = Sms(self.http, sms)
+        self.sms = Sms(self.http, sms, monotonic)
         self.geocoder = Geocoder(self.http, geocoder, monotonic) if geocoder is not None else None

@@ -6,16 +6,19 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 import msgspec
+import trio
 
 from motorpool.actors.messages.counters import SMS_SENT
-from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, LimitExceeded, OutgoingError, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
+from motorpool.actors.rate_limits import RateLimit
 from motorpool.storage.outbox import OutgoingMessage
 
 __all__ = ["Sms", "SmsGateway", "telephone_number"]
 
 MAX_TEXT_LENGTH = 1000
 MAX_RESPONSE_BYTES = 64 * 1024
+HOUR_SECONDS = 3600.0
 _PLACES = re.compile(r"\{(phone|message|id)\}")
 _NUMBER = re.compile(r"\+?[0-9]{2,20}")
 _FILLING = str.maketrans("", "", " -./()\u00a0")
@@ -39,6 +42,10 @@ class SmsGateway:
     """
     seconds: float = 10.0
     """For one request; default 10."""
+    per_user: int = 60
+    """Messages an hour that one user may cause (`Sms.admit`); default 60."""
+    per_hour: int = 1000
+    """The same for all users together; default 1000."""
 
 
 def telephone_number(text: str) -> str:
@@ -52,14 +59,36 @@ def telephone_number(text: str) -> str:
 class Sms:
     """Sends text messages; a status of 2xx means that the gateway has accepted one."""
 
-    def __init__(self, http: OutgoingHttp, gateway: SmsGateway | None = None) -> None:
+    def __init__(
+        self,
+        http: OutgoingHttp,
+        gateway: SmsGateway | None = None,
+        monotonic: Callable[[], float] = trio.current_time,
+    ) -> None:
+        """`monotonic` is the clock of the limits."""
         self._http = http
         self._gateway = gateway
+        limits = gateway or SmsGateway
+        self._of_user = RateLimit(limits.per_user, HOUR_SECONDS, monotonic)
+        self._of_all = RateLimit(limits.per_hour, HOUR_SECONDS, monotonic)
 
     @property
     def enabled(self) -> bool:
         """Whether a gateway is configured."""
         return self._gateway is not None
+
+    def admit(self, user_id: int, messages: int = 1) -> None:
+        """Count messages that a user is about to send by a command, a test or an announcement.
+
+        Raises:
+            LimitExceeded: too many were sent within the last hour; these are not counted.
+        """
+        limits = self._gateway or SmsGateway
+        if seconds := self._of_all.wait("", messages):
+            raise LimitExceeded(f"all users may send {limits.per_hour} text messages an hour", seconds)
+        if seconds := self._of_user.hit(str(user_id), messages):
+            raise LimitExceeded(f"a user may send {limits.per_user} text messages an hour", seconds)
+        self._of_all.hit("", messages)
 
     async def send(self, message: OutgoingMessage, *, message_id: str) -> None:
         """Hand a text message to the gateway.

@@ -99,6 +99,7 @@ def send_step(system: System, step: StartedStep) -> Outcome | Coroutine[Any, Any
         type=step.type,
         attributes=step.attributes,
         text_channel=step.text_channel,
+        user_id=step.owner_id,
         no_queue=step.queue_minutes == 0,
         run_id=step.run_id,
         queue_minutes=step.queue_minutes,
@@ -127,6 +128,8 @@ def _outcome(step: StartedStep, answer: CommandOutcome) -> Outcome:
             return Outcome(step.run_id, "sent")
         case CommandQueued():
             return Outcome(step.run_id, "queued")
+        case CommandRefused(uncertain=True):
+            return Outcome(step.run_id, "failed", answer.reason)
         case CommandRefused(offline=True):
             return Outcome(step.run_id, "skipped", "offline")
         case CommandRefused():

@@ -46,6 +46,8 @@ def _sms(settings: SmsSettings) -> SmsGateway | None:
         authorization=settings.authorization or "",
         template=settings.template,
         seconds=settings.seconds,
+        per_user=settings.per_user,
+        per_hour=settings.per_hour,
     )
 
 

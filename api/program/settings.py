@@ -151,6 +151,8 @@ class UserSettings:
     """A mailed link sets a new password for so long."""
     resets_per_account: Annotated[int, Meta(ge=1, extra={"unit": "mails"})] = 3
     """Such mails that one account gets within that time."""
+    tests_per_hour: Annotated[int, Meta(ge=1, le=10_000, extra={"unit": "tests"})] = 20
+    """Test messages that a user may send to themselves within an hour before 429."""
     resets_per_address: Annotated[int, Meta(ge=1, extra={"unit": "mails"})] = 20
     """Such mails that one address may ask for within that time before 429."""
     registrations_per_address: Annotated[int, Meta(ge=1, extra={"unit": "users"})] = 20
@@ -241,6 +243,11 @@ class SmsSettings:
     """Body of the request, but for GET: JSON, or a form such as `to={phone}&text={message}`."""
     seconds: Annotated[float, Meta(ge=1, le=60, extra={"unit": "s"})] = 10.0
     """The gateway answers within this."""
+    per_user: Annotated[int, Meta(ge=1, le=100_000, extra={"unit": "messages"})] = SmsGateway.per_user
+    """Text messages within an hour that a user may send as commands, tests and announcements; administrators
+    may announce to any number of users."""
+    per_hour: Annotated[int, Meta(ge=1, le=1_000_000, extra={"unit": "messages"})] = SmsGateway.per_hour
+    """Such text messages of all users together within an hour."""
 
 
 @dataclass(frozen=True, kw_only=True)

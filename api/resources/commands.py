@@ -1,8 +1,10 @@
 """Commands to devices: sending, queueing, and what a device understands (docs/commands.md)."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
+import trio
 from quart import Response
 
 from motorpool.actors.messages.uplink import (
@@ -31,6 +33,10 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("commands")
 
+TEXT_TYPES = ("custom",)
+"""The types of commands that can be sent as text messages."""
+MAX_CONCURRENT = 8
+"""Devices of a group to which a command is sent at once."""
 SEND_SECONDS = 10.0
 """Limit for a device actor to write to its connection or to the queue, in seconds."""
 
@@ -80,7 +86,7 @@ async def list_command_types(call: Call) -> Response:
         return as_json([CommandType(name) for name in sorted(every)])
     await _require_device(call, query.device_id)
     if query.text_channel:
-        return as_json([CommandType("custom")])
+        return as_json([CommandType(name) for name in TEXT_TYPES])
     return as_json([CommandType(name) for name in await _types(call, query.device_id)])
 
 
@@ -96,7 +102,7 @@ async def list_sendable_commands(call: Call) -> Response:
     linked = ListQuery(accessible_to=call.caller.id, conditions=(await _linked_to(call, query.device_id),))
     saved = await commands.TABLE.list(call.context.database, linked)
     understood = set(await _types(call, query.device_id))
-    return as_json([command for command in saved if command.type in understood])
+    return as_json([each for each in saved if each.type in (TEXT_TYPES if each.text_channel else understood)])
 
 
 @OPERATIONS.operation(
@@ -105,7 +111,7 @@ async def list_sendable_commands(call: Call) -> Response:
     query=SendQuery,
     body=CommandBody,
     answers={
-        200: Content(shape=Command, text="Handed to the device's connection"),
+        200: Content(shape=Command, text="Handed to the device's connection, or to the SMS gateway"),
         202: Content(shape=QueuedCommand | list[QueuedCommand], text="Kept until the device comes"),
     },
 )
@@ -146,7 +152,12 @@ async def _command(call: Call, body: CommandBody) -> Command:
 
 async def _send(call: Call, command: Command, device_id: int) -> QueuedCommand | None:
     """Send to one device; return the row of the queue if the device is offline. BadRequest says why not."""
-    request = SendCommand(type=command.type, attributes=command.attributes, text_channel=command.text_channel)
+    request = SendCommand(
+        type=command.type,
+        attributes=command.attributes,
+        text_channel=command.text_channel,
+        user_id=call.caller.id,
+    )
     outcome = await call.context.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
     match outcome:
         case CommandSent():
@@ -166,16 +177,23 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
     visible = await devices.TABLE.ids(call.context.database, members)
     if not visible:
         raise BadRequest("the group holds no device that the user may see")
-    queued: list[QueuedCommand] = []
-    refused: list[str] = []
-    for device_id in visible:
-        try:
-            outcome = await _send(call, command, device_id)
-        except BadRequest as error:
-            refused.append(f"device {device_id}: {error.text}")
-            continue
-        if outcome is not None:
-            queued.append(outcome)
+    outcomes: dict[int, QueuedCommand | BadRequest | None] = {}
+
+    async def send_to_some(device_ids: Iterator[int]) -> None:
+        for device_id in device_ids:
+            try:
+                outcomes[device_id] = await _send(call, command, device_id)
+            except BadRequest as error:
+                outcomes[device_id] = error
+
+    remaining = iter(visible)
+    async with trio.open_nursery() as nursery:
+        for _ in range(MAX_CONCURRENT):
+            nursery.start_soon(send_to_some, remaining)
+    queued = [outcomes[each] for each in visible if isinstance(outcomes[each], QueuedCommand)]
+    refused = [
+        f"device {each}: {error.text}" for each in visible if isinstance(error := outcomes[each], BadRequest)
+    ]
     await record_action(
         call, call.context.database, "command", "group", group_id, attributes={"type": command.type}
     )

@@ -12,7 +12,7 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
-from motorpool.actors.outgoing import Mail, OutgoingError, Sms
+from motorpool.actors.outgoing import LimitExceeded, Mail, OutgoingError, Sms
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.outgoing.sms import MAX_TEXT_LENGTH
 from motorpool.api.auth.authentication import may_log_in
@@ -20,7 +20,7 @@ from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
-from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import outbox, users
@@ -36,6 +36,8 @@ TEST_SUBJECT = "Test message"
 TEST_TEXT = "This is a test message from Motorpool: messages like it reach you."
 ANNOUNCEMENT_LIFE = timedelta(days=1)
 """Announcements that could not be sent within this time are dropped."""
+MAX_WAIT_SECONDS = 3600.0
+"""After this, messages that were sent no longer count."""
 UNTESTABLE = ("command",)
 
 
@@ -81,11 +83,21 @@ async def list_notificators(call: Call) -> Response:
 
 @OPERATIONS.operation("POST", "/notifications/test", answers={204: NO_CONTENT}, errors=(400,))
 async def test_notificators(call: Call) -> Response:
-    """Send the caller a test message by every way that reaches them."""
+    """Send the caller a test message by mail and SMS, as far as they reach them, and to their open sockets.
+
+    400 if neither reaches them.
+    """
     user = call.caller.user
-    for name in _user_notificators(call.context, user):
-        if name != "sms" or Sms.can_reach(user.phone):
-            await _test(call, name, user)
+    names = [
+        name
+        for name in _user_notificators(call.context, user)
+        if (name != "sms" or Sms.can_reach(user.phone)) and (name != "mail" or Mail.can_reach(user.email))
+    ]
+    if not {"mail", "sms"} & set(names):
+        raise BadRequest(_why_unreachable(call.context, user))
+    _count_test(call)
+    for name in names:
+        await _test(call, name, user)
     return no_content()
 
 
@@ -93,10 +105,11 @@ async def test_notificators(call: Call) -> Response:
     "POST", "/notifications/test/{notificator:text}", answers={204: NO_CONTENT}, errors=(400,)
 )
 async def test_notificator(call: Call) -> Response:
-    """Send the caller a test message by one way; a body is not looked at."""
+    """Send the caller a test message by one way; a body is ignored."""
     name = str(call.path["notificator"])
     if name not in _user_notificators(call.context, call.caller.user):
         raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
+    _count_test(call)
     await _test(call, name, call.caller.user)
     return no_content()
 
@@ -157,6 +170,11 @@ async def _queue(
     if not messages:
         kind = "mail address" if name == "mail" else "telephone number"
         raise BadRequest(f"none of the users has a {kind}")
+    if name == "sms" and not call.caller.administrator:
+        try:
+            call.context.outgoing.sms.admit(call.caller.id, len(messages))
+        except LimitExceeded as error:
+            raise TooManyRequests(str(error), min(error.seconds, MAX_WAIT_SECONDS)) from None
     async with call.context.database.transaction() as transaction:
         await outbox.enqueue_all(transaction, messages, now=call.now, expires=call.now + ANNOUNCEMENT_LIFE)
         await record_action(call, transaction, "announcement", attributes=_summary(name, messages))
@@ -207,6 +225,20 @@ def _user_notificators(context: ServerContext, user: User) -> tuple[str, ...]:
     )
 
 
+def _why_unreachable(context: ServerContext, user: User) -> str:
+    mail, sms = context.outgoing.mail.enabled_for(user.attributes), context.outgoing.sms.enabled
+    if not (mail or sms):
+        return "neither a mail server nor an SMS gateway is configured"
+    missing = (["mail address"] if mail else []) + (["telephone number"] if sms else [])
+    return f"the user has no {' and no '.join(missing)}"
+
+
+def _count_test(call: Call) -> None:
+    wait = call.context.message_tests.hit(str(call.caller.id))
+    if wait:
+        raise TooManyRequests(f"too many test messages; try again in {max(1, round(wait))} s", wait)
+
+
 async def _test(call: Call, name: str, user: User) -> None:
     outgoing = call.context.outgoing
     if name == "web":
@@ -221,8 +253,11 @@ async def _test(call: Call, name: str, user: User) -> None:
                 attributes=user.attributes,
             )
         else:
+            outgoing.sms.admit(user.id)
             message = OutgoingMessage(channel="sms", to=user.phone or "", text=TEST_TEXT)
             await outgoing.sms.send(message, message_id=secrets.token_hex(16))
+    except LimitExceeded as error:
+        raise TooManyRequests(f"sms: {error}", error.seconds) from None
     except OutgoingError as error:
         raise BadRequest(f"{name}: {error}") from None
 

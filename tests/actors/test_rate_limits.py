@@ -1,3 +1,5 @@
+from math import inf
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +35,20 @@ def test_what_is_refused_does_not_count():
         assert rate.hit("a") == 60
     time.now += 60
     assert rate.hit("a") == 0
+
+
+def test_several_events_count_together_or_not_at_all():
+    time = Time()
+    rate = RateLimit(5, 60, time)
+    assert rate.hit("a", 2) == 0
+    time.now += 10
+    assert rate.hit("a", 3) == 0
+    assert rate.wait("a", 2) == rate.hit("a", 2) == 50
+    assert rate.wait("a", 3) == 60
+    assert rate.wait("a", 6) == rate.hit("a", 6) == inf
+    assert rate.wait("b", 5) == 0
+    time.now += 50
+    assert rate.hit("a", 2) == 0
 
 
 def test_keys_without_end_do_not_fill_the_memory():

@@ -55,7 +55,9 @@ class TestReasons:
         begun = await case.begin()
         (run,) = await case.world.runs()
         ids = run.id, case.schedule.id, case.device.id
-        assert begun == StartedStep(*ids, "start", NOW + MINUTE, followed=False, type="custom")
+        assert begun == StartedStep(
+            *ids, "start", NOW + MINUTE, followed=False, type="custom", owner_id=case.owner.id
+        )
         assert (run.status, run.reason, run.time) == ("sending", None, NOW + MINUTE)
 
     @pytest.mark.parametrize(

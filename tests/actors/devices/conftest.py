@@ -12,9 +12,10 @@ from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import Append, AppendEvents
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
+from motorpool.actors.messages.text_channel import TEXT_CHANNEL
 from motorpool.actors.messages.uplink import DEVICE, Connected, SendCommand
 from motorpool.codecs.reports import MediaAddress
-from motorpool.runtime import DynamicSpec
+from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import commands, positions
 from motorpool.storage.records import Position
@@ -26,9 +27,10 @@ MINUTE = timedelta(minutes=1)
 class DeviceHarness:
     """A running tree of device actors, the probes around them, and their tables."""
 
-    def __init__(self, system, *, database, neighbours, streams, playbacks, folder):
+    def __init__(self, system, *, database, neighbours, streams, playbacks, folder, texts):
         self.system, self.database, self.neighbours = system, database, neighbours
         self.streams, self.playbacks, self.folder = streams, playbacks, folder
+        self.texts = texts
         self._numbers = count(1)
 
     def device(self, row):
@@ -115,7 +117,7 @@ def make_known_device(database, make_device):
 @pytest.fixture
 def device_harness(database, neighbours, tree, tmp_path):
     """`async with device_harness() as running:` with settings of the device's spec."""
-    streams, playbacks = {}, {}
+    streams, playbacks, texts = {}, {}, Probe()
 
     def opened_for(probes):
         return lambda key: probes.setdefault(key, Probe())
@@ -135,6 +137,7 @@ def device_harness(database, neighbours, tree, tmp_path):
             DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
             neighbours.connections_spec,
+            ChildSpec(kind=TEXT_CHANNEL, factory=lambda: texts, resident=False),
         )
         around = {
             "database": database,
@@ -142,6 +145,7 @@ def device_harness(database, neighbours, tree, tmp_path):
             "streams": streams,
             "playbacks": playbacks,
             "folder": tmp_path,
+            "texts": texts,
         }
         return _Opened(tree(*specs), partial(DeviceHarness, **around))
 

@@ -10,6 +10,7 @@ from motorpool.actors.devices.command_validation import (
     command_types,
     fill_placeholders,
     refusal,
+    text_refusal,
 )
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
@@ -17,8 +18,8 @@ from motorpool.codecs.devices.jt808.codec import Jt808
 NO_CAMERA = "attributes.channel: cameras have the numbers 1 to 31"
 
 
-def said(kind, attributes=None, *, text_channel=False, codec=Jt808):
-    return refusal(kind, attributes or {}, text_channel=text_channel, codec=codec)
+def said(kind, attributes=None, *, codec=Jt808):
+    return refusal(kind, attributes or {}, codec=codec)
 
 
 def test_a_command_that_the_protocol_knows_may_go_out():
@@ -67,9 +68,19 @@ def test_the_unique_id_is_filled_into_the_data_of_custom_commands(kind, attribut
     assert attributes == before
 
 
-def test_there_is_no_way_by_text_message():
-    assert said("positionSingle", text_channel=True) == "no SMS gateway is configured"
-    assert said("makeCoffee", text_channel=True, codec=None) == "no SMS gateway is configured"
+@pytest.mark.parametrize(
+    ("kind", "attributes", "reason"),
+    [
+        ("custom", {"data": "reset"}, ""),
+        ("positionSingle", {"data": "reset"}, "only custom commands can be sent as text messages"),
+        *(
+            ("custom", attributes, "attributes.data: the text of the message is needed")
+            for attributes in ({}, {"data": " "}, {"data": 5}, {"data": None})
+        ),
+    ],
+)
+def test_a_text_message_has_a_text(kind, attributes, reason):
+    assert text_refusal(kind, attributes) == reason
 
 
 @pytest.mark.parametrize("name", ["channel", "index"])
@@ -110,10 +121,9 @@ def test_commands_without_cameras_may_say_channel_as_they_like():
         | st.text(max_size=5)
         | st.lists(st.integers()),
     ),
-    text_channel=st.booleans(),
     codec=st.sampled_from([Jt808, None]),
 )
-def test_whatever_a_body_holds_the_answer_is_a_sentence_or_nothing(kind, attributes, text_channel, codec):
-    reason = said(kind, attributes, text_channel=text_channel, codec=codec)
+def test_whatever_a_body_holds_the_answer_is_a_sentence_or_nothing(kind, attributes, codec):
+    reason = said(kind, attributes, codec=codec)
     assert isinstance(reason, str)
-    assert bool(reason) or not text_channel
+    assert isinstance(text_refusal(kind, attributes), str)

@@ -23,6 +23,7 @@ from motorpool.actors.messages.uplink import (
     CommandSent,
     Connected,
     Disconnected,
+    GetCommandTypes,
     PositionReported,
     SendCommand,
 )
@@ -120,6 +121,59 @@ class TestSending:
         with outage(), pytest.raises(StorageUnavailable):
             await running.device(row).ask(SendCommand("positionSingle", run_id=run_id, queue_minutes=5))
         assert (await running.run(run_id))[0] == "sending"
+
+
+class TestTextMessages:
+    CUSTOM = SendCommand("custom", {"data": "reset {uniqueId}"}, text_channel=True, user_id=7)
+
+    @pytest.fixture
+    async def texting(self, device_harness):
+        async with device_harness(text_channel=True) as harness:
+            yield harness
+
+    @pytest.mark.parametrize("connected", [False, True])
+    async def test_a_custom_command_goes_to_the_telephone_of_the_device(
+        self, texting, make_device, time, connected
+    ):
+        """Whether or not it is connected, and whatever its protocol is."""
+        row = await make_device("phone 1", phone="+49 123")
+        if connected:
+            _, probe = await texting.connect(row)
+        outcomes = []
+        async with trio.open_nursery() as nursery:
+
+            async def ask():
+                outcomes.append(await texting.device(row).ask(self.CUSTOM))
+
+            nursery.start_soon(ask)
+            message = await texting.texts.receive()
+            assert (message.phone, message.text, message.user_id) == ("+49 123", "reset phone 1", 7)
+            # The device goes on with other messages while the gateway is slow.
+            assert "custom" in await texting.device(row).ask(GetCommandTypes())
+            message.reply.answer(CommandSent())
+        assert outcomes == [CommandSent()]
+        assert await texting.queued(row) == []
+        assert not connected or probe.messages == []
+
+    async def test_what_cannot_be_sent_is_refused_at_once(self, texting, make_device):
+        row = await make_device("phone 1")
+        assert await texting.device(row).ask(self.CUSTOM) == CommandRefused(
+            "the device has no telephone number"
+        )
+        other = await make_device("phone 2", phone="+49 123")
+        for command, reason in (
+            (
+                SendCommand("positionSingle", text_channel=True),
+                "only custom commands can be sent as text messages",
+            ),
+            (SendCommand("custom", text_channel=True), "attributes.data: the text of the message is needed"),
+        ):
+            assert await texting.device(other).ask(command) == CommandRefused(reason)
+        assert texting.texts.messages == []
+
+    async def test_without_a_gateway_it_is_refused(self, running, make_device):
+        row = await make_device("phone 1", phone="+49 123")
+        assert await running.device(row).ask(self.CUSTOM) == CommandRefused("no SMS gateway is configured")
 
 
 class TestDelivery:

@@ -66,6 +66,10 @@ def sent(tree):
         ),
         (CommandRefused("data is required"), Outcome(7, "skipped", "not_sent", "data is required")),
         (
+            CommandRefused("no answer in time", uncertain=True),
+            Outcome(7, "failed", "no answer in time"),
+        ),
+        (
             Failure(StorageUnavailable("the database is away")),
             Outcome(7, "failed", "StorageUnavailable: the database is away"),
         ),
@@ -74,7 +78,7 @@ def sent(tree):
             Outcome(7, "failed", "StatementRejected: 1000 commands wait for the device already"),
         ),
     ],
-    ids=["sent", "queued", "offline", "declined", "database away", "queue full"],
+    ids=["sent", "queued", "offline", "declined", "uncertain", "database away", "queue full"],
 )
 async def test_each_answer_of_the_device_is_told_in_the_words_of_run_records(sent, came, outcome):
     assert (await sent(came))[0] == outcome
@@ -109,10 +113,21 @@ async def test_a_device_that_never_answers_is_waited_for_ten_seconds(tree, time)
 
 async def test_the_device_is_told_what_the_saved_command_says_and_how_long_it_may_wait(sent):
     _, (told,) = await sent(
-        CommandSent(), type="engineStop", attributes={"data": "x"}, text_channel=True, queue_minutes=15
+        CommandSent(),
+        type="engineStop",
+        attributes={"data": "x"},
+        text_channel=True,
+        queue_minutes=15,
+        owner_id=9,
     )
     assert told == SendCommand(
-        "engineStop", {"data": "x"}, text_channel=True, run_id=7, queue_minutes=15, no_queue=False
+        "engineStop",
+        {"data": "x"},
+        text_channel=True,
+        user_id=9,
+        run_id=7,
+        queue_minutes=15,
+        no_queue=False,
     )
     _, (told,) = await sent(CommandSent(), type="engineStop")
     assert (told.no_queue, told.queue_minutes) == (True, 0)

@@ -1,3 +1,8 @@
+import json
+
+from motorpool.api.program.settings import SmsSettings
+
+
 async def known_device(served, number, **fields):
     """A device that has reported a position as a JT/T 808 terminal, so its protocol is known."""
     device = await served.device(served.admin, number, **fields)
@@ -120,3 +125,50 @@ async def test_saved_commands_that_fit_are_those_linked_to_user_and_device_or_it
     # The device's protocol is unknown, so it understands `custom` alone.
     assert [command["id"] for command in fitting] == saved[:2]
     assert len((await served.admin.get("/commands/send")).json()) == 4
+
+
+TEXT = {"type": "custom", "textChannel": True, "attributes": {"data": "reset {uniqueId}"}}
+
+
+async def test_a_text_command_goes_to_the_telephone_of_the_device(starting, web_server, database):
+    gateway = web_server()
+    async with starting(sms=SmsSettings(url=gateway.url)) as served:
+        number = await served.device(served.admin, "van 1", phone="+49 30 123")
+        answer = await served.admin.post("/commands/send", json={"deviceId": number, **TEXT})
+        assert (answer.status, answer.json()["textChannel"]) == (200, True)
+        saved = (await served.admin.post("/commands", json={"description": "Reset", **TEXT})).json()["id"]
+        answer = await served.admin.post("/commands/send", json={"deviceId": number, "id": saved})
+        assert answer.status == 200, answer.text
+        await served.admin.post("/permissions", json={"deviceId": number, "commandId": saved})
+        fitting = (await served.admin.get(f"/commands/send?deviceId={number}")).json()
+        assert [each["id"] for each in fitting] == [saved]
+        unreachable = await served.device(served.admin, "van 2")
+        answer = await served.admin.post("/commands/send", json={"deviceId": unreachable, **TEXT})
+        assert (answer.status, answer.text) == (400, "the device has no telephone number")
+    assert [json.loads(asked.body) for asked in gateway.asked] == [
+        {"to": "+4930123", "text": "reset van 1"}
+    ] * 2
+    assert await database.fetch_value("select count(*) from queued_commands") == 0
+
+
+async def test_a_gateway_that_refuses_a_text_command_is_400_with_the_reason(starting, web_server):
+    gateway = web_server(lambda _: (500, b""))
+    async with starting(sms=SmsSettings(url=gateway.url)) as served:
+        number = await served.device(served.admin, "van 1", phone="+49 30 123")
+        answer = await served.admin.post("/commands/send", json={"deviceId": number, **TEXT})
+        assert (answer.status, answer.text) == (400, "the SMS gateway answers 500")
+    assert len(gateway.asked) == 1
+
+
+async def test_a_user_sends_only_so_many_text_commands_within_an_hour(starting, web_server):
+    gateway = web_server()
+    async with starting(sms=SmsSettings(url=gateway.url, per_user=3)) as served:
+        group = (await served.admin.post("/groups", json={"name": "G"})).json()["id"]
+        for number in "12345":
+            await served.device(served.admin, number, groupId=group, phone=f"+49 {number}")
+        answer = await served.admin.post(f"/commands/send?groupId={group}", json=TEXT)
+        assert answer.status == 200, answer.text
+        assert len(gateway.asked) == 3
+        answer = await served.admin.post(f"/commands/send?groupId={group}", json=TEXT)
+        assert (answer.status, "a user may send 3 text messages an hour" in answer.text) == (400, True)
+        assert len(gateway.asked) == 3

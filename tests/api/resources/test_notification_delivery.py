@@ -1,13 +1,14 @@
 """Notificators, their tests, and announcements, to real servers."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import trio
 import trio.testing
 
 from motorpool.actors.messages.topics import WEB_EVENTS
-from motorpool.api.program.settings import MailSettings, SmsSettings
+from motorpool.api.program.settings import MailSettings, SmsSettings, UserSettings
 
 HELLO = {"subject": "Maintenance", "body": "The server rests tonight.", "digest": "Rest tonight"}
 
@@ -82,6 +83,49 @@ async def test_who_has_no_telephone_is_tested_without(starting, mail_server, web
         assert (mails.left, len(gateway.asked)) == (1, 0)
         answer = await ann.post("/notifications/test/sms")
         assert (answer.status, answer.text) == (400, "sms: there is no such telephone number")
+
+
+NOTHING = "neither a mail server nor an SMS gateway is configured"
+NO_NUMBER = "the user has no telephone number"
+
+
+@pytest.mark.parametrize("has_gateway", [False, True])
+async def test_a_test_that_can_go_neither_by_mail_nor_by_sms_is_400(starting, web_server, has_gateway):
+    gateway = web_server()
+    async with starting(**({"sms": sms(gateway)} if has_gateway else {})) as served:
+        answer = await served.admin.post("/notifications/test")
+        assert (answer.status, answer.text) == (400, NO_NUMBER if has_gateway else NOTHING)
+        assert (await served.admin.post("/notifications/test/web")).status == 204
+    assert gateway.asked == []
+
+
+async def test_tests_are_limited_for_each_user(starting, web_server):
+    gateway = web_server()
+    async with starting(sms=sms(gateway), users=UserSettings(tests_per_hour=2)) as served:
+        ann, ben = await served.user("ann", phone="111"), await served.user("ben", phone="222")
+        assert (await ann.post("/notifications/test")).status == 204
+        assert (await ann.post("/notifications/test/sms")).status == 204
+        for path in ("/notifications/test", "/notifications/test/sms", "/notifications/test/web"):
+            answer = await ann.post(path)
+            assert answer.status == 429
+            assert 0 < int(answer.headers["Retry-After"]) <= 3600
+        assert (await ben.post("/notifications/test/sms")).status == 204
+    assert [number for number, _ in sent(gateway)] == ["111", "111", "222"]
+
+
+async def test_text_messages_that_a_user_causes_are_limited_together(starting, web_server):
+    gateway = web_server()
+    limited = replace(sms(gateway), per_user=2)
+    async with starting(sms=limited) as served:
+        boss = await served.user("boss", userLimit=-1, phone="111")
+        for name in ("m1", "m2"):
+            body = {"name": name, "email": f"{name}@example.org", "password": name, "phone": "222"}
+            assert (await boss.post("/users", json=body)).status == 200
+        assert (await boss.post("/notifications/test/sms")).status == 204
+        answer = await boss.post("/notifications/send/sms", json=HELLO)
+        assert (answer.status, answer.text) == (429, "a user may send 2 text messages an hour")
+        # Administrators announce to as many as there are.
+        assert (await served.admin.post("/notifications/send/sms", json=HELLO)).status == 204
 
 
 async def test_one_way_is_tested_alone_and_the_body_does_not_matter(starting, mail_server, web_server):
