@@ -29,6 +29,8 @@ class Played(msgspec.Struct, frozen=True):
     complaints: tuple[str, ...]
     ages: tuple[float, ...] = ()
     """Seconds from the time stamp in a picture to its display, for some of the pictures."""
+    parts: int = 0
+    """Partial segments that were requested (Low-Latency HLS)."""
 
 
 def play_in_chromium(
@@ -59,7 +61,8 @@ def play_in_chromium(
         raise BenchError(f"Chromium: {named[-1]}")
     found = json.loads(done.stdout.splitlines()[-1])
     ages = tuple(found["ages"])
-    return Played(found["played_seconds"], found["stalls"], tuple(found["complaints"]), ages)
+    complaints = tuple(found["complaints"])
+    return Played(found["played_seconds"], found["stalls"], complaints, ages, found["parts"])
 
 
 def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Played:

