@@ -49,7 +49,6 @@ def create_app(context: ServerContext) -> Application:
     app = Application("motorpool.api", direct_prefix="/api/stream/")
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = context.settings.http.body_bytes
-    app.config["BODY_TIMEOUT"] = context.settings.http.body_seconds
     # Long answers may take long; listening_sockets.py drops clients that stop reading.
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
@@ -133,8 +132,15 @@ def _direct_handler(
 
     async def serve(request: Request, path: dict[str, int | str]) -> Response:
         call = Call(context, request, path)
+        call.body_bytes = operation.body_bytes
         if context.server_stale and not operation.bypasses_quart:
             await context.refresh_server()
+        try:
+            return await serve_call(call)
+        finally:
+            call.release()
+
+    async def serve_call(call: Call) -> Response:
         try:
             call.optional_caller = await authenticate(context, call.request)
         except (HttpError, StorageUnavailable):

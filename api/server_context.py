@@ -8,6 +8,7 @@ from datetime import datetime
 
 import trio
 
+from motorpool.actors.gateway.limits import MemoryBudget
 from motorpool.actors.messages.changes import (
     COMMITTED_CHANGES,
     CalendarChanged,
@@ -43,6 +44,10 @@ __all__ = ["ServerContext"]
 MAX_DEVICES = 50_000
 """Rows of devices that are cached: about 50 MB."""
 DEVICE_MAX_AGE_SECONDS = 3600.0
+BODY_MEMORY = 64 << 20
+CLIENT_BODY_MEMORY = 16 << 20
+"""Bytes of request bodies in memory, in all and for one client address; further requests get 503."""
+PARSER_THREADS = 2
 REGISTRATION_SECONDS = 3600.0
 """The window of `users.registrations_per_address`."""
 REFRESH_SECONDS = 5.0
@@ -88,6 +93,10 @@ class ServerContext:
     """The OpenID Connect provider; None where none is configured."""
     devices: RowCache[int, Versioned[Device]] = field(init=False)
     """Rows of devices by id."""
+    body_memory: MemoryBudget = field(default_factory=lambda: MemoryBudget(BODY_MEMORY, CLIENT_BODY_MEMORY))
+    """What bodies of requests that are being served hold."""
+    parsers: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PARSER_THREADS))
+    """Threads that parse large bodies."""
     position_json: PositionJsonCache = field(default_factory=PositionJsonCache)
     """Positions as clients get them."""
 

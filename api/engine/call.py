@@ -2,10 +2,10 @@
 
 import ipaddress
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,10 +14,14 @@ from quart import Request, Websocket
 
 from motorpool.api.auth.caller import Caller
 from motorpool.api.http.errors import BadRequest, Unauthorized
-from motorpool.api.json import decode, read_fields
+from motorpool.api.http.request_body import FORM_BYTES, BodyRequest, RequestBody, parse_form
+from motorpool.api.json import decode, parse, read_fields
 from motorpool.api.server_context import ServerContext
 
 __all__ = ["Call", "client_address", "is_trusted"]
+
+IN_THREAD_BYTES = 64 * 1024
+"""A larger JSON body is parsed in a thread."""
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -33,6 +37,11 @@ class Call:
         """The parameters in the braces of the path; the router has converted them as declared."""
         self.optional_caller: Caller | None = None
         """None for an anonymous client, which only public operations ever see."""
+        self.body_bytes = FORM_BYTES
+        """Limit of the body, that of the operation."""
+        self._body: bytes | None = None
+        self._body_memory = 0
+        """Bytes of the body that are counted in `ServerContext.body_memory`."""
         self.shield: trio.CancelScope | None = None
         """Set while a change is served to its end whatever the client does."""
 
@@ -81,21 +90,54 @@ class Call:
         return read_fields(_gather(self.request.args.to_dict(flat=False), shape), shape, strict=False)
 
     async def form(self, shape: type[S]) -> S:
-        """Read a urlencoded form."""
-        sent = await self.request.form
-        return read_fields(_gather(sent.to_dict(flat=False), shape), shape, strict=False)
+        """Read a form, urlencoded or multipart; BadRequest names the wrong field."""
+        body = await self.raw_body()
+        sent = parse_form(body, self.request.mimetype, dict(self.request.mimetype_params))
+        return read_fields(_gather(sent, shape), shape, strict=False)
 
     async def raw_body(self) -> bytes:
-        """Read the body's bytes; 413 past the limit."""
-        body = await self.request.get_data(cache=True, as_text=False)
-        assert isinstance(body, bytes)
-        return body
+        """Read the body's bytes; 413 past the operation's limit, which is lower for anonymous clients."""
+        if self._body is None:
+            http = self.context.settings.http
+            limit = self.body_bytes if self.optional_caller is not None else FORM_BYTES
+            self._body = await self.body_stream.read(
+                max_bytes=min(limit, http.body_bytes), seconds=http.body_seconds, take=self._take_memory
+            )
+        return self._body
+
+    @property
+    def body_stream(self) -> RequestBody:
+        """The body as it arrives, for uploads."""
+        assert isinstance(self.request, BodyRequest)
+        return self.request.body
+
+    def _take_memory(self, size: int) -> bool:
+        if not self.context.body_memory.take(self.address, size):
+            return False
+        self._body_memory += size
+        return True
+
+    def release(self) -> None:
+        """Give back what the body was counted for: the request has been served."""
+        if self._body_memory:
+            self.context.body_memory.take(self.address, -self._body_memory)
+            self._body_memory = 0
+
+    async def json(self) -> object:
+        """Read a JSON body as plain values."""
+        return await self._parse(parse)
 
     async def body(self, shape: type[T], *, strict: bool = True) -> T:
         """Read a JSON body; BadRequest names the wrong field."""
-        return decode(
-            await self.raw_body(), shape, depth=self.context.settings.http.json_depth, strict=strict
-        )
+        return await self._parse(partial(decode, shape=shape, strict=strict))
+
+    async def _parse(self, parser: Callable[..., T]) -> T:
+        """Parse the body, a large one in a thread: half a million empty lists would delay other tasks."""
+        body = await self.raw_body()
+        work = partial(parser, body, depth=self.context.settings.http.json_depth)
+        if len(body) <= IN_THREAD_BYTES:
+            return work()
+        return await trio.to_thread.run_sync(work, limiter=self.context.parsers)
 
 
 @cache

@@ -14,10 +14,14 @@ import msgspec
 from quart import Response
 
 from motorpool.api.engine.call import Call
+from motorpool.api.http.request_body import FORM_BYTES
 
 __all__ = ["NO_RULES", "BodyRules", "Content", "Operation", "Operations"]
 
 Serve = Callable[[Call], Awaitable[Response]]
+
+JSON_BYTES = 1 << 20
+"""Largest JSON body."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +96,11 @@ class Operation:
     def rule(self) -> str:
         """The path in the router's notation."""
         return "/api" + re.sub(r"\{(\w+)(:text|:path)?\}", _converter, self.path)
+
+    @property
+    def body_bytes(self) -> int:
+        """Most bytes that `Call.raw_body` reads; uploads that read `Call.body_stream` have another limit."""
+        return FORM_BYTES if self.form is not None else JSON_BYTES
 
     @property
     def plain_path(self) -> str:

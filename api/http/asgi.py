@@ -1,4 +1,6 @@
-"""Quart on Trio: answers that are sent completely, and a direct path for requests that players repeat."""
+"""Quart on Trio: bodies that are read on demand, answers that are sent completely, and a direct path for
+requests that players repeat.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,6 +12,8 @@ from quart.utils import encode_headers
 from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException
+
+from motorpool.api.http.request_body import BodyRequest
 
 __all__ = ["Application", "DirectHandler"]
 
@@ -44,12 +48,29 @@ class HttpScope(TrioASGIHTTPConnection):
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": content, "more_body": False})
 
+    async def handle_messages(  # type: ignore[override]  # Quart-Trio's own form, which adds the nursery
+        self, nursery: trio.Nursery, request: Request, receive: ASGIReceiveCallable
+    ) -> None:
+        """Pass on the body as fast as it is read, and end the request if the client disconnects."""
+        assert isinstance(request, BodyRequest)
+        while True:
+            message = await receive()
+            if message["type"] == "http.request":
+                await request.body.feed(message.get("body", b""), is_last=not message.get("more_body", False))
+            elif message["type"] == "http.disconnect":
+                nursery.cancel_scope.cancel()
+                return
+
     async def handle_request(  # type: ignore[override]  # Quart-Trio's own form, which adds the nursery
         self, nursery: trio.Nursery, request: Request, send: ASGISendCallable
     ) -> None:
         """Serve one request through Quart."""
+        assert isinstance(request, BodyRequest)
 
         async def send_whole(event: ASGISendEvent) -> None:
+            if event["type"] == "http.response.start":
+                # Hypercorn could not end the request while part of its body waits to be read.
+                request.body.discard()
             with trio.CancelScope(shield=True):
                 await send(event)
 
@@ -61,6 +82,7 @@ class Application(QuartTrio):
 
     asgi_http_class: Any = HttpScope
     """`Any`: Quart and Quart-Trio declare different classes."""
+    request_class: Any = BodyRequest
 
     def __init__(self, name: str, *, direct_prefix: str = "/") -> None:
         """`direct_prefix` is the common prefix of the paths of all direct routes."""

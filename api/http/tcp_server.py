@@ -6,6 +6,7 @@ a limit for clients that grant no window (docs/decisions/0132).
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -27,6 +28,10 @@ _VERSIONS = (b"1.1", b"1.0")
 _VERSION_NOT_SUPPORTED = 505
 _RECEIVE_BYTES = 16 * 1024
 """Bytes of one read; what a client sends ahead stays in the operating system's buffer."""
+_LINGER_SECONDS = 1.0
+_LINGER_BYTES = 1 << 20
+"""A client that is refused while it sends its body may go on for so long: closed at once, the connection
+would be reset, and the client might never read why."""
 
 
 class ConnectionConfig(Config):
@@ -117,6 +122,9 @@ class HttpConnection(TCPServer):
         self._idle = _IdleTimer(self)
         self.idle_task = self._idle  # type: ignore[assignment]  # of the same two methods
         self._head = b""
+        self._read_ended = trio.Event()
+        self._unwanted: int | None = None
+        """Bytes that came after the answer; None before."""
 
     async def run(self) -> None:
         """Serve the connection until either side ends it."""
@@ -171,12 +179,28 @@ class HttpConnection(TCPServer):
                     data = await receive(_RECEIVE_BYTES)
             except (trio.ClosedResourceError, trio.BrokenResourceError, trio.TooSlowError):
                 break
+            if self._unwanted is not None:
+                self._unwanted += len(data)
+                if not data or self._unwanted > _LINGER_BYTES:
+                    break
+                continue
             await protocol.handle(RawData(bytes(data)))
             if not data:
                 break
             self._idle.note_bytes()
+        self._read_ended.set()
         await protocol.handle(Closed())
         self._idle.end()
+
+    async def _close(self) -> None:
+        connection = self.protocol.connection  # type: ignore[attr-defined]  # of Http1Protocol
+        if connection.their_state is h11.SEND_BODY and not self._read_ended.is_set():
+            self._unwanted = 0
+            with suppress(OSError, AttributeError, trio.BrokenResourceError, trio.ClosedResourceError):
+                await self.stream.send_eof()
+            with trio.move_on_after(_LINGER_SECONDS):
+                await self._read_ended.wait()
+        await super()._close()
 
     async def close_idle(self) -> None:
         """Close the connection from the server's side."""

@@ -96,7 +96,7 @@ class HttpSettings:
     backlog: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 1024
     """Connections the system may queue for us."""
     body_bytes: Annotated[int, Meta(ge=1024, extra={"unit": "bytes"})] = 16 * 1024 * 1024
-    """Largest request body; beyond it 413."""
+    """Largest upload; beyond it 413. Forms and JSON have smaller limits (docs/http-api.md)."""
     json_depth: Annotated[int, Meta(ge=4, le=200, extra={"unit": "levels"})] = 32
     """Deepest nesting of a JSON body."""
     trusted_proxies: Annotated[tuple[str, ...], Meta(extra={"form": "networks"})] = ()

@@ -89,7 +89,7 @@ async def _receive(call: Call, part: Path) -> None:
     size = 0
     with trio.move_on_after(settings.body_seconds) as patience:
         async with await trio.open_file(part, "xb") as file:
-            async for piece in call.request.body:
+            async for piece in call.body_stream:
                 size += len(piece)
                 if size > settings.body_bytes:
                     raise BodyTooLarge("the body is too large", Connection="close")

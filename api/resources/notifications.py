@@ -14,7 +14,6 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
-from motorpool.api.json import parse
 from motorpool.storage import commands, links, plain_tables
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Notification
@@ -62,7 +61,7 @@ class NotificationPolicy(ValidatedPolicy[Notification]):
     async def read(self, call: Call, shape: type[Notification]) -> Notification:
         """Record whether the list was sent at all; null counts as absent."""
         sent = await super().read(call, shape)
-        body = parse(await call.raw_body(), depth=call.context.settings.http.json_depth)
+        body = await call.json()
         listed = isinstance(body, dict) and body.get("notificators") is not None
         return SentNotification(**_fields(sent), listed=listed)
 

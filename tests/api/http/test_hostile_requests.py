@@ -3,10 +3,15 @@
 import base64
 import re
 import socket
+import threading
+from contextlib import suppress
 
 import pytest
 import trio
 
+from motorpool.actors.gateway.limits import MemoryBudget
+from motorpool.api.engine import call
+from motorpool.api.json import decode
 from motorpool.api.program.settings import HttpSettings
 from motorpool.api.resources import OPERATIONS
 
@@ -163,3 +168,130 @@ async def test_ids_that_no_row_has_are_refused_like_any_other(served, number):
     assert (await admin.post("/commands/send", json={"deviceId": number, "type": "custom"})).status == 400
     form = {"deviceId": str(number), "expiration": "2026-05-03T00:00:00Z"}
     assert (await admin.post("/share/device", form=form)).status == 400
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+async def test_a_form_is_small_and_has_few_fields(served):
+    for body, status, text in (
+        ("x" * (64 << 10) + "x", 413, "the body is too large"),
+        ("a=1&" * 49 + "a=1", 400, "object missing required field `email`"),
+        ("a=1&" * 50 + "a=1", 400, "the form has more than 50 fields"),
+        ("&" * 50, 400, "the form has more than 50 fields"),
+    ):
+        answer = await served.client().post("/session", data=body, headers={"Content-Type": FORM})
+        assert (answer.status, answer.text.startswith(text)) == (status, True), answer.text
+    part = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+    for count, text in (
+        (50, "object missing required field `email`"),
+        (51, "the form has more than 50 fields"),
+    ):
+        multipart = {"Content-Type": "multipart/form-data; boundary=b"}
+        answer = await served.client().post("/session", data=part * count + "--b--\r\n", headers=multipart)
+        assert (answer.status, answer.text.startswith(text)) == (400, True), answer.text
+
+
+async def test_limits_of_json_are_a_mebibyte_and_little_for_strangers(served):
+    json_type = {"Content-Type": "application/json"}
+    mebibyte = 1 << 20
+    for client, path, fits in (
+        (served.admin, "/devices", mebibyte),
+        (served.client(), "/users", 64 << 10),
+    ):
+        answer = await client.post(path, data=b" " * fits, headers=json_type)
+        assert answer.status == 400, path
+        answer = await client.post(path, data=b" " * (fits + 1), headers=json_type)
+        assert (answer.status, answer.text) == (413, "the body is too large"), path
+
+
+async def test_of_a_body_that_nobody_takes_hardly_anything_is_read(starting):
+    """16 MiB to an operation that needs a login: refused, and most of it never leaves the socket."""
+    async with starting(listen=True) as served:
+        for path, status in (("/api/devices", 401), ("/api/session", 413), ("/api/server/file/x", 401)):
+            stream = await trio.open_tcp_stream("127.0.0.1", served.port)
+            head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\n"
+            head += f"Content-Length: {16 << 20}\r\n\r\n"
+            await stream.send_all(head.encode())
+            sent = 0
+            with trio.fail_after(30):
+                try:
+                    while sent < 16 << 20:
+                        await stream.send_all(bytes(64 << 10))
+                        sent += 64 << 10
+                except trio.BrokenResourceError:
+                    pass
+            assert sent < 16 << 20
+            await trio.aclose_forcefully(stream)
+            # And a client that waits for the answer before it sends gets one.
+            stream = await trio.open_tcp_stream("127.0.0.1", served.port)
+            await stream.send_all(head.encode() + b"a=1")
+            with trio.fail_after(30):
+                assert (await stream.receive_some()).startswith(f"HTTP/1.1 {status} ".encode())
+            await trio.aclose_forcefully(stream)
+        assert served.context.body_memory.held == 0
+
+
+async def test_a_client_that_sends_a_little_too_much_reads_why_it_was_refused(starting):
+    async with starting(listen=True) as served:
+        for size in (70_000, 900_000):
+            body = b"x" * size
+            head = f"POST /api/session HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n"
+            status, _, text = await raw(served.port, head.encode() + body)
+            assert (status, text) == (413, b"the body is too large")
+
+
+async def test_bodies_held_in_memory_are_bounded_for_an_address_and_in_all(starting):
+    async with starting(listen=True, http=HttpSettings(trusted_proxies=("127.0.0.0/8",))) as served:
+        served.context.body_memory = MemoryBudget(total=2_000_000, per_client=1_200_000)
+        cookie = served.cookie(served.admin)
+        streams = []
+
+        async def begin(address, size=900_000):
+            stream = await trio.open_tcp_stream("127.0.0.1", served.port)
+            streams.append(stream)
+            before = served.context.body_memory.held
+            head = (
+                f"POST /api/devices HTTP/1.1\r\nHost: x\r\nCookie: JSESSIONID={cookie}\r\n"
+                f"X-Forwarded-For: {address}\r\nContent-Length: {size + 1}\r\n\r\n"
+            )
+            await stream.send_all(head.encode())
+            with suppress(trio.BrokenResourceError):
+                await stream.send_all(b" " * size)
+            return stream, before + size
+
+        async def held(size):
+            with trio.fail_after(30):
+                while served.context.body_memory.held != size:  # noqa: ASYNC110 - bytes on their way
+                    await trio.sleep(0.001)
+
+        _, expected = await begin("203.0.113.1")
+        await held(expected)
+        of_the_same, _ = await begin("203.0.113.1")
+        with trio.fail_after(30):
+            assert (await of_the_same.receive_some()).startswith(b"HTTP/1.1 503 ")
+        await held(expected)
+        _, expected = await begin("203.0.113.2")
+        await held(expected)
+        past_all, _ = await begin("203.0.113.3")
+        with trio.fail_after(30):
+            assert (await past_all.receive_some()).startswith(b"HTTP/1.1 503 ")
+        for stream in streams:
+            await trio.aclose_forcefully(stream)
+        await held(0)
+
+
+async def test_a_large_body_is_parsed_in_a_thread(served, monkeypatch):
+    """Half a million empty lists take longer to parse and check than other tasks may wait."""
+    parsed_in = []
+
+    def decode_and_note(body, **chosen):
+        parsed_in.append(threading.current_thread())
+        return decode(body, **chosen)
+
+    monkeypatch.setattr(call, "decode", decode_and_note)
+    json_type = {"Content-Type": "application/json"}
+    for body in (b"[[]]", b"[" + b"[]," * 300_000 + b"[]]"):
+        answer = await served.admin.post("/devices", data=body, headers=json_type)
+        assert answer.status == 400, answer.text
+    assert [thread is threading.main_thread() for thread in parsed_in] == [True, False]

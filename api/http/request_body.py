@@ -1,0 +1,144 @@
+"""Request bodies that are read only as far, and as fast, as an operation takes them.
+
+Quart collects a body whether or not anybody wants it. Here what is not read stays in the socket: before an
+operation has decided to read, at most `AHEAD_BYTES` of it are in memory.
+"""
+
+from collections.abc import Callable
+from io import BytesIO
+from urllib.parse import parse_qsl
+
+import trio
+from quart_trio.wrappers import TrioRequest
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.formparser import FormDataParser
+
+from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
+
+__all__ = ["FORM_BYTES", "BodyRequest", "RequestBody", "parse_form"]
+
+AHEAD_BYTES = 64 * 1024
+"""Bytes that wait for the operation."""
+FORM_BYTES = 64 * 1024
+"""Largest form, and largest body of an anonymous client."""
+FORM_FIELDS = 50
+
+_CLOSE = {"Connection": "close"}
+
+
+class RequestBody:
+    """The body of one request: fed by the connection, read once by the operation."""
+
+    def __init__(self, expected_bytes: int | None, max_bytes: int | None) -> None:
+        """`expected_bytes` is Content-Length, if there is one; None for `max_bytes` is no limit."""
+        self._expected = expected_bytes
+        self._max = max_bytes
+        self._waiting = bytearray()
+        self._is_complete = False
+        self._is_discarded = False
+        self._changed = trio.Event()
+
+    # Called by the connection
+
+    async def feed(self, data: bytes, *, is_last: bool) -> None:
+        """Add bytes, waiting while too many are unread; once discarded they are dropped."""
+        if not self._is_discarded:
+            self._waiting += data
+        self._is_complete = self._is_complete or is_last
+        self._notify()
+        while len(self._waiting) > AHEAD_BYTES and not self._is_discarded:
+            await self._changed.wait()
+
+    def discard(self) -> None:
+        """Drop what is unread and what follows: the answer begins."""
+        self._is_discarded = True
+        self._waiting.clear()
+        self._notify()
+
+    def set_result(self, data: bytes) -> None:
+        """Set the whole body at once, for Quart's test contexts."""
+        self._waiting += data
+        self._is_complete = True
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+    # Called by the operation
+
+    def __aiter__(self) -> "RequestBody":
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the next bytes; raises BodyTooLarge where Content-Length exceeds the limit of all bodies."""
+        self.check(self._max)
+        while not self._waiting:
+            if self._is_complete or self._is_discarded:
+                raise StopAsyncIteration
+            await self._changed.wait()
+        data = bytes(self._waiting)
+        self._waiting.clear()
+        self._notify()
+        return data
+
+    def check(self, max_bytes: int | None) -> None:
+        """Raise BodyTooLarge if the client has announced more."""
+        if max_bytes is not None and self._expected is not None and self._expected > max_bytes:
+            raise BodyTooLarge("the body is too large", **_CLOSE)
+
+    async def read(self, *, max_bytes: int, seconds: float, take: Callable[[int], bool]) -> bytes:
+        """Return the whole body.
+
+        `take` is called with the number of bytes about to be held; where it returns False the server holds
+        too much already.
+
+        Raises:
+            BodyTooLarge: more than `max_bytes`.
+            BadRequest: it did not arrive within `seconds`.
+            Unavailable: `take` returned False.
+        """
+        self.check(max_bytes)
+        whole = bytearray()
+        with trio.move_on_after(seconds) as patience:
+            async for piece in self:
+                if len(whole) + len(piece) > max_bytes:
+                    raise BodyTooLarge("the body is too large", **_CLOSE)
+                if not take(len(piece)):
+                    raise Unavailable("too many large requests at once; try again")
+                whole += piece
+        if patience.cancelled_caught:
+            raise BadRequest("the body did not arrive in time", **_CLOSE)
+        return bytes(whole)
+
+
+class BodyRequest(TrioRequest):
+    """A request whose `body` is a `RequestBody`; Quart's own ways to read it are not used."""
+
+    body_class = RequestBody  # type: ignore[assignment]
+    body: RequestBody  # type: ignore[assignment]
+
+
+def parse_form(body: bytes, media_type: str, options: dict[str, str]) -> dict[str, list[str]]:
+    """Parse a form, urlencoded or multipart without files; any other media type holds no fields.
+
+    Raises:
+        BadRequest: more than `FORM_FIELDS` fields, or not UTF-8.
+    """
+    if media_type == "multipart/form-data":
+        parser = FormDataParser(max_form_memory_size=FORM_BYTES, max_form_parts=FORM_FIELDS)
+        try:
+            _, fields, _ = parser.parse(BytesIO(body), media_type, len(body), options)
+        except RequestEntityTooLarge:
+            raise BadRequest(f"the form has more than {FORM_FIELDS} fields") from None
+        return dict(fields.to_dict(flat=False))
+    found: dict[str, list[str]] = {}
+    if media_type == "application/x-www-form-urlencoded":
+        if body.count(b"&") >= FORM_FIELDS:
+            raise BadRequest(f"the form has more than {FORM_FIELDS} fields")
+        try:
+            pairs = parse_qsl(body.decode(), keep_blank_values=True)
+        except UnicodeDecodeError:
+            raise BadRequest("the form is not UTF-8") from None
+        for name, value in pairs:
+            found.setdefault(name, []).append(value)
+    return found
