@@ -121,12 +121,18 @@ def make_parser(builder: "lark.Transformer[lark.Token, object]") -> Parser:
 
     def parse(text: str) -> object:
         try:
+            # Lark.lex() would build a lexer for each text.
+            parser = machine.parse_interactive(text)
+            tokens = []
             before = ""
-            for token in machine.lex(text):
+            for token in parser.lexer_thread.lex(parser.parser_state):  # type: ignore[no-untyped-call]
                 if token.type == "NAME" and token in _UNSUPPORTED and before not in {".", "?."}:
                     raise ExpressionError(f"{_UNSUPPORTED[token]} are not available", token.start_pos)
                 before = token.value
-            return machine.parse(text)
+                tokens.append(token)
+            for token in tokens:
+                parser.feed_token(token)
+            return parser.feed_eof(tokens[-1] if tokens else None)  # type: ignore[no-untyped-call]
         except lark.exceptions.UnexpectedInput as error:
             raise _explain(text, error) from None
 
