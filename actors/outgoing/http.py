@@ -60,7 +60,7 @@ class OutgoingHttp:
             return self._given_tls
         from motorpool.actors.outgoing import http_exchange  # noqa: PLC0415 - as in request()
 
-        return http_exchange.create_ssl_context()
+        return http_exchange.default_tls()
 
     async def request(
         self,

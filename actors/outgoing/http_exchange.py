@@ -2,20 +2,26 @@
 
 import ssl
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import httpx
 import trio
-from httpx import create_ssl_context
 
 from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, root_cause
 
-__all__ = ["build_request", "create_ssl_context", "destination", "send"]
+__all__ = ["build_request", "default_tls", "destination", "send"]
 
 USER_AGENT = "motorpool"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 Answer = tuple[int, Mapping[str, str], bytes]
 """Status, headers and content."""
+
+
+@cache
+def default_tls() -> ssl.SSLContext:
+    """Return the context that trusts the certificates of certifi, or of SSL_CERT_FILE; they are read once."""
+    return httpx.create_ssl_context()
 
 
 def build_request(
