@@ -127,6 +127,13 @@ class Call:
         """Read a JSON body as plain values."""
         return await self._parse(parse)
 
+    async def body_fields(self) -> frozenset[str]:
+        """Return the names of the fields that a JSON body has; null counts as absent."""
+        sent = await self.json()
+        if not isinstance(sent, dict):
+            return frozenset()
+        return frozenset(name for name, value in sent.items() if value is not None)
+
     async def body(self, shape: type[T], *, strict: bool = True) -> T:
         """Read a JSON body; BadRequest names the wrong field."""
         return await self._parse(partial(decode, shape=shape, strict=strict))

@@ -22,6 +22,7 @@ from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
+from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_server_values
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.setup import fetch_setup_token
@@ -278,6 +279,7 @@ async def _edit_user(settings: Settings, email: str, password: str | None, admin
                 if hashed is None:
                     raise StartFailed(f"there is no user {email}; --password creates one")
                 user = User(name=email, email=email.strip(), administrator=bool(administrator))
+                user = with_server_values(user, await server.fetch(transaction), DISPLAY_FIELDS)
                 await server.initialise(transaction)
                 made = await users.TABLE.insert(transaction, user)
                 await users.set_password(transaction, made.id, hashed)

@@ -61,9 +61,7 @@ class NotificationPolicy(ValidatedPolicy[Notification]):
     async def read(self, call: Call, shape: type[Notification]) -> Notification:
         """Record whether the list was sent at all; null counts as absent."""
         sent = await super().read(call, shape)
-        body = await call.json()
-        listed = isinstance(body, dict) and body.get("notificators") is not None
-        return SentNotification(**_fields(sent), listed=listed)
+        return SentNotification(**_fields(sent), listed="notificators" in await call.body_fields())
 
     async def validate(self, sent: Notification) -> Notification:
         """Refuse unknown types and notificators."""

@@ -9,11 +9,11 @@ import msgspec
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged, changed_fields
 from motorpool.api.auth.authentication import may_log_in
+from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defaults, with_server_values
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.auth.setup import REFUSAL
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.resources.users import with_registration_defaults
 from motorpool.storage import server, users
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
@@ -72,9 +72,10 @@ async def _create(
     allowed = call.context.server.registration or settings.allow_registration or (first and administrator)
     if not allowed:
         raise LoginRefused("you have no account here, and registration is not open")
-    new = User(name=identity.name, email=identity.email)
+    values = call.context.server
+    new = with_server_values(User(name=identity.name, email=identity.email), values, DISPLAY_FIELDS)
     if not administrator:
-        new = with_registration_defaults(call, new)
+        new = with_registration_defaults(new, values, call.context.settings.users, call.now)
     made = await users.TABLE.insert(
         transaction, msgspec.structs.replace(new, fixed_email=True, administrator=administrator)
     )

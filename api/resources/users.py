@@ -1,8 +1,8 @@
 """Users: the first becomes administrator; who may create and change users (docs/users.md)."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Annotated, TypeVar
+from datetime import datetime
+from typing import Annotated
 
 import msgspec
 import pyotp
@@ -13,6 +13,12 @@ from motorpool.actors.schedules.stored_calendars import TIME_ZONE
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.known_places import network_of
 from motorpool.api.auth.login_throttle import client_network
+from motorpool.api.auth.new_users import (
+    DISPLAY_FIELDS,
+    SHARED_FLAGS,
+    with_registration_defaults,
+    with_server_values,
+)
 from motorpool.api.auth.rights import (
     LIST_USERS,
     MANAGE_USERS,
@@ -37,7 +43,7 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
 from motorpool.storage.tables import ListQuery
 
-__all__ = ["MAX_PASSWORD_LENGTH", "OPERATIONS", "User", "show", "with_registration_defaults"]
+__all__ = ["MAX_PASSWORD_LENGTH", "OPERATIONS", "User", "show"]
 
 MAX_EMAIL_LENGTH = 128
 MAX_PASSWORD_LENGTH = 1024
@@ -45,8 +51,6 @@ MAX_PASSWORD_LENGTH = 1024
 LAST_ADMINISTRATOR = (
     "the last administrator can be neither deleted, disabled nor demoted, and has no expiration time"
 )
-
-U = TypeVar("U", bound=UserRow)
 
 
 class User(UserRow, frozen=True, rename="camel"):
@@ -79,9 +83,20 @@ class UserPolicy(ResourcePolicy[User]):
         if call.optional_caller is None:
             await _check_registration(call)
         sent = await call.body(shape)
+        if call.request.method == "POST":
+            sent = await self._with_defaults(call, sent)
         if not sent.password:
             return sent
         return msgspec.structs.replace(sent, password=await call.hash_password(sent.password))
+
+    async def _with_defaults(self, call: Call, sent: User) -> User:
+        """Give a new user the server's values of the fields that the body does not have."""
+        creator = call.optional_caller
+        may_restrict = creator is not None and creator.manager
+        defaults = (*DISPLAY_FIELDS, *SHARED_FLAGS) if may_restrict else DISPLAY_FIELDS
+        given = await call.body_fields()
+        absent = [name for name in defaults if camel(name) not in given]
+        return with_server_values(sent, call.context.server, absent)
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Select all users for administrators and their own for managers; BadRequest for all others."""
@@ -208,7 +223,7 @@ async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
     _refuse_role(new)
     if any(getattr(new, flag) for flag in RESTRICTION_FIELDS):
         raise BadRequest("only a manager may restrict a user")
-    return with_registration_defaults(call, new)
+    return with_registration_defaults(new, settings, call.context.settings.users, call.now)
 
 
 async def _require_room(transaction: Queries, manager_id: int) -> None:
@@ -221,20 +236,6 @@ async def _require_room(transaction: Queries, manager_id: int) -> None:
         raise BadRequest("the manager has been deleted")
     if 0 <= manager.user_limit <= len(await users.managed_by(transaction, manager_id)):
         raise BadRequest("the manager's limit of users is reached")
-
-
-def with_registration_defaults(call: Call, new: U) -> U:
-    """Apply to a self-registered user the limits of the settings and the server's flags."""
-    chosen, settings = call.context.settings.users, call.context.server
-    expires = None
-    if chosen.expiration_days:
-        expires = (call.now + timedelta(days=chosen.expiration_days)).replace(microsecond=0)
-    return msgspec.structs.replace(
-        new,
-        device_limit=chosen.device_limit,
-        expiration_time=expires,
-        **{flag: getattr(settings, flag) for flag in RESTRICTION_FIELDS if hasattr(settings, flag)},
-    )
 
 
 async def _prepare_change(call: Call, transaction: Queries, new: User, old: UserRow) -> User:

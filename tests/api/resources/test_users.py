@@ -327,3 +327,56 @@ async def test_unknown_time_zones_are_refused_where_they_are_changed(served, dat
         assert (await ann.put(path, json={**body, "attributes": {"timezone": known}})).status == 200
     await database.execute("""update users set attributes = '{"timezone": "old"}' where id = $1""", ann.id)
     assert (await ann.put(path, json={**body, "attributes": {"timezone": "old"}})).status == 200
+
+
+DISPLAY = {
+    "map": "osm",
+    "latitude": 52.5,
+    "longitude": 13.4,
+    "zoom": 9,
+    "coordinateFormat": "dms",
+    "poiLayer": "https://example.org/poi.kml",
+}
+FLAGS = {
+    "readonly": True,
+    "deviceReadonly": True,
+    "limitCommands": True,
+    "disableReports": True,
+    "fixedEmail": True,
+}
+
+
+def chosen_of(user, names):
+    return {name: user[name] for name in names}
+
+
+async def test_new_users_have_the_defaults_of_the_server(served):
+    boss = await served.user("boss", userLimit=-1)
+    settings = (await served.admin.get("/server")).json()
+    saved = {**settings, **DISPLAY, **FLAGS, "readonly": False, "registration": True}
+    assert (await served.admin.put("/server", json=saved)).status == 200
+    for number, client in enumerate((served.admin, boss, served.client())):
+        sent = {"email": f"{number}@example.org", "password": "secret words", "map": None}
+        user = (await client.post("/users", json=sent)).json()
+        assert chosen_of(user, DISPLAY) == DISPLAY
+        assert chosen_of(user, FLAGS) == {**FLAGS, "readonly": False}
+
+
+async def test_what_the_body_of_a_new_user_has_wins_over_the_defaults_of_the_server(served):
+    settings = (await served.admin.get("/server")).json()
+    assert (await served.admin.put("/server", json={**settings, **DISPLAY, **FLAGS})).status == 200
+    own = {
+        "map": "carto",
+        "latitude": 0.0,
+        "longitude": 1.0,
+        "zoom": 0,
+        "coordinateFormat": "dd",
+        "poiLayer": "",
+        **dict.fromkeys(FLAGS, False),
+    }
+    sent = {"email": "ann@example.org", "password": "secret words", **own}
+    user = (await served.admin.post("/users", json=sent)).json()
+    assert chosen_of(user, own) == own
+    # Only what is new takes them: a body without them means the plain defaults in an update.
+    kept = {"email": "ann@example.org"}
+    assert (await served.admin.put(f"/users/{user['id']}", json=kept)).json()["map"] is None
