@@ -1,5 +1,6 @@
 """A request in transit: the message, the waiting task, and the outcome."""
 
+from collections.abc import Callable
 from typing import Final
 
 import trio
@@ -10,7 +11,7 @@ from motorpool.runtime.deferred import Deferred, Failure
 class Envelope:
     """Carries one request and its answer. The first outcome counts; later ones are dropped."""
 
-    __slots__ = ("_task", "error", "message", "pending", "value")
+    __slots__ = ("_task", "error", "message", "on_end", "pending", "value")
 
     def __init__(self, message: object) -> None:
         self.message: Final = message
@@ -18,6 +19,8 @@ class Envelope:
         self.value: object = None
         self.error: Exception | None = None
         self._task: trio.lowlevel.Task | None = None
+        self.on_end: Callable[[Envelope], None] | None = None
+        """Called once the request has an outcome, or its asker was cancelled."""
 
     def answer(self, value: object) -> None:
         """Resolve the request: with a value, the error of a Failure, or later by a Deferred."""
@@ -26,16 +29,14 @@ class Envelope:
         elif type(value) is Failure:
             self.fail(value.error)
         elif self.pending:
-            self.pending = False
             self.value = value
-            self._wake()
+            self._end()
 
     def fail(self, error: Exception) -> None:
         """Raise `error` in the asker."""
         if self.pending:
-            self.pending = False
             self.error = error
-            self._wake()
+            self._end()
 
     async def wait(self) -> None:
         """Wait for the outcome. Cancelled: a later one is dropped."""
@@ -43,11 +44,15 @@ class Envelope:
         await trio.lowlevel.wait_task_rescheduled(self._abandon)
 
     def _abandon(self, _: object) -> trio.lowlevel.Abort:
-        self.pending = False
         self._task = None
+        self._end()
         return trio.lowlevel.Abort.SUCCEEDED
 
-    def _wake(self) -> None:
+    def _end(self) -> None:
+        self.pending = False
         if self._task is not None:
             trio.lowlevel.reschedule(self._task)
             self._task = None
+        if self.on_end is not None:
+            self.on_end(self)
+            self.on_end = None

@@ -7,44 +7,59 @@ from motorpool.runtime.timer_heap import Timer
 
 
 class LifeScope:
-    """Created by the first timer or deferred answer, closed with the life. Most idle actors have none."""
+    """Created by the first timer or deferred answer, closed with the life. Most idle actors have none.
 
-    __slots__ = ("_pending", "_sweep_at", "_timers")
+    Most of the others have one timer and nothing else, so the sets are made when they are needed.
+    """
+
+    __slots__ = ("_pending", "_timers")
 
     def __init__(self) -> None:
-        self._timers: set[Timer] = set()
-        self._pending: list[Envelope] = []
-        self._sweep_at = 16
+        self._timers: Timer | set[Timer] | None = None
+        self._pending: set[Envelope] | None = None
 
     def __repr__(self) -> str:
-        return f"<LifeScope: {len(self._timers)} timers, {len(self._pending)} answers pending>"
+        return f"<LifeScope: {len(self._all_timers())} timers, {len(self._pending or ())} answers pending>"
 
     def add_timer(self, timer: Timer) -> None:
         """Let `timer` end with this life."""
-        self._timers.add(timer)
+        timers = self._timers
+        if timers is None:
+            self._timers = timer
+        elif isinstance(timers, set):
+            timers.add(timer)
+        elif timers is not timer:
+            self._timers = {timers, timer}
 
     def remove_timer(self, timer: Timer) -> None:
         """Forget a timer that will not fire again."""
-        self._timers.discard(timer)
+        if isinstance(self._timers, set):
+            self._timers.discard(timer)
+        elif self._timers is timer:
+            self._timers = None
 
     def add_pending(self, envelope: Envelope) -> None:
-        """Remember a request whose handler is done and whose answer is to come.
-
-        Those that ended by their deadline are swept out as the rest doubles, so that this stays O(1).
-        """
-        self._pending.append(envelope)
-        if len(self._pending) >= self._sweep_at:
-            self._pending = [each for each in self._pending if each.pending]
-            self._sweep_at = max(16, 2 * len(self._pending))
+        """Remember a request whose handler is done and whose answer is to come; forgotten when it ends."""
+        if self._pending is None:
+            self._pending = set()
+        self._pending.add(envelope)
+        envelope.on_end = self._pending.discard
 
     def cancel_timers(self) -> None:
         """Cancel all timers."""
-        while self._timers:
-            self._timers.pop().cancel()
+        timers, self._timers = self._all_timers(), None
+        for timer in timers:
+            timer.cancel()
 
     def close(self, error: Callable[[], Exception]) -> None:
         """Cancel all timers, and fail each pending request with an `error()`."""
         self.cancel_timers()
-        for envelope in self._pending:
+        pending, self._pending = self._pending, None
+        for envelope in tuple(pending or ()):
             envelope.fail(error())
-        self._pending.clear()
+
+    def _all_timers(self) -> tuple[Timer, ...]:
+        timers = self._timers
+        if timers is None:
+            return ()
+        return tuple(timers) if isinstance(timers, set) else (timers,)
