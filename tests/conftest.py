@@ -57,15 +57,16 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Sort slow folders first, so that no process is left with a slow file at the end.
+    """Sort slow files and folders first, so that no process is left with a slow file at the end.
 
     With --shuffle sort the files at random, and the tests of each: fixtures of a module are made once.
     """
     seed = config.getoption("shuffle")
     if seed is None:
-        folders = [Path(__file__).parent / name for name in SLOW_FIRST]
-        places = {folder: place for place, folder in enumerate(folders)}
-        items.sort(key=lambda item: min(places.get(each, len(places)) for each in item.path.parents))
+        places = {Path(__file__).parent / name: place for place, name in enumerate(SLOW_FIRST)}
+        items.sort(
+            key=lambda item: min(places.get(each, len(places)) for each in (item.path, *item.path.parents))
+        )
     else:
         chance = random.Random(seed)
         shuffled = {path: chance.random() for path in sorted({item.path for item in items})}
@@ -128,8 +129,18 @@ def _processes_of(folder: Path, base: Path) -> list[psutil.Process]:
 
 
 TEMPORARY = pytest.StashKey[Path]()
-SLOW_FIRST = ("journeys", "bench/scenarios", "api/program", "bench", "api", "storage/postgres")
-"""Folders whose tests start programs, the slowest first."""
+SLOW_FIRST = (
+    "journeys/test_schemathesis.py",
+    "journeys/test_players.py",
+    "journeys/test_console.py",
+    "journeys",
+    "bench/scenarios",
+    "api/program",
+    "bench",
+    "api",
+    "storage/postgres",
+)
+"""Files and folders whose tests start programs, the slowest first."""
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 """The wall clock of a test's database; partitions are made around it."""
@@ -533,3 +544,30 @@ def hanging_port() -> Iterator[int]:
     """A port where connections are taken and nothing is ever said."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield int(listening.getsockname()[1])
+
+
+@pytest.fixture
+def disk_log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What decides what a power failure leaves, in order: "sync NAME" and "rename NAME".
+
+    Incomplete files, whose names are random, are all called ".part".
+    """
+    log: list[str] = []
+    fsync, replace, rename = os.fsync, os.replace, os.rename
+
+    def note_fsync(descriptor: int) -> None:
+        fsync(descriptor)
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        log.append(f"sync {'.part' if path.suffix == '.part' else path.name}")
+
+    def note_rename(real: Callable[..., None]) -> Callable[..., None]:
+        def renamed(source: Path, target: Path) -> None:
+            real(source, target)
+            log.append(f"rename {Path(target).name}")
+
+        return renamed
+
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    monkeypatch.setattr(os, "replace", note_rename(replace))
+    monkeypatch.setattr(os, "rename", note_rename(rename))
+    return log
