@@ -45,8 +45,11 @@ class DeviceSettings:
 
     host: str = "0.0.0.0"  # noqa: S104 - devices come from outside
     """Address that the device ports listen on."""
+    connections: Annotated[int, Meta(ge=16, extra={"unit": "connections"})] = 100_000
+    """Most connections to all device ports, as far as half of the limit of open files allows. The last tenth
+    is for addresses with at most one."""
     connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 20000
-    """Most connections from one address to a device port."""
+    """Most connections from one address (IPv6: one /64 network) to all device ports."""
     idle_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 1800.0
     """A device connection without a message is closed after this time."""
     login_seconds: Annotated[float, Meta(ge=0.1, extra={"unit": "s"})] = 30.0
@@ -96,6 +99,11 @@ class OutboxSettings:
 class VideoSettings:
     """Live video and playback of recordings."""
 
+    connections: Annotated[int, Meta(ge=16, extra={"unit": "connections"})] = 10_000
+    """Most media connections, as far as a quarter of the limit of open files allows. The last tenth is for
+    addresses with at most one."""
+    connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 2000
+    """Most media connections from one address (IPv6: one /64 network)."""
     segment_seconds: Annotated[float, Meta(ge=0.5, le=20, extra={"unit": "s"})] = 2.0
     """Target duration of an HLS segment, which ends at the next key frame."""
     window_segments: Annotated[int, Meta(ge=3, le=100, extra={"unit": "segments"})] = 6

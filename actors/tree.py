@@ -21,6 +21,7 @@ from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
 from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
+from motorpool.actors.gateway.port_guard import device_guard, media_guard
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
@@ -232,6 +233,8 @@ def _listeners(
         media_folder(settings.data), settings.video.attachment_bytes, settings.files.reserve_bytes, quota
     )
     uploads = room if settings.video.alarm_attachments else None
+    guard = device_guard(settings.device.connections, settings.device.connections_per_address)
+    media_ports = media_guard(settings.video.connections, settings.video.connections_per_address)
     specs = [
         listener_spec(
             name,
@@ -245,7 +248,7 @@ def _listeners(
                 settings.device,
                 uploads,
             ),
-            per_address=settings.device.connections_per_address,
+            guard=guard,
             hub=hub,
             is_recorded=settings.record is not None,
         )
@@ -259,7 +262,7 @@ def _listeners(
                 settings.device.host,
                 port + settings.port.offset,
                 partial(_media_connection, kind, min(settings.device.login_seconds, MEDIA_LOGIN_SECONDS)),
-                per_address=settings.device.connections_per_address,
+                guard=media_ports,
                 is_recorded=settings.record is not None,
                 read_bytes=MEDIA_READ_BYTES,
                 pause_seconds=_media_pause(kind, settings.video.part_seconds),

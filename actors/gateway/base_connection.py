@@ -7,6 +7,7 @@ else.
 """
 
 import abc
+import logging
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
@@ -30,6 +31,11 @@ Item_co = TypeVar("Item_co", covariant=True)
 class Decoder(Protocol[Item_co]):
     """The reading half of a codec."""
 
+    @property
+    def buffered(self) -> int:
+        """Bytes held for incomplete messages."""
+        ...
+
     def receive(self, data: bytes) -> Sequence[Item_co]:
         """Return what these bytes complete; raise CodecError where the stream cannot go on."""
         ...
@@ -39,6 +45,7 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
     """Reads until either side ends it; started by the listener, gone with its socket."""
 
     __slots__ = (
+        "_counted_bytes",
         "_decoder",
         "_failure",
         "_idle_seconds",
@@ -62,6 +69,8 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
         self._last_active_at = 0.0
         self._opened_at = 0.0
         self._decoder: Decoder[Item]
+        self._counted_bytes = 0
+        """What the decoder holds, as counted in the memory of the port."""
         self._pending: Sequence[Item] = ()
         """What was decoded and needs waiting."""
         self._failure: Exception | None = None
@@ -102,9 +111,14 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
             socket.close("the server stops")
             if self._tap is not None:
                 self._tap.closed()
+            was_identified = self._is_identified
             self._on_closed()
-            peer = socket.peer or "an unknown address"
-            self.context.log.info("%s connection from %s ended: %s", name, peer, socket.reason)
+            socket.guard.memory.take(socket.peer, -self._counted_bytes)
+            line = (name, socket.peer or "an unknown address", socket.reason)
+            if was_identified:
+                self.context.log.info("%s connection from %s ended: %s", *line)
+            else:
+                self._log_peer(logging.INFO, "%s connection from %s ended: %s", *line)
 
     def _on_data(self, data: bytes) -> None:
         """Decode and process what was read; in the hub's task, so nothing may be raised."""
@@ -114,6 +128,8 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
             items = self._decoder.receive(data)
             if items:
                 self._pending = self._process_now(items)
+            if self._counted_bytes or not items:
+                self._count_memory()
         except CodecError as error:
             self._socket.close(f"cannot be decoded: {error}")
         except Exception as error:
@@ -121,6 +137,25 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
         if self._pending or self._failure is not None:
             self._socket.pause_reading()
             self._wakeup.set()
+
+    def _count_memory(self) -> None:
+        """Count what the decoder holds of incomplete messages; close the connection if that is too much."""
+        held = self._decoder.buffered
+        socket = self._socket
+        if socket.guard.memory.take(socket.peer, held - self._counted_bytes):
+            self._counted_bytes = held
+        else:
+            socket.close("incomplete messages hold too much memory")
+
+    def _log_peer(self, level: int, text: str, *values: object) -> None:
+        """Log a line that any peer can cause; there are only so many for each address."""
+        context, socket = self.context, self._socket
+        socket.guard.log.write(context.log, level, context.clock.monotonic(), socket.peer, text, *values)
+
+    @property
+    @abc.abstractmethod
+    def _is_identified(self) -> bool:
+        """Whether the peer is a known device."""
 
     def _wake(self) -> None:
         self._wakeup.set()

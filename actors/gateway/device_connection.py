@@ -4,6 +4,7 @@ Reading is in `base_connection.py`. Messages to the connection (acknowledgements
 are handled at once in the sender's task.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import assert_never
 from zoneinfo import ZoneInfo
@@ -113,6 +114,10 @@ class DeviceConnection(BaseConnection[Report]):
         finally:
             with trio.CancelScope(shield=True):
                 await self._files.close()
+
+    @property
+    def _is_identified(self) -> bool:
+        return self._device is not None
 
     def _on_closed(self) -> None:
         self._detach()
@@ -245,12 +250,8 @@ class DeviceConnection(BaseConnection[Report]):
             self._socket.close("refused")
         if unique_ids:
             DEVICES_REFUSED.labels(self._codec.name).inc()
-            self.context.log.warning(
-                "refused the %s device %s from %s: not known, disabled or expired",
-                self._codec.name,
-                unique_ids[0],
-                self._socket.peer,
-            )
+            text = "refused the %s device %s from %s: not known, disabled or expired"
+            self._log_peer(logging.WARNING, text, self._codec.name, unique_ids[0], self._socket.peer)
         self._count_refusal()
 
     def _count_refusal(self) -> None:
@@ -339,8 +340,9 @@ class DeviceConnection(BaseConnection[Report]):
         self._rejected += 1
         FRAMES_REJECTED.labels(self._codec.name).inc()
         if self._rejected == 1:
-            self.context.log.info(
-                "dropped bytes from %s: %s: %s", self._socket.peer, rejected.error, rejected.frame[:64].hex()
+            shown = rejected.frame[:64].hex()
+            self._log_peer(
+                logging.INFO, "dropped bytes from %s: %s: %s", self._socket.peer, rejected.error, shown
             )
         if self._rejected >= REJECTIONS:
             self._socket.close("too many invalid frames in a row")

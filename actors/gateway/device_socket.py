@@ -11,6 +11,7 @@ from collections.abc import Callable
 import trio
 
 from motorpool.actors.gateway.hub import Hub
+from motorpool.actors.gateway.port_guard import PortGuard
 
 __all__ = ["DeviceSocket"]
 
@@ -31,6 +32,7 @@ class DeviceSocket:
         "_on_ended",
         "_pause_seconds",
         "backlog_limit",
+        "guard",
         "on_data",
         "peer",
         "raw",
@@ -47,6 +49,7 @@ class DeviceSocket:
         backlog_limit: int = 256 * 1024,
         hub: Hub | None = None,
         on_close: "Callable[[DeviceSocket], None] | None" = None,
+        guard: PortGuard | None = None,
     ) -> None:
         """Take over `connected`.
 
@@ -57,6 +60,7 @@ class DeviceSocket:
             backlog_limit: bytes that may wait to be sent; past it the connection is closed.
             hub: the hub that reads; None if the owner calls `receive`.
             on_close: called once, when the connection has ended.
+            guard: the limits of its port; None: those of a port of its own.
         """
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -65,6 +69,7 @@ class DeviceSocket:
         self._closed = False
         self._hub = hub
         self._on_close = on_close
+        self.guard = guard or PortGuard()
         self._on_ended: Callable[[], None] | None = None
         self.on_data: Callable[[bytes], None]
         """Set by `watch`."""

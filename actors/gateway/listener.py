@@ -2,16 +2,17 @@
 
 import errno
 import itertools
+import logging
 import socket
-from collections import Counter
 from collections.abc import Callable
 
 import trio
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub
+from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.recorder import RECORDER, Tap
-from motorpool.actors.messages.counters import CONNECTIONS_REFUSED
+from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.runtime import Actor, ChildSpec, Kind
 
@@ -20,8 +21,12 @@ __all__ = ["ConnectionFactory", "Listener", "listener_spec"]
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
 PAUSE_SECONDS = 0.1
-"""Delay before accepting again after the process or the system ran out of resources."""
+MAX_PAUSE_SECONDS = 5.0
+"""Delay before accepting again after a failure; doubled with each that follows."""
 OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+"""The process or the system has too much open: this passes."""
+MAX_FAILURES = 10
+"""Consecutive failures of another kind after which the listener is restarted, with a new socket."""
 
 ConnectionFactory = Callable[[DeviceSocket, Tap | None], Actor[ConnectionMessage]]
 """Creates the actor of an accepted connection."""
@@ -39,7 +44,7 @@ class Listener(Actor[None]):
         port: int,
         make_connection: ConnectionFactory,
         *,
-        per_address: int,
+        guard: PortGuard,
         read_bytes: int,
         pause_seconds: float,
         hub: Hub | None,
@@ -49,14 +54,12 @@ class Listener(Actor[None]):
         self._host = host
         self._port = port
         self._make_connection = make_connection
-        self._per_address = per_address
+        self._guard = guard
         self._read_bytes = read_bytes
         self._pause_seconds = pause_seconds
         self._hub = hub
         self._is_recorded = is_recorded
-        self._open_counts: Counter[str] = Counter()
         self._socket: trio.socket.SocketType | None = None
-        self._refused = 0
 
     async def start(self) -> None:
         """Bind the port.
@@ -85,39 +88,48 @@ class Listener(Actor[None]):
     async def run(self) -> None:
         """Accept connections until stopped, then close the port; open connections stay."""
         assert self._socket is not None
+        failures = 0
         with self._socket as listening:
             while True:
                 try:
                     accepted, address = await listening.accept()
                 except OSError as error:
-                    if error.errno in OUT_OF_RESOURCES:
-                        self.context.log.error("cannot accept: %s", error.strerror)
-                        await trio.sleep(PAUSE_SECONDS)
-                    # Any other error concerns one peer that disconnected before it was accepted.
-                    continue
-                await self._admit(accepted, address[0])
+                    failures += 1
+                    await self._pause(error, failures)
+                else:
+                    failures = 0
+                    await self._admit(accepted, address[0])
+
+    async def _pause(self, error: OSError, failures: int) -> None:
+        """Wait after a failed accept. A single one may concern a peer that has left already.
+
+        Raises:
+            OSError: it fails again and again for no passing reason.
+        """
+        ACCEPT_FAILURES.labels(self._name).inc()
+        if failures & (failures - 1) == 0:  # at 1, 2, 4, 8 …
+            self.context.log.error("cannot accept: %s (%d in a row)", error.strerror or error, failures)
+        if failures > MAX_FAILURES and error.errno not in OUT_OF_RESOURCES:
+            raise error
+        await trio.sleep(min(PAUSE_SECONDS * 2 ** (failures - 1), MAX_PAUSE_SECONDS))
 
     async def _admit(self, accepted: trio.socket.SocketType, peer: str) -> None:
-        if self._open_counts[peer] >= self._per_address:
+        refusal = self._guard.connections.admit(peer)
+        if refusal:
             accepted.close()
-            self._refused += 1
             CONNECTIONS_REFUSED.labels(self._name).inc()
-            if self._refused & (self._refused - 1) == 0:  # at 1, 2, 4, 8 …: a flood must not fill the log
-                self.context.log.warning(
-                    "refused %d connections so far: %s has %d open",
-                    self._refused,
-                    peer,
-                    self._open_counts[peer],
-                )
+            now = self.context.clock.monotonic()
+            text = "refused a connection from %s: %s"
+            self._guard.log.write(self.context.log, logging.WARNING, now, peer, text, peer, refusal)
             return
-        self._open_counts[peer] += 1
         connected = socket.socket(fileno=accepted.detach())
         device_socket = DeviceSocket(
             connected,
             read_bytes=self._read_bytes,
             pause_seconds=self._pause_seconds,
             hub=self._hub,
-            on_close=self._on_closed,
+            on_close=lambda _: self._guard.connections.release(peer),
+            guard=self._guard,
         )
         number = next(_numbers)
         tap = Tap(self.context.system.ref(RECORDER), number, self._name, peer) if self._is_recorded else None
@@ -129,11 +141,6 @@ class Listener(Actor[None]):
             device_socket.close("not admitted")
             raise
 
-    def _on_closed(self, device_socket: DeviceSocket) -> None:
-        self._open_counts[device_socket.peer] -= 1
-        if self._open_counts[device_socket.peer] <= 0:
-            del self._open_counts[device_socket.peer]
-
 
 def listener_spec(
     name: str,
@@ -141,7 +148,7 @@ def listener_spec(
     port: int,
     make_connection: ConnectionFactory,
     *,
-    per_address: int,
+    guard: PortGuard,
     is_recorded: bool = False,
     read_bytes: int = 16 * 1024,
     pause_seconds: float = 0.0,
@@ -149,8 +156,8 @@ def listener_spec(
 ) -> ChildSpec[None]:
     """Return the child spec of a listener.
 
-    `per_address` limits the open connections of one address; `is_recorded` sends what is received to the
-    recorder. `read_bytes`, `pause_seconds` and `hub` are those of `DeviceSocket`.
+    `guard` limits its connections, together with those of other ports; `is_recorded` sends what is received
+    to the recorder. `read_bytes`, `pause_seconds` and `hub` are those of `DeviceSocket`.
     """
     return ChildSpec(
         kind=Kind(f"listener:{name}"),
@@ -159,7 +166,7 @@ def listener_spec(
             host,
             port,
             make_connection,
-            per_address=per_address,
+            guard=guard,
             read_bytes=read_bytes,
             pause_seconds=pause_seconds,
             hub=hub,

@@ -132,6 +132,21 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
         self._clock = self.context.clock
         await self._serve(f"{self._kind} media", self._codec, self._login_seconds)
 
+    @property
+    def _is_identified(self) -> bool:
+        return self._publisher is not None
+
+    async def _process_pending(self) -> None:
+        """Identify the device by the first packet: an unknown peer must not collect frames of video."""
+        if self._publisher is None and self._codec.sim is not None and not self._socket.closed:
+            try:
+                await self._identify()
+            except (ActorError, StorageError) as error:
+                self._socket.close(f"cannot be served now: {error}")
+        if self._publisher is None and self._codec.sim is not None:
+            self._pending = ()
+        await super()._process_pending()
+
     def _on_closed(self) -> None:
         if self._publisher is not None:
             device = self.context.system.ref(DEVICE, self._publisher.device_id)

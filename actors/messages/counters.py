@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 __all__ = [
+    "ACCEPT_FAILURES",
     "CONNECTIONS_REFUSED",
     "COUNTERS",
     "DEVICES_REFUSED",
@@ -17,6 +18,7 @@ __all__ = [
     "FILE_BYTES",
     "FRAMES_REJECTED",
     "GEOCODER_REQUESTS",
+    "LOG_LINES_SUPPRESSED",
     "MAIL_SENT",
     "MEDIA_UNITS_DROPPED",
     "MESSAGES_RECEIVED",
@@ -61,6 +63,12 @@ DEVICES_REFUSED = Counter(
 CONNECTIONS_REFUSED = Counter(
     "motorpool_connections_refused", "Connections past the limit of an address.", ("port",), registry=None
 )
+ACCEPT_FAILURES = Counter(
+    "motorpool_accept_failures", "Connections that could not be accepted.", ("port",), registry=None
+)
+LOG_LINES_SUPPRESSED = FastCounter(
+    "motorpool_log_lines_suppressed", "Log lines about peers that were left out, as there were too many."
+)
 SEGMENTS_MADE = Counter("motorpool_segments", "Segments of live video made.", registry=None)
 MEDIA_UNITS_DROPPED = Counter(
     "motorpool_media_units_dropped", "Pictures and sounds a busy stream did not take.", registry=None
@@ -92,6 +100,8 @@ COUNTERS = (
     FRAMES_REJECTED,
     DEVICES_REFUSED,
     CONNECTIONS_REFUSED,
+    ACCEPT_FAILURES,
+    LOG_LINES_SUPPRESSED,
     SEGMENTS_MADE,
     MEDIA_UNITS_DROPPED,
     MESSAGES_RECEIVED,

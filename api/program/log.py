@@ -3,6 +3,7 @@
 import logging
 import sys
 from datetime import UTC, datetime
+from types import TracebackType
 from typing import TextIO
 
 import msgspec
@@ -10,6 +11,14 @@ import msgspec
 from motorpool.api.program.settings import LogSettings
 
 __all__ = ["JsonLines", "TextLines", "open_log"]
+
+
+ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+_CONTROL = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+ESCAPES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _CONTROL}
+"""Controls of ASCII and Latin-1, separators of lines, and what reverses the direction of text."""
+ESCAPES |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 
 
 class TextLines(logging.Formatter):
@@ -22,6 +31,16 @@ class TextLines(logging.Formatter):
         """Format the time of the record, in UTC."""
         del datefmt
         return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """Format the line with control characters escaped: much of what is logged was sent by strangers."""
+        record.message = record.message.translate(ESCAPES)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: ExceptionInfo) -> str:
+        """Format a traceback, indented, so that no line of it looks like a record of its own."""
+        lines = super().formatException(ei).split("\n")
+        return "\n".join("    " + line.translate(ESCAPES) for line in lines)
 
 
 class JsonLines(TextLines):
@@ -36,7 +55,7 @@ class JsonLines(TextLines):
             "message": record.getMessage(),
         }
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
+            line["traceback"] = logging.Formatter.formatException(self, record.exc_info)
         return msgspec.json.encode(line).decode()
 
 

@@ -3,13 +3,12 @@
 import gc
 import logging
 import os
-import resource
 import secrets
 import signal
 import socket
 import threading
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +29,7 @@ from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec, tls_context
 from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
 from motorpool.api.program.errors import StartFailed
+from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.reboot import restart_process
 from motorpool.api.program.settings import Settings
@@ -82,7 +82,7 @@ class ServerState:
 
 async def _run_server(settings: Settings, state: ServerState, *, demo: bool, record: Path | None) -> None:
     _log.info("motorpool %s starts", program_version())
-    raise_file_limit()
+    raise_file_limit(settings)
     clock = SystemClock()
     sockets = _bind(settings)
     try:
@@ -294,13 +294,6 @@ async def _edit_user(settings: Settings, email: str, password: str | None, admin
             if hashed is not None:
                 await users.change_password(transaction, found.id, hashed, clock.now())
             return f"user {found.email} changed"
-
-
-def raise_file_limit() -> None:
-    """Raise the limit of open files as far as allowed: each device connection is one."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def error_line(error: BaseException) -> str:

@@ -605,3 +605,30 @@ class TestEnd:
         assert peer.device_socket.reason == "the server stops"
         assert peer.text() is None
         assert msgspec.structs.astuple(neighbours.devices[row.id].messages[-1]) == (peer.ref,)
+
+
+async def test_incomplete_messages_are_counted_for_the_port_and_given_back(line, time):
+    async with line(OsmAnd) as peer:
+        budget = peer.device_socket.guard.memory
+        peer.socket.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n" + bytes(50_000))
+        await time.settle()
+        assert budget.held >= 50_000
+        assert budget.take("203.0.113.7", (1 << 40) - budget.held)
+        peer.socket.send(b"x")
+        await time.settle()
+        assert peer.device_socket.reason == "incomplete messages hold too much memory"
+        assert budget.held < 1 << 40
+        assert budget.take("203.0.113.7", -budget.held)
+        assert budget.held == 0
+
+
+async def test_refused_frames_of_a_peer_fill_no_log(line, time, caplog, make_device):
+    await make_device()
+    caplog.set_level("INFO")
+    async with line() as peer:
+        for number in range(40):
+            # Each valid message begins a new run of broken ones.
+            peer.socket.send(peer.terminal.register() + b"~broken%d~" % number)
+            await time.settle()
+        dropped = [record for record in caplog.records if "dropped bytes" in record.getMessage()]
+        assert len(dropped) == 10

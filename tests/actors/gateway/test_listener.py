@@ -1,5 +1,6 @@
 """A device port: real sockets, connections that only hold theirs."""
 
+import errno
 import os
 import resource
 import socket
@@ -7,7 +8,9 @@ import socket
 import pytest
 import trio
 
-from motorpool.actors.gateway.listener import listener_spec
+from motorpool.actors.gateway.limits import ConnectionLimits
+from motorpool.actors.gateway.listener import MAX_FAILURES, Listener, listener_spec
+from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.recorder import RECORDER
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.codecs.traffic_recording import Opened, TrafficRecordingReader
@@ -42,12 +45,15 @@ def listening(tree, neighbours, own_port):
     """`async with listening(per_address=…) as port:`"""
 
     class Opened:
-        def __init__(self, host="127.0.0.1", per_address=100, is_recorded=False, port=None):
+        def __init__(
+            self, host="127.0.0.1", per_address=100, total=100, reserve=0, is_recorded=False, port=None
+        ):
             self.wires = []
             self.port = port or own_port
             self.recorder = Probe()
+            self.guard = PortGuard(ConnectionLimits(total=total, per_client=per_address, reserve=reserve))
             self.spec = listener_spec(
-                "jt808", host, self.port, self.make, per_address=per_address, is_recorded=is_recorded
+                "jt808", host, self.port, self.make, guard=self.guard, is_recorded=is_recorded
             )
 
         def make(self, device_socket, tap):
@@ -103,12 +109,12 @@ async def test_each_peer_gets_a_connection_of_its_own_that_ends_with_it(listenin
 
 async def test_an_address_gets_so_many_connections_and_a_closed_one_makes_room(listening, time, caplog):
     async with listening(per_address=2) as port:
-        one, two, *more = [port.call() for _ in range(6)]
+        one, two, *more = [port.call() for _ in range(16)]
         await time.settle()
-        assert [is_closed(peer) for peer in (one, two, *more)] == [False, False, True, True, True, True]
+        assert [is_closed(peer) for peer in (one, two, *more)] == [False, False] + [True] * 14
         assert port.system.count(CONNECTION) == 2
-        # Said at the first, second and fourth: a flood of peers is none of log lines.
-        assert sum("refused" in record.getMessage() for record in caplog.records) == 3
+        # A flood of peers is not one of log lines.
+        assert sum("refused" in record.getMessage() for record in caplog.records) == 10
         one.close()
         await time.settle()
         with port.call() as again:
@@ -190,3 +196,95 @@ async def test_a_peer_that_left_before_it_was_accepted_harms_nobody(listening, t
             await time.settle()
             assert port.system.count(CONNECTION) == 1
         await trio.testing.wait_all_tasks_blocked(0.001)
+
+
+async def test_a_port_that_is_nearly_full_keeps_its_last_places_for_other_addresses(listening, time):
+    async with listening(total=6, reserve=2) as port:
+        peers = [port.call() for _ in range(6)]
+        await time.settle()
+        assert [is_closed(peer) for peer in peers] == [False] * 4 + [True] * 2
+        for other in ("127.0.0.2", "127.0.0.3"):
+            peer = socket.create_connection(("127.0.0.1", port.port), 10, (other, 0))
+            peers.append(peer)
+            await time.settle()
+            assert not is_closed(peer)
+        for peer in peers:
+            peer.close()
+
+
+class BrokenSocket:
+    """A listening socket whose `accept` fails as often as asked."""
+
+    def __init__(self, listening, errors):
+        self.listening, self.errors = listening, errors
+        self.tries = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.listening.close()
+
+    async def accept(self):
+        self.tries += 1
+        if self.errors:
+            await trio.lowlevel.checkpoint()
+            raise OSError(self.errors.pop(), "Broken on purpose")
+        return await self.listening.accept()
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """`broken([errno, …])`: the first listener fails so to accept; its sockets, as they are made."""
+    start = Listener.start
+
+    def arrange(errors):
+        made = []
+
+        async def start_broken(self):
+            await start(self)
+            if not made:
+                self._socket = BrokenSocket(self._socket, list(errors))
+            made.append(self._socket)
+
+        monkeypatch.setattr(Listener, "start", start_broken)
+        return made
+
+    return arrange
+
+
+async def test_after_each_failure_in_a_row_it_waits_longer_before_it_accepts_again(
+    listening, time, caplog, broken
+):
+    made = broken([errno.EPERM] * 5)
+    async with listening() as port:
+        (sock,) = made
+        for passed, tries in ((0.05, 1), (0.1, 2), (0.2, 3), (0.4, 4), (0.8, 5), (1.6, 6)):
+            await time.passes(passed)
+            assert sock.tries == tries
+        failures = [record for record in caplog.records if "cannot accept" in record.getMessage()]
+        assert len(failures) == 3  # at the first, second and fourth
+        with port.call():
+            await time.settle()
+            assert port.system.count(CONNECTION) == 1
+
+
+async def test_a_socket_that_never_accepts_again_is_replaced(listening, time, broken):
+    made = broken([errno.EBADF] * 1000)
+    async with listening() as port:
+        await time.passes(60, step=1)
+        assert made[0].tries == MAX_FAILURES + 1
+        assert len(made) == 2
+        with port.call():
+            await time.settle()
+            assert port.system.count(CONNECTION) == 1
+
+
+async def test_out_of_files_it_waits_for_as_long_as_it_takes(listening, time, broken):
+    made = broken([errno.EMFILE] * 100)
+    async with listening() as port:
+        await time.passes(1000, step=1)
+        assert len(made) == 1
+        with port.call():
+            await time.settle()
+            assert port.system.count(CONNECTION) == 1

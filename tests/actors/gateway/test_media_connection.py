@@ -531,3 +531,33 @@ async def test_media_of_a_device_that_may_not_report_never_reach_a_stream(line, 
         camera.send(film(1))
         await time.settle()
         assert camera.streams == {}
+
+
+async def test_an_unknown_peer_is_closed_by_its_first_packet_and_collects_no_video(line, film, time):
+    """Packets of a frame that never ends: they would gather up to 4 MiB before the peer is identified."""
+    async with line(publisher=None) as camera:
+        packet = Jt1078Sender(PHONE, body_bytes=100).encode(film(1)[0])
+        camera.socket.send(packet[: len(packet) // 2])
+        await time.settle()
+        assert camera.device_socket.reason == "media of an unknown SIM 013912345678"
+        assert camera.device_socket.guard.memory.held == 0
+
+
+async def test_what_unfinished_frames_hold_is_counted_and_bounded(line, film, time):
+    async with line() as camera:
+        budget = camera.device_socket.guard.memory
+        packet = Jt1078Sender(PHONE, body_bytes=100).encode(film(1)[0])
+        camera.socket.send(packet[: len(packet) // 2])
+        await time.passes(1)
+        held = budget.held
+        assert held >= len(packet) // 2 - 200
+        camera.socket.send(packet[len(packet) // 2 :])
+        await time.passes(1)
+        assert budget.held == 0
+        # The rest of what all may hold is taken by others.
+        assert budget.take("203.0.113.7", (1 << 40) - held // 2)
+        camera.socket.send(packet[: len(packet) // 2])
+        await time.passes(1)
+        assert camera.device_socket.reason == "incomplete messages hold too much memory"
+        await time.settle()
+        assert budget.held == (1 << 40) - held // 2

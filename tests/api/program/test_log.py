@@ -40,3 +40,28 @@ def test_text_lines_are_for_people_and_the_level_holds():
     logging.getLogger("motorpool.test").warning("heard")
     (line,) = stream.getvalue().splitlines()
     assert line.endswith("WARNING motorpool.test: heard")
+
+
+def test_control_characters_cannot_forge_a_line():
+    stream = io.StringIO()
+    open_log(LogSettings(), stream)
+    forged = "x\n2026-01-01T00:00:00.000Z INFO    motorpool: all is well\x1b[2K\r\x9b2K\x00\u2028\u202e"
+    logging.getLogger("motorpool.test").warning("device %s", forged)
+    (line,) = stream.getvalue().splitlines()
+    assert line.isprintable()
+    assert line.endswith(
+        r"device x\n2026-01-01T00:00:00.000Z INFO    motorpool: all is well\x1b[2K\r\x9b2K\x00\u2028\u202e"
+    )
+
+
+def test_no_line_of_a_traceback_looks_like_a_record():
+    stream = io.StringIO()
+    open_log(LogSettings(), stream)
+    try:
+        raise ValueError("x\n2026-01-01T00:00:00.000Z INFO forged \x1b[2K")
+    except ValueError:
+        logging.getLogger("motorpool.test").exception("failed")
+    first, *rest = stream.getvalue().splitlines()
+    assert first.endswith("ERROR   motorpool.test: failed")
+    assert len(rest) >= 4
+    assert all(line.startswith("    ") and line.isprintable() for line in rest)

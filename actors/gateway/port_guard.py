@@ -1,0 +1,65 @@
+"""What the ports of one kind, those of protocols or those of media, share against peers that ask too much."""
+
+import resource
+from dataclasses import dataclass, field
+
+from motorpool.actors.gateway.limits import ConnectionLimits, MemoryBudget
+from motorpool.actors.gateway.peer_log import PeerLog
+
+__all__ = [
+    "DEVICE_SHARE",
+    "HTTP_SHARE",
+    "MEDIA_SHARE",
+    "PortGuard",
+    "descriptor_share",
+    "device_guard",
+    "media_guard",
+]
+
+RESERVED_DESCRIPTORS = 1024
+"""Open files that connections leave to the database, files and worker processes; at most a quarter of all."""
+
+DEVICE_SHARE, MEDIA_SHARE, HTTP_SHARE = 2, 1, 1
+"""Quarters of the rest that each kind of connection may take."""
+
+DEVICE_MEMORY = 128 << 20
+MEDIA_MEMORY = 256 << 20
+"""Bytes of incomplete messages, or of incomplete frames of video, in all; one address gets half of it."""
+
+
+@dataclass(frozen=True)
+class PortGuard:
+    """Limits of connections, memory and log lines; the defaults limit nothing but log lines."""
+
+    connections: ConnectionLimits = field(
+        default_factory=lambda: ConnectionLimits(total=1 << 30, per_client=1 << 30)
+    )
+    memory: MemoryBudget = field(default_factory=lambda: MemoryBudget(1 << 40, 1 << 40))
+    """Of incomplete messages."""
+    log: PeerLog = field(default_factory=PeerLog)
+
+
+def descriptor_share(quarters: int) -> int:
+    """Return how many connections may be open for so many quarters of the process's limit of open files."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return 1 << 30
+    return (limit - min(RESERVED_DESCRIPTORS, limit // 4)) * quarters // 4
+
+
+def device_guard(connections: int, per_client: int) -> PortGuard:
+    """Return the guard of the ports of device protocols."""
+    total = min(connections, descriptor_share(DEVICE_SHARE))
+    return PortGuard(
+        ConnectionLimits(total=total, per_client=per_client, reserve=total // 10),
+        MemoryBudget(DEVICE_MEMORY, DEVICE_MEMORY // 2),
+    )
+
+
+def media_guard(connections: int, per_client: int) -> PortGuard:
+    """Return the guard of the media ports."""
+    total = min(connections, descriptor_share(MEDIA_SHARE))
+    return PortGuard(
+        ConnectionLimits(total=total, per_client=per_client, reserve=total // 10),
+        MemoryBudget(MEDIA_MEMORY, MEDIA_MEMORY // 2),
+    )
