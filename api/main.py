@@ -79,6 +79,9 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     role.add_argument(
         "--no-administrator", action="store_false", dest="administrator", help="revoke the administrator role"
     )
+    command.add_argument(
+        "--unlink-openid", action="store_true", help="forget which login of the OpenID provider is the user's"
+    )
     command.set_defaults(run=_edit_user)
     command = commands.add_parser(
         "backup", help="write all data of a server to one file, whether it runs or not"
@@ -149,7 +152,7 @@ def _print_settings(options: argparse.Namespace) -> int:
 def _edit_user(options: argparse.Namespace) -> int:
     import trio
 
-    from motorpool.api.program.serve import edit_user
+    from motorpool.api.program.user_command import UserEdit, edit_user
 
     settings = _settings(options)
     password = None
@@ -158,8 +161,8 @@ def _edit_user(options: argparse.Namespace) -> int:
         if not entered:
             return _fail("the password is empty", 2)
         password = entered
-    done = trio.run(partial(edit_user, settings, options.email, password, options.administrator))
-    print(done)
+    edit = UserEdit(options.email, password, options.administrator, options.unlink_openid)
+    print(trio.run(edit_user, settings, edit))
     return 0
 
 

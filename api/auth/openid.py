@@ -29,6 +29,9 @@ ASYMMETRIC = frozenset(
 LEEWAY_SECONDS = 60.0
 """How far the provider's clock may differ from ours, in seconds."""
 
+MAX_SUBJECT_LENGTH = 255
+"""OpenID Connect Core 1.0, section 2."""
+
 _log = logging.getLogger(__name__)
 
 Claims = Mapping[str, Any]
@@ -41,6 +44,9 @@ class LoginRefused(Exception):
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """What the provider says about a user."""
 
+    issuer: str
+    subject: str
+    """Identifies the user at this issuer for ever; the e-mail address may change."""
     email: str
     verified: bool | None
     """Whether the address is verified; None if the provider does not say."""
@@ -104,7 +110,7 @@ class OpenIdProvider:
             source = more if more.get("email") else claims
             address = {key: source.get(key) for key in ("email", "email_verified")}
             claims = {**more, **claims, **address}
-        return self._read(claims)
+        return self._read(metadata.issuer, claims)
 
     @property
     def _groups_matter(self) -> bool:
@@ -178,7 +184,10 @@ class OpenIdProvider:
             raise ProviderUnavailable("the OpenID provider does not tell who has logged in")
         return decode(answer, dict[str, Any])
 
-    def _read(self, claims: Claims) -> Identity:
+    def _read(self, issuer: str, claims: Claims) -> Identity:
+        subject = claims["sub"]
+        if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_LENGTH or "\x00" in subject:
+            raise LoginRefused("the provider's word names no user")
         email = claims.get("email")
         if not isinstance(email, str) or "@" not in email:
             raise LoginRefused("the provider sent no e-mail address")
@@ -189,6 +198,8 @@ class OpenIdProvider:
         if isinstance(verified, str):
             verified = verified.lower() == "true"
         return Identity(
+            issuer=issuer,
+            subject=subject,
             email=email.strip(),
             verified=verified if isinstance(verified, bool) else None,
             name=next((name for name in names if isinstance(name, str) and name.strip()), email).strip(),

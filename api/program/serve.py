@@ -9,19 +9,16 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import trio
 
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
-from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_server_values
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.setup import fetch_setup_token
@@ -38,12 +35,11 @@ from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ChildSpec, Clock, System, SystemClock, open_system
 from motorpool.storage import installation, server, tokens, users
 from motorpool.storage.database import Database, open_database
-from motorpool.storage.errors import AlreadyRunning, StorageError
-from motorpool.storage.postgres import dumps
+from motorpool.storage.errors import StorageError
 from motorpool.storage.records import User
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["edit_user", "error_line", "serve"]
+__all__ = ["error_line", "open_configured_database", "serve"]
 
 STOP_SECONDS = 9.5
 """After so many seconds a shutdown ends the process; the specification allows ten."""
@@ -86,7 +82,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
     clock = SystemClock()
     sockets = _bind(settings)
     try:
-        async with _database(settings, clock) as database:
+        async with open_configured_database(settings, clock) as database:
             passwords = PasswordHasher(settings.login)
             login = load_or_create_credentials(settings.data) if demo else None
             email = login.email if login else settings.admin.email
@@ -199,7 +195,8 @@ def _force_exit_after(seconds: float, state: ServerState) -> None:
 
 
 @asynccontextmanager
-async def _database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
+async def open_configured_database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
+    """Open the database that the settings name."""
     chosen = DatabaseSettings(url=settings.database, data=settings.data, **vars(settings.postgres))
     async with open_database(chosen, clock_now=clock.now) as database:
         yield database
@@ -252,48 +249,6 @@ async def _create_first_administrator(
             user = User(name=email, email=email.strip(), administrator=True, device_limit=-1, user_limit=-1)
             made = await users.TABLE.insert(transaction, user)
             await users.set_password(transaction, made.id, hashed)
-
-
-async def edit_user(settings: Settings, email: str, password: str | None, administrator: bool | None) -> str:
-    """Create or change a user from the command line, whether or not a server is running.
-
-    Returns a line that says what was done. Raises StartFailed.
-    """
-    try:
-        try:
-            return await _edit_user(settings, email, password, administrator)
-        except AlreadyRunning:
-            beside = replace(settings, database=dumps.running_url(settings.data))
-            return await _edit_user(beside, email, password, administrator)
-    except StorageError as error:
-        raise StartFailed(error_line(error)) from error
-
-
-async def _edit_user(settings: Settings, email: str, password: str | None, administrator: bool | None) -> str:
-    clock = SystemClock()
-    async with _database(settings, clock) as database:
-        hashed = await PasswordHasher(settings.login).hash(password) if password else None
-        async with database.transaction() as transaction:
-            found = await users.by_email(transaction, email, lock=True)
-            if found is None:
-                if hashed is None:
-                    raise StartFailed(f"there is no user {email}; --password creates one")
-                user = User(name=email, email=email.strip(), administrator=bool(administrator))
-                user = with_server_values(user, await server.fetch(transaction), DISPLAY_FIELDS)
-                await server.initialise(transaction)
-                made = await users.TABLE.insert(transaction, user)
-                await users.set_password(transaction, made.id, hashed)
-                return f"user {made.email} created" + (", administrator" if made.administrator else "")
-            if administrator is not None:
-                changed = msgspec.structs.replace(found, administrator=administrator)
-                if await users.is_last_administrator(transaction, found, changed, clock.now()):
-                    raise StartFailed(f"{found.email} is the last administrator: name another one first")
-                await users.TABLE.update(transaction, changed)
-                if administrator and not found.administrator:
-                    await users.end_management(transaction, found.id, clock.now())
-            if hashed is not None:
-                await users.change_password(transaction, found.id, hashed, clock.now())
-            return f"user {found.email} changed"
 
 
 def error_line(error: BaseException) -> str:

@@ -3,6 +3,7 @@ docs/users.md#creation).
 """
 
 import logging
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,7 @@ from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.auth.setup import REFUSAL
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.storage import server, users
+from motorpool.storage import openid_identities, server, users
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
 
@@ -38,16 +39,12 @@ async def find_or_create_user(call: Call, identity: Identity, *, set_up: bool) -
     administrator = settings.admin_group in identity.groups
     if settings.allow_group is not None and not administrator and settings.allow_group not in identity.groups:
         raise LoginRefused("you are not in the group that may log in here")
-    if identity.verified is False or (identity.verified is None and settings.require_verified):
-        raise LoginRefused("the provider has not verified your e-mail address")
-    if len(identity.email) > MAX_EMAIL_LENGTH or "\x00" in identity.email:
-        raise LoginRefused("your e-mail address is too long for this server")
     async with call.context.database.transaction() as transaction:
-        found = await users.by_address(transaction, identity.email, lock=True)
+        found = await _find_or_link(call, transaction, identity, administrator=administrator)
         if found is None:
             user = await _create(call, transaction, identity, administrator=administrator, set_up=set_up)
         else:
-            user = await _update(call, transaction, found, identity, administrator=administrator)
+            user = await _update(call, transaction, found, administrator=administrator)
     if found is None:
         await publish_changes(call.context.system, UserChanged(user.id, "created"))
     elif fields := changed_fields(found, user):
@@ -55,15 +52,57 @@ async def find_or_create_user(call: Call, identity: Identity, *, set_up: bool) -
     return user
 
 
+async def _find_or_link(
+    call: Call, transaction: Queries, identity: Identity, *, administrator: bool
+) -> User | None:
+    """Return the user that the identity is linked to, or link it to the one with its e-mail address; None:
+    there is no such user.
+    """
+    user_id = await openid_identities.find_user(transaction, identity.issuer, identity.subject)
+    if user_id is not None:
+        # Whatever the address is by now: it may have been given to another person.
+        return await users.TABLE.fetch(transaction, user_id, lock=True)
+    if identity.verified is False or (
+        identity.verified is None and call.context.settings.openid.require_verified
+    ):
+        raise LoginRefused("the provider has not verified your e-mail address")
+    if len(identity.email) > MAX_EMAIL_LENGTH or "\x00" in identity.email:
+        raise LoginRefused("your e-mail address is too long for this server")
+    # Of parallel logins with one address the first creates the user, and the others find it.
+    await users.serialize_creation(transaction, identity.email)
+    user = await users.by_address(transaction, identity.email, lock=True)
+    if user is None:
+        return None
+    if user.email != identity.email and not (user.email.isascii() and identity.email.isascii()):
+        # Case folding is ambiguous outside ASCII.
+        raise LoginRefused("you have no account here")
+    if identity.verified is not True:
+        account = (await users.accounts(transaction, [user.id]))[user.id]
+        if account.password_hash is not None or (user.administrator and not administrator):
+            raise LoginRefused("your account here needs an e-mail address that the provider has verified")
+    linked = await openid_identities.find_user(transaction, identity.issuer, identity.subject)
+    # A parallel login of the same identity may have linked it meanwhile.
+    if linked != user.id:
+        await _link(call, transaction, identity, user)
+        await record_action(
+            call, transaction, "link", "user", user.id, user=user, attributes=_audited(identity)
+        )
+    return user
+
+
+async def _link(call: Call, transaction: Queries, identity: Identity, user: User) -> None:
+    if not await openid_identities.link(transaction, identity.issuer, identity.subject, user.id, call.now):
+        raise LoginRefused("the account with your e-mail address is linked to another login of the provider")
+
+
+def _audited(identity: Identity) -> dict[str, Any]:
+    return {"openid": {"issuer": identity.issuer, "subject": identity.subject}}
+
+
 async def _create(
     call: Call, transaction: Queries, identity: Identity, *, administrator: bool, set_up: bool
 ) -> User:
     settings = call.context.settings.openid
-    await users.serialize_creation(transaction, identity.email)
-    found = await users.by_address(transaction, identity.email)
-    if found is not None:
-        # Created meanwhile by a parallel login of the same user.
-        return found
     first = await server.initialise(transaction)
     if first and settings.admin_group is None:
         if not set_up:
@@ -79,21 +118,17 @@ async def _create(
     made = await users.TABLE.insert(
         transaction, msgspec.structs.replace(new, fixed_email=True, administrator=administrator)
     )
-    await record_action(call, transaction, "create", "user", made.id, user=made)
+    await _link(call, transaction, identity, made)
+    await record_action(
+        call, transaction, "create", "user", made.id, user=made, attributes=_audited(identity)
+    )
     return made
 
 
-async def _update(
-    call: Call, transaction: Queries, user: User, identity: Identity, *, administrator: bool
-) -> User:
+async def _update(call: Call, transaction: Queries, user: User, *, administrator: bool) -> User:
     """Check an existing user, and update their role if the provider's groups decide on it."""
-    if user.email != identity.email and not (user.email.isascii() and identity.email.isascii()):
-        # Case folding is ambiguous outside ASCII.
-        raise LoginRefused("you have no account here")
     if user.temporary or not may_log_in(user, call.now):
         raise LoginRefused("your account is disabled or has expired")
-    if user.administrator and not administrator and identity.verified is not True:
-        raise LoginRefused("an administrator logs in by an e-mail address that the provider has verified")
     if call.context.settings.openid.admin_group is None or user.administrator == administrator:
         return user
     account = (await users.accounts(transaction, [user.id]))[user.id]

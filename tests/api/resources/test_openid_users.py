@@ -1,5 +1,6 @@
 import pyotp
 import pytest
+import trio
 
 from motorpool.api.program.settings import UserSettings
 from motorpool.storage import users
@@ -62,6 +63,49 @@ async def test_a_known_user_is_found_by_his_address_whatever_the_case(starting, 
         assert (await client.get("/session")).json()["id"] == ann.id
 
 
+async def test_a_linked_user_is_found_by_subject_whatever_the_address(starting, openid, database):
+    async with starting(openid=openid.settings(allow_registration=True)) as served:
+        ann = await served.user("ann")
+        await served.user("boss", administrator=True)
+        await openid.user("a1", email=ANN, email_verified=True)
+        assert (await openid.log_in(served.client(), "a1")).status == 303
+        # The provider gives the subject an address that is another account's here, even an administrator's.
+        for email, verified in (("boss@example.org", True), ("new@example.org", False), (ANN, None)):
+            await openid.user("a1", email=email, email_verified=verified)
+            client = served.client()
+            assert (await openid.log_in(client, "a1")).status == 303
+            assert (await client.get("/session")).json()["id"] == ann.id
+        row = await database.fetch_row("select object_id, attributes from audit where action_type = 'link'")
+        assert (row["object_id"], row["attributes"]["openid"]["subject"]) == (ann.id, "a1")
+
+
+async def test_an_address_that_is_given_to_another_person_gives_no_account(starting, openid):
+    async with starting(openid=openid.settings(allow_registration=True)) as served:
+        await openid.user("a1", email=ANN, email_verified=True)
+        assert (await openid.log_in(served.client(), "a1")).status == 303
+        await openid.user("a1", email="gone@example.org", email_verified=True)
+        await openid.user("eve", email=ANN, email_verified=True)
+        refused = await openid.log_in(served.client(), "eve")
+        assert (refused.status, "another login" in refused.text) == (401, True)
+
+
+async def test_parallel_first_logins_make_one_user(starting, openid, database):
+    async with starting(openid=openid.settings(allow_registration=True)) as served:
+        await openid.user("a1", email=ANN, email_verified=True)
+        found = []
+
+        async def log_in():
+            client = served.client()
+            assert (await openid.log_in(client, "a1")).status == 303
+            found.append((await client.get("/session")).json()["id"])
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(4):
+                nursery.start_soon(log_in)
+        assert len(set(found)) == 1
+        assert await database.fetch_value("select count(*) from openid_identities") == 1
+
+
 async def test_what_another_user_calls_himself_is_no_address(starting, openid):
     async with starting(openid=openid.settings(allow_registration=True)) as served:
         eve = await served.user("eve", login=ANN)
@@ -100,7 +144,12 @@ async def test_an_address_that_the_provider_has_not_verified_is_refused(starting
         for verified in (False, "False", "no"):
             await openid.user("a1", email=ANN, email_verified=verified)
             assert (await openid.log_in(served.client(), "a1")).status == 401
+        # One that the provider says nothing of makes a new user, but does not give an account that exists.
         await openid.user("a1", email=ANN)
+        assert (await openid.log_in(served.client(), "a1")).status == 401
+        await openid.user("b1", email="ben@example.org")
+        assert (await openid.log_in(served.client(), "b1")).status == 303
+        await openid.user("a1", email=ANN, email_verified=True)
         assert (await openid.log_in(served.client(), "a1")).status == 303
 
 
