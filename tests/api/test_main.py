@@ -73,5 +73,7 @@ def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
     assert (made.returncode, made.stdout) == (0, "user boss@example.org created, administrator\n"), (
         made.stderr
     )
-    changed = run("BOSS@example.org", "--no-administrator")
+    last = run("BOSS@example.org", "--no-administrator")
+    assert (last.returncode, "last administrator" in last.stderr.splitlines()[-1]) == (1, True)
+    changed = run("BOSS@example.org", "--administrator", "--unlink-openid")
     assert (changed.returncode, changed.stdout) == (0, "user boss@example.org changed\n")
