@@ -36,6 +36,7 @@ from motorpool.actors.upkeep.statistics import statistics_spec
 from motorpool.actors.video.capture import capture_spec
 from motorpool.actors.video.capture_list import capture_list_spec
 from motorpool.actors.video.capture_retention import capture_retention_spec
+from motorpool.actors.video.decoders import decoders_spec
 from motorpool.actors.video.media_requests import media_requests_spec
 from motorpool.actors.video.playback import playback_spec
 from motorpool.actors.video.segment_store import segment_store_spec
@@ -128,6 +129,7 @@ def fleet_tree(
                     text_channel=outgoing.sms.enabled,
                 ),
             ),
+            decoders_spec(),
             # Above streams and playbacks, which hand over their last fragments when they stop.
             capture_spec(
                 database,

@@ -13,6 +13,7 @@ __all__ = [
     "ACCEPT_FAILURES",
     "CONNECTIONS_REFUSED",
     "COUNTERS",
+    "DECODERS_FAILED",
     "DEVICES_REFUSED",
     "FILES_REMOVED",
     "FILE_BYTES",
@@ -83,6 +84,11 @@ OUTBOX_GIVEN_UP = Counter(
     "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
 )
 
+DECODERS_FAILED = Counter(
+    "motorpool_decoders_failed",
+    "Processes that crashed or hung while they decoded a key frame.",
+    registry=None,
+)
 FILE_BYTES = Gauge(
     "motorpool_file_bytes", "Files of devices on disk, as of the last sweep.", ("kind",), registry=None
 )
@@ -109,6 +115,7 @@ COUNTERS = (
     SMS_SENT,
     GEOCODER_REQUESTS,
     OUTBOX_GIVEN_UP,
+    DECODERS_FAILED,
     FILE_BYTES,
     FILES_REMOVED,
     STEPS_SETTLED,

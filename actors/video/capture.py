@@ -32,8 +32,11 @@ from motorpool.actors.video.capture_list import (
     OpenCapture,
     Status,
 )
+from motorpool.actors.video.decoders import DECODERS, ProbeFormat
+from motorpool.actors.video.decoders import PATIENCE_SECONDS as DECODERS_PATIENCE_SECONDS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
+from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart, System
 from motorpool.storage import devices
 from motorpool.storage.database import Database
@@ -257,9 +260,22 @@ class Capture(Actor[CaptureMessage]):
             self._writer = CaptureWriter(folder, self._record.file_name, reserve_bytes=self._reserve_bytes)
         return self._writer
 
+    async def _probe(self, writer: CaptureWriter, fragments: Sequence[MediaFragment]) -> None:
+        """Learn the format of pictures whose coding is new to the file; the file plays without it."""
+        for coding, keyframe in writer.unprobed(fragments).items():
+            picture_format = PictureFormat()
+            try:
+                picture_format = await self.context.system.ref(DECODERS).ask(
+                    ProbeFormat(coding, keyframe), seconds=DECODERS_PATIENCE_SECONDS
+                )
+            except (CodecError, ActorError) as error:
+                self.context.log.warning("the format of the pictures is not known: %s", error)
+            writer.set_format(coding, picture_format)
+
     async def _in_thread(
         self, writer: CaptureWriter, fragments: Sequence[MediaFragment], *, last: bool = False
     ) -> None:
+        await self._probe(writer, fragments)
         encoded = writer.encode(fragments)
 
         def work() -> None:

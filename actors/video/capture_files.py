@@ -15,6 +15,8 @@ from motorpool.actors.files.disk_space import require_room
 from motorpool.actors.files.media_files import FOLDER_MODE
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
+from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
+from motorpool.codecs.media.units import Coding
 from motorpool.storage.durable_files import make_folder, sync_folder
 
 __all__ = ["CAPTURE_NAMES", "CaptureWriter", "new_file_name", "repair_all"]
@@ -41,6 +43,22 @@ class CaptureWriter:
         self._reserve = reserve_bytes
         self._file: BinaryIO | None = None
         self._capture_file: CaptureFile | None = None
+        self._formats: dict[Coding, PictureFormat] = {}
+
+    def unprobed(self, fragments: Iterable[MediaFragment]) -> dict[Coding, bytes]:
+        """Return a key frame of each coding whose format is not known yet, which `set_format` wants."""
+        found: dict[Coding, bytes] = {}
+        for fragment in fragments:
+            coding = fragment.coding
+            if coding is not None and coding not in self._formats and fragment.pictures:
+                first = fragment.pictures[0]
+                if first.keyframe:
+                    found.setdefault(coding, first.payload)
+        return found
+
+    def set_format(self, coding: Coding, picture_format: PictureFormat) -> None:
+        """Set the format of the pictures of a coding, zeros if it is not known; before they are written."""
+        self._formats[coding] = picture_format
 
     def write(self, fragments: Iterable[MediaFragment]) -> None:
         """Encode and write fragments.
@@ -99,10 +117,13 @@ class CaptureWriter:
             require_room(self.path.parent, size, self._reserve)
             if self._capture_file is None:
                 self._file = self.path.open("xb", buffering=0)
-                self._capture_file = CaptureFile(self._file)
+                self._capture_file = CaptureFile(self._file, self._known_format)
         except OSError:
             self._give_up()
             raise
+
+    def _known_format(self, coding: Coding, _keyframe: bytes) -> PictureFormat:
+        return self._formats.get(coding) or PictureFormat()
 
     def _put(self, encoded: EncodedFragment) -> None:
         assert self._capture_file is not None

@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import assert_never
 
 import msgspec
-import trio
 
 from motorpool.actors.messages.live_stream import STREAM, ReadKeyframe, StreamKeyframe
+from motorpool.actors.video.decoders import DECODERS, PATIENCE_SECONDS, EncodeJpeg
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.snapshot import encode_jpeg
-from motorpool.runtime import Actor, DynamicSpec, Kind, NodeLocal, Request, Restart, System
+from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, NodeLocal, Request, Restart, System
 
 __all__ = [
     "SNAPSHOT",
@@ -25,9 +24,6 @@ __all__ = [
     "read_snapshot",
     "snapshot_spec",
 ]
-
-DECODERS = 2
-"""At a time: pictures for many channels must not delay segments that wait for a thread."""
 
 
 class SnapshotImage(msgspec.Struct, frozen=True, gc=False):
@@ -60,8 +56,7 @@ SNAPSHOT: Kind[tuple[int, int], SnapshotMessage] = Kind("snapshot")
 class Snapshot(Actor[SnapshotMessage]):
     """Keeps the last image of one channel with the id of its key frame."""
 
-    def __init__(self, decoders: trio.CapacityLimiter) -> None:
-        self._decoders = decoders
+    def __init__(self) -> None:
         self._keyframe_id: str | None = None
         self._result: SnapshotImage | SnapshotFailed | None = None
 
@@ -77,13 +72,15 @@ class Snapshot(Actor[SnapshotMessage]):
 
     async def _decode(self, keyframe: StreamKeyframe) -> SnapshotImage | SnapshotFailed:
         result: SnapshotImage | SnapshotFailed
+        request = EncodeJpeg(keyframe.coding, keyframe.payload)
         try:
-            jpeg = await trio.to_thread.run_sync(
-                encode_jpeg, keyframe.coding, keyframe.payload, limiter=self._decoders
-            )
+            jpeg = await self.context.system.ref(DECODERS).ask(request, PATIENCE_SECONDS)
         except CodecError as error:
             self.context.log.warning("no snapshot: %s", error)
             result = SnapshotFailed(str(error))
+        except ActorError as error:
+            # The decoders are being restarted: the same key frame may be tried again.
+            return SnapshotFailed(f"the key frame cannot be decoded now: {error}")
         else:
             result = SnapshotImage(jpeg, keyframe.taken_at)
         self._keyframe_id, self._result = keyframe.id, result
@@ -101,16 +98,15 @@ async def read_snapshot(
     keyframe = await system.ref(STREAM, key).ask(ReadKeyframe(), seconds=timeout_seconds)
     if keyframe is None:
         return None
-    return await system.ref(SNAPSHOT, key).ask(DecodeSnapshot(keyframe))
+    return await system.ref(SNAPSHOT, key).ask(DecodeSnapshot(keyframe), PATIENCE_SECONDS)
 
 
 def snapshot_spec() -> DynamicSpec[tuple[int, int], SnapshotMessage]:
     """Return the spec of the snapshots: an actor for each channel, started by the first reader."""
-    decoders = trio.CapacityLimiter(DECODERS)
     return DynamicSpec(
         kind=SNAPSHOT,
         name="snapshots",
-        factory=lambda _: Snapshot(decoders),
+        factory=lambda _: Snapshot(),
         restart=Restart.TRANSIENT,
         mailbox_size=200,
         idle_seconds=60.0,

@@ -1,4 +1,8 @@
-"""A key frame as a JPEG image."""
+"""Key frames decoded: to a JPEG image, or to learn their format.
+
+FFmpeg's decoders parse what cameras sent: the server calls them in processes of their own
+(`actors/video/decoders.py`).
+"""
 
 from fractions import Fraction
 
@@ -6,6 +10,7 @@ import av
 from av.video.codeccontext import VideoCodecContext
 
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
 from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 
@@ -25,6 +30,26 @@ def encode_jpeg(coding: Coding, keyframe: bytes) -> bytes:
         return _encode(_decode(coding, keyframe))
     except (av.FFmpegError, ValueError, MemoryError) as error:
         raise CodecError(f"the key frame does not decode: {error}") from error
+
+
+def probe_format(coding: Coding, keyframe: bytes) -> PictureFormat:
+    """Return size and sample format of a key frame with its parameter sets. Blocking: some milliseconds.
+
+    Raises:
+        CodecError: it does not decode, or not to a picture.
+    """
+    try:
+        frame = _decode(coding, keyframe)
+    except (av.FFmpegError, ValueError, MemoryError) as error:
+        raise CodecError(f"the key frame does not decode: {error}") from error
+    pixel_format = frame.format
+    if len(pixel_format.components) < 3:
+        chroma = 0
+    elif pixel_format.chroma_width(64) == 64:
+        chroma = 3
+    else:
+        chroma = 1 if pixel_format.chroma_height(64) < 64 else 2
+    return PictureFormat(frame.width, frame.height, chroma, pixel_format.components[0].bits)
 
 
 def _decode(coding: Coding, keyframe: bytes) -> av.VideoFrame:

@@ -20,10 +20,13 @@ from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE
+from motorpool.actors.video.decoders import DECODERS, EncodeJpeg, ProbeFormat
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS
+from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
 from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.runtime import ChildSpec, DynamicSpec, MailboxFull, Restart
+from motorpool.runtime import ChildSpec, DynamicSpec, Failure, MailboxFull, Restart
 from motorpool.runtime.testing import Probe, TestClock, open_tree
 from motorpool.storage import devices
 from motorpool.storage.records import Device
@@ -143,6 +146,19 @@ def outage(postgres, database_url):
     return cut
 
 
+class InProcessDecoder(Probe):
+    """Stands for the decoders, without their processes; records what it was asked for."""
+
+    def handle(self, message):
+        super().handle(message)
+        try:
+            if isinstance(message, EncodeJpeg):
+                return encode_jpeg(message.coding, message.keyframe)
+            return probe_format(message.coding, message.keyframe)
+        except CodecError as error:
+            return Failure(error)
+
+
 class Neighbours:
     """Probes in the places around an actor under test, made by its specs and by the test."""
 
@@ -150,6 +166,7 @@ class Neighbours:
         self.writer = Probe()
         self.directory = Probe()
         self.media_requests = Probe()
+        self.decoders = InProcessDecoder({EncodeJpeg: None, ProbeFormat: None})
         self.devices = {}
         self.connections = {}
 
@@ -178,6 +195,10 @@ class Neighbours:
     @property
     def media_requests_spec(self):
         return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: self.media_requests, resident=False)
+
+    @property
+    def decoders_spec(self):
+        return ChildSpec(kind=DECODERS, factory=lambda: self.decoders, resident=False)
 
     @property
     def devices_spec(self):

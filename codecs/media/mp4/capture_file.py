@@ -10,11 +10,12 @@ MP4), its header is final, and it costs three times the CPU.
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
 import msgspec
 
+from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
@@ -28,6 +29,7 @@ from motorpool.codecs.media.mp4.boxes import (
     movie_fragment,
     segment_index,
 )
+from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.mp4.tracks import Track, audio_track, video_track
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.units import Coding
@@ -84,13 +86,18 @@ class CaptureFile:
     After an OSError the file ends with the last whole fragment, and nothing more is to be written.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
-        """`file` is empty, and open for writing and seeking."""
+    def __init__(self, file: BinaryIO, probe: Callable[[Coding, bytes], PictureFormat]) -> None:
+        """`file` is empty, and open for writing and seeking.
+
+        `probe` returns the format of a key frame, or raises CodecError where it does not decode; it is called
+        for the first one of each coding.
+        """
         self.size = 0
         """Bytes written so far."""
         self.rejected_units = 0
         """Units for which there was no room in the header: more tracks than a camera has."""
         self._file = file
+        self._probe = probe
         self._transcoder = AudioTranscoder()
         self._track_numbers: dict[TrackKey, int] = {}
         self._tracks: list[Track] = []
@@ -220,7 +227,12 @@ class CaptureFile:
     def _video_track_number(self, coding: Coding, pictures: Sequence[TimedPicture]) -> int | None:
         number = self._track_numbers.get(coding)
         if number is None and pictures[0].keyframe:
-            number = self._add_track(coding, video_track(coding, pictures[0].payload))
+            keyframe = pictures[0].payload
+            try:
+                picture_format = self._probe(coding, keyframe)
+            except CodecError:
+                picture_format = PictureFormat()
+            number = self._add_track(coding, video_track(coding, keyframe, picture_format))
         return number
 
     def _audio_track_number(self, config: bytes) -> int | None:

@@ -6,15 +6,13 @@ parameter sets in the samples: there a player finds a set that changes later.
 
 from struct import pack
 
-import av
 import msgspec
-from av.video.codeccontext import VideoCodecContext
 
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.mp4.boxes import box, full_box
 from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
-from motorpool.codecs.media.video_codecs import VIDEO_CODECS, VideoCodec
+from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 
 __all__ = ["Track", "audio_track", "video_track"]
 
@@ -34,13 +32,9 @@ class Track(msgspec.Struct, frozen=True):
     height: int = 0
 
 
-def video_track(coding: Coding, keyframe: bytes) -> Track:
-    """Return a video track that begins with this key frame, which holds its parameter sets.
-
-    Blocking: the picture is decoded once, some milliseconds.
-    """
+def video_track(coding: Coding, keyframe: bytes, picture_format: PictureFormat) -> Track:
+    """Return a video track that begins with this key frame, which holds its parameter sets."""
     codec = VIDEO_CODECS[coding]
-    picture_format = _probe_format(codec, keyframe)
     width, height = picture_format.width, picture_format.height
     entry = box(
         codec.sample_entry,
@@ -67,25 +61,3 @@ def audio_track(config: bytes) -> Track:
 def _descriptor(tag: int, content: bytes) -> bytes:
     assert len(content) < 128, len(content)
     return bytes((tag, len(content))) + content
-
-
-def _probe_format(codec: VideoCodec, keyframe: bytes) -> PictureFormat:
-    """Decode a key frame; zeros where it does not decode."""
-    decoder = av.CodecContext.create(codec.ffmpeg_name, "r")
-    assert isinstance(decoder, VideoCodecContext)
-    decoder.thread_count = 1
-    try:
-        frames = decoder.decode(av.Packet(keyframe)) + decoder.decode(None)
-    except av.FFmpegError:
-        return PictureFormat()
-    if not frames:
-        return PictureFormat()
-    frame = frames[0]
-    pixel_format = frame.format
-    if len(pixel_format.components) < 3:
-        chroma = 0
-    elif pixel_format.chroma_width(64) == 64:
-        chroma = 3
-    else:
-        chroma = 1 if pixel_format.chroma_height(64) < 64 else 2
-    return PictureFormat(frame.width, frame.height, chroma, pixel_format.components[0].bits)

@@ -30,9 +30,11 @@ from motorpool.actors.video.capture_list import (
     OpenCapture,
     capture_list_spec,
 )
+from motorpool.actors.video.decoders import ProbeFormat
+from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec
+from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec, Failure
 from motorpool.runtime.testing import Probe
 from motorpool.storage import devices
 
@@ -94,7 +96,7 @@ class House:
 
 
 @pytest.fixture
-def house(database, make_device, tree, time, tmp_path):
+def house(database, make_device, tree, time, tmp_path, neighbours):
     """`async with house(answers=…, …) as captures:`"""
 
     class Opened:
@@ -113,7 +115,10 @@ def house(database, make_device, tree, time, tmp_path):
                 for kind, name in ((PLAYBACK, "playbacks"), (STREAM, "streams"))
             ]
             self.running = tree(
-                capture_list_spec(self.per_device), *specs, capture_spec(database, tmp_path, self.limits)
+                capture_list_spec(self.per_device),
+                neighbours.decoders_spec,
+                *specs,
+                capture_spec(database, tmp_path, self.limits),
             )
             system = await self.running.__aenter__()
             return House(system, row, sources, tmp_path, database, time, self.limits)
@@ -127,6 +132,33 @@ def house(database, make_device, tree, time, tmp_path):
 def count(path: Path) -> int:
     with av.open(str(path)) as container:
         return sum(packet.size > 0 for packet in container.demux(video=0))
+
+
+async def test_the_format_of_the_pictures_is_found_outside_of_the_server(house, film, neighbours):
+    async with house() as captures:
+        await captures.start()
+        await captures.show(film(4))
+        await captures.end()
+        (path,) = captures.files
+        with av.open(str(path)) as container:
+            stream = container.streams.video[0]
+            assert (stream.width, stream.height) == (64, 64)
+    # Once for the file.
+    assert [type(message) for message in neighbours.decoders.messages] == [ProbeFormat]
+
+
+async def test_pictures_whose_format_is_not_found_are_captured_all_the_same(
+    house, film, neighbours, monkeypatch, caplog
+):
+    monkeypatch.setattr(neighbours.decoders, "handle", lambda _: Failure(CodecError("the decoder crashed")))
+    async with house() as captures:
+        await captures.start()
+        await captures.show(film(4))
+        await captures.end()
+        assert (await captures.record()).status == "COMPLETE"
+        (path,) = captures.files
+        assert count(path) == 20
+    assert "the format of the pictures is not known: the decoder crashed" in caplog.text
 
 
 class TestPlayback:

@@ -1,7 +1,6 @@
 """Snapshots of a channel: key frames of the stream, each decoded once."""
 
 import io
-import threading
 
 import pytest
 import trio
@@ -11,7 +10,6 @@ from motorpool.actors.messages.live_stream import STREAM, StreamKeyframe
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.settings import VideoSettings
-from motorpool.actors.video import snapshot
 from motorpool.actors.video.snapshot import (
     SNAPSHOT,
     DecodeSnapshot,
@@ -21,6 +19,7 @@ from motorpool.actors.video.snapshot import (
 )
 from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.media.units import Coding
+from motorpool.runtime import ActorStopped, Failure
 
 
 class House:
@@ -59,6 +58,7 @@ def house(database, make_device, tree, neighbours, time):
             neighbours.device(row.id, {SendCommand: self.answer})
             self.running = tree(
                 neighbours.devices_spec,
+                neighbours.decoders_spec,
                 stream_spec(database, self.limits),
                 snapshot_spec(),
                 neighbours.connections_spec,
@@ -78,27 +78,6 @@ def brightness(picture):
 
 def in_full_range(luma):
     return (luma - 16) * 255 / 219
-
-
-class Counted:
-    """Decodes, and counts how often and how many at once."""
-
-    def __init__(self, monkeypatch):
-        self.decoded, self.now, self.most = 0, 0, 0
-        self._lock = threading.Lock()
-        self._decode = snapshot.encode_jpeg
-        monkeypatch.setattr(snapshot, "encode_jpeg", self)
-
-    def __call__(self, coding, keyframe):
-        with self._lock:
-            self.decoded += 1
-            self.now += 1
-            self.most = max(self.most, self.now)
-        try:
-            return self._decode(coding, keyframe)
-        finally:
-            with self._lock:
-                self.now -= 1
 
 
 async def test_the_first_reader_starts_the_camera_and_gets_its_first_key_frame(house, film, clock, time):
@@ -125,9 +104,9 @@ async def test_the_first_reader_starts_the_camera_and_gets_its_first_key_frame(h
 
 
 async def test_a_key_frame_is_decoded_once_however_many_ask_and_the_next_one_anew(
-    house, film, time, monkeypatch
+    house, film, time, neighbours
 ):
-    counted = Counted(monkeypatch)
+    decoded = neighbours.decoders.messages
     async with house(unrequested=True) as running:
         connection = await running.publish(film(1))
         pictures = []
@@ -138,24 +117,15 @@ async def test_a_key_frame_is_decoded_once_however_many_ask_and_the_next_one_ane
         async with trio.open_nursery() as nursery:
             for _ in range(50):
                 nursery.start_soon(read)
-        assert counted.decoded == 1
+        assert len(decoded) == 1
         assert len({id(picture) for picture in pictures}) == 1
         assert running.commands == []
         await time.passes(7)
         assert (await running.read()) is pictures[0]
         await running.stream.tell(UnitsPublished(connection, film(4)[5:]))
         later = await running.read()
-        assert counted.decoded == 2
+        assert len(decoded) == 2
         assert (later.taken_at - pictures[0].taken_at).total_seconds() == pytest.approx(7)
-
-
-async def test_many_channels_take_two_threads(house, film, clock, time, monkeypatch):
-    counted = Counted(monkeypatch)
-    async with house() as running, trio.open_nursery() as nursery:
-        for channel in range(2, 12):
-            keyframe = StreamKeyframe("0-0", Coding.H264, film(1)[0].payload, clock.now())
-            nursery.start_soon(running.system.ref(SNAPSHOT, (1, channel)).ask, DecodeSnapshot(keyframe))
-    assert (counted.decoded, counted.most) == (10, 2)
 
 
 async def test_a_device_that_does_not_stream_has_no_picture(house, time):
@@ -199,6 +169,17 @@ async def test_a_key_frame_that_does_not_decode_is_an_error_told_once_and_harms_
             assert failed.reason.startswith("the key frame does not decode")
         assert caplog.text.count("no snapshot: the key frame does not decode") == 1
         await running.publish(film(1))
+        assert (await running.read()).jpeg.startswith(b"\xff\xd8")
+
+
+async def test_while_no_decoder_answers_the_same_key_frame_is_tried_again(
+    house, film, neighbours, monkeypatch
+):
+    async with house(unrequested=True) as running:
+        await running.publish(film(1))
+        with monkeypatch.context() as patch:
+            patch.setattr(neighbours.decoders, "handle", lambda _: Failure(ActorStopped("decoders")))
+            assert isinstance(await running.read(), SnapshotFailed)
         assert (await running.read()).jpeg.startswith(b"\xff\xd8")
 
 

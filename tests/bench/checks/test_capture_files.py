@@ -9,6 +9,7 @@ from motorpool.bench.vehicles.media_loop import LoopUnit
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import CaptureFile
 from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.snapshot import probe_format
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def cuts(loop: list[LoopUnit]) -> list[MediaFragment]:
 
 def write(path: Path, cuts: list[MediaFragment]) -> Path:
     with path.open("w+b", buffering=0) as file:
-        capture = CaptureFile(file)
+        capture = CaptureFile(file, probe_format)
         for cut in cuts:
             encoded = capture.encode(cut)
             assert encoded is not None

@@ -18,6 +18,7 @@ from motorpool.codecs.media import adts
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, repair
 from motorpool.codecs.media.segmenter import Segmenter
+from motorpool.codecs.media.snapshot import probe_format
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 Film = Callable[..., tuple[bytes, ...]]
@@ -39,7 +40,7 @@ def add(film: CaptureFile, fragment: MediaFragment) -> None:
 
 def capture(fragments: list[MediaFragment], *, finish: bool = True) -> bytes:
     file = io.BytesIO()
-    film = CaptureFile(file)
+    film = CaptureFile(file, probe_format)
     for fragment in fragments:
         add(film, fragment)
     if finish:
@@ -157,7 +158,7 @@ def test_a_whole_file_tells_its_length_and_can_be_sought(reel) -> None:
 
 def test_it_plays_while_it_grows(reel) -> None:
     file = io.BytesIO()
-    film = CaptureFile(file)
+    film = CaptureFile(file, probe_format)
     for number, fragment in enumerate(cuts_of(reel()), 1):
         add(film, fragment)
         assert len(Read(file.getvalue()).pictures) == 25 * number
@@ -166,7 +167,7 @@ def test_it_plays_while_it_grows(reel) -> None:
 
 def test_nothing_is_written_before_there_is_something_whole() -> None:
     file = io.BytesIO()
-    film = CaptureFile(file)
+    film = CaptureFile(file, probe_format)
     add(film, MediaFragment(START, START + 1, None, (), (), False, True, 0.0))
     film.finish()
     assert (file.getvalue(), film.size, film.duration) == (b"", 0, 0.0)
@@ -175,7 +176,7 @@ def test_nothing_is_written_before_there_is_something_whole() -> None:
 @pytest.fixture(scope="module")
 def crashed(reel) -> Crashed:
     file = io.BytesIO()
-    film = CaptureFile(file)
+    film = CaptureFile(file, probe_format)
     ends = []
     for fragment in cuts_of(reel()):
         add(film, fragment)
@@ -332,7 +333,7 @@ def test_pictures_that_no_decoder_takes_are_written_all_the_same() -> None:
 
 def test_more_tracks_than_a_camera_has_are_left_out_and_counted(film: Film) -> None:
     file = io.BytesIO()
-    capture_file = CaptureFile(file)
+    capture_file = CaptureFile(file, probe_format)
     for number, rate in enumerate(adts.SAMPLE_RATES):
         sounds = (AudioFrame(START + number * SECOND, Coding.AAC, adts.header(100, rate) + bytes(100), 1024),)
         start = START + number * SECOND
@@ -379,7 +380,7 @@ def test_a_full_disk_leaves_what_is_whole(reel) -> None:
     fragments = cuts_of(reel())
     size = len(capture(fragments[:3], finish=False))
     disk = SmallDisk(size + 500)
-    film = CaptureFile(disk)
+    film = CaptureFile(disk, probe_format)
     for fragment in fragments[:3]:
         add(film, fragment)
     with pytest.raises(OSError, match="No space left"):
