@@ -25,6 +25,7 @@ from motorpool.actors.messages.changes import (
     EverythingChanged,
     GroupChanged,
     LinkChanged,
+    SessionEnded,
     TokenRevoked,
     UserChanged,
 )
@@ -47,13 +48,12 @@ GOING_AWAY = 1001
 POLICY_VIOLATION = 1008
 TRY_AGAIN_LATER = 1013
 """Close codes (RFC 6455, section 7.4.1, and IANA's registry)."""
-
 MAX_PENDING_EVENTS = 1000
 """Events that wait for a slow client."""
-
 CHANGES_QUEUE = 100
 """Commits that wait until a socket has followed the one before; beyond them it follows all at once."""
-
+MAX_SLEEP_SECONDS = 60.0
+"""Between two looks at the wall clock, which may be set, while credentials are valid."""
 PAUSE_SECONDS = 0.1
 """Between two messages to one socket: what changes meanwhile goes out together."""
 
@@ -75,6 +75,7 @@ def add_socket(app: QuartTrio, context: ServerContext) -> None:
                 updates.follow_devices,
                 updates.follow_events,
                 updates.follow_changes,
+                updates.follow_expiry,
                 updates.follow_closing,
             ):
                 await nursery.start(follow)
@@ -117,6 +118,7 @@ class LiveUpdates:
         self._events_lost = False
         self._pending = trio.Event()
         self._authorized = True
+        self._expiry_sleep = trio.CancelScope()
         self._sent_positions = False
         """Whether the first message, with the latest position of each device, has been sent."""
 
@@ -168,6 +170,24 @@ class LiveUpdates:
                         await self._load_devices(self._visible_ids)
                     else:
                         await self._apply(change for commit in commits for change in commit)
+
+    async def follow_expiry(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Check the credentials again when they are due to end."""
+        task_status.started()
+        clock = self._context.clock
+        while self._authorized:
+            expires = self._caller.expires
+            left = MAX_SLEEP_SECONDS if expires is None else (expires - clock.now()).total_seconds()
+            if left > 0:
+                with trio.CancelScope() as self._expiry_sleep:
+                    await trio.sleep(min(left, MAX_SLEEP_SECONDS))
+                continue
+            try:
+                await self._identify_again()
+            except StorageError:
+                self._end()  # what cannot be checked when it is due is not valid
+            if self._caller.expires == expires:
+                await trio.sleep(PAUSE_SECONDS)
 
     async def follow_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Wake the sender when the server stops."""
@@ -262,16 +282,22 @@ class LiveUpdates:
         """Read again only what these changes concern."""
         identity = visibility = False
         edited: set[int] = set()
+        caller = self._caller
+        concerned = {caller.id, caller.impersonator_id, caller.sharer_id} - {0}
         for change in changes:
             match change:
                 case EverythingChanged():
                     identity = visibility = True
-                case UserChanged() if change.id == self._caller.id:
-                    identity = True
-                case TokenRevoked() if change.user_id == self._caller.id:
-                    identity = True
-                case LinkChanged(owner="user", property="device" | "group"):
-                    visibility = visibility or change.owner_id == self._caller.id
+                case UserChanged():
+                    identity = identity or change.id in concerned
+                case TokenRevoked():
+                    identity = identity or change.user_id in concerned or change.id == caller.token_id
+                case SessionEnded():
+                    identity = identity or (caller.session is not None and caller.session.id == change.id)
+                case LinkChanged(owner="user"):
+                    # That of a manager to the user, or of a sharer to what they shared.
+                    identity = identity or change.owner_id in concerned - {caller.id}
+                    visibility = visibility or change.owner_id == caller.id
                 case GroupChanged():
                     visibility = visibility or change.affects_visibility
                 case DeviceChanged():
@@ -280,7 +306,7 @@ class LiveUpdates:
                         edited.add(change.id)
                 case _:
                     pass
-        if identity:
+        if identity or (visibility and caller.sharer_id):
             await self._identify_again()
         if visibility:
             await self._refresh_visible()
@@ -290,10 +316,14 @@ class LiveUpdates:
         """Check that the credentials are still valid; the socket ends where they are not."""
         caller = await _identify_caller(self._context, self._token)
         if caller is None or caller.id != self._caller.id:
-            self._authorized = False
-            self._pending.set()
+            self._end()
         else:
             self._caller = caller
+            self._expiry_sleep.cancel()
+
+    def _end(self) -> None:
+        self._authorized = False
+        self._pending.set()
 
     async def _refresh_visible(self) -> None:
         """Take the set of devices that the user sees now, and the state of those that are new in it."""

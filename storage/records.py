@@ -319,6 +319,14 @@ class Session(msgspec.Struct, frozen=True):
     """The Origin header at login (docs/authentication.md#cookies)."""
     token_expires: datetime | None = None
     """The expiry of the token that opened the session, which ends with it; None without a token."""
+    token_id: str | None = None
+    """The id of that token; None also for sessions of earlier versions."""
+    impersonator_id: int = 0
+    """Who opened the session as another user; 0 if it is the user's own."""
+    address: str | None = None
+    """The address from which it was opened."""
+    user_agent: str | None = None
+    """The header of that name at login."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,19 +1,45 @@
 """Sessions of users logged in by cookie; they survive restarts (docs/decisions/0012)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Session
 
-__all__ = ["delete", "delete_by_token", "delete_expired", "delete_of_user", "fetch", "insert", "touch"]
+__all__ = [
+    "MAX_SESSIONS",
+    "delete",
+    "delete_by_tokens",
+    "delete_expired",
+    "delete_of_user",
+    "fetch",
+    "insert",
+    "of_user",
+    "touch",
+]
+
+MAX_SESSIONS = 1000
+"""Sessions of one user; past it the one that was not used for the longest time is deleted."""
+_COLUMNS = (
+    "id, user_id, created, last_used, expires, origin, token_expires, token_id,"
+    " coalesce(impersonator_id, 0) as impersonator_id, address, user_agent"
+)
+_DELETE_OLDEST = """
+    delete from sessions where id in (
+        select id from sessions where user_id = $1 order by last_used desc, id offset $2
+    ) returning id
+"""
 
 
-async def insert(q: Queries, session: Session) -> None:
-    """Store a new session. Raises StatementRejected if its user has been deleted."""
+async def insert(q: Queries, session: Session) -> list[str]:
+    """Store a new session; return the ids of those that were deleted for it.
+
+    Raises:
+        StatementRejected: The user has been deleted.
+    """
     await q.execute(
-        "insert into sessions (id, user_id, created, last_used, expires, origin, token_expires)"
-        " values ($1, $2, $3, $4, $5, $6, $7)",
+        "insert into sessions (id, user_id, created, last_used, expires, origin, token_expires, token_id,"
+        " impersonator_id, address, user_agent) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         session.id,
         session.user_id,
         session.created,
@@ -21,13 +47,28 @@ async def insert(q: Queries, session: Session) -> None:
         session.expires,
         session.origin,
         session.token_expires,
+        session.token_id,
+        session.impersonator_id or None,
+        session.address,
+        session.user_agent,
     )
+    return [row[0] for row in await q.fetch(_DELETE_OLDEST, session.user_id, MAX_SESSIONS)]
 
 
 async def fetch(q: Queries, session_ids: Iterable[str]) -> dict[str, Session]:
     """Return the sessions by id, including expired ones; unknown ids are left out."""
-    rows = await q.fetch("select * from sessions where id = any($1::text[])", list(session_ids))
-    return {row["id"]: Session(**dict(row.items())) for row in rows}
+    sql = f"select {_COLUMNS} from sessions where id = any($1::text[])"  # noqa: S608 - constant names
+    found = [Session(**dict(row.items())) for row in await q.fetch(sql, list(session_ids))]
+    return {session.id: session for session in found}
+
+
+async def of_user(q: Queries, user_id: int, now: datetime) -> list[Session]:
+    """Return the sessions of a user that have not expired, the one used last first."""
+    sql = (
+        f"select {_COLUMNS} from sessions where user_id = $1 and expires > $2"  # noqa: S608 - constant names
+        " and (token_expires is null or token_expires > $2) order by last_used desc, id"
+    )
+    return [Session(**dict(row.items())) for row in await q.fetch(sql, user_id, now)]
 
 
 async def touch(q: Queries, session: Session) -> None:
@@ -40,20 +81,35 @@ async def touch(q: Queries, session: Session) -> None:
     )
 
 
-async def delete(q: Queries, session_id: str) -> None:
-    """Delete a session."""
-    await q.execute("delete from sessions where id = $1", session_id)
+async def delete(q: Queries, session_id: str) -> bool:
+    """Delete a session; return whether there was one."""
+    return await q.fetch_value("delete from sessions where id = $1 returning true", session_id) is True
 
 
-async def delete_by_token(q: Queries, user_id: int, token_expires: datetime) -> None:
-    """Delete the sessions of a user that were opened with a token of this expiry."""
-    await q.execute("delete from sessions where user_id = $1 and token_expires = $2", user_id, token_expires)
+async def delete_by_tokens(
+    q: Queries, token_ids: Collection[str], user_id: int, token_expires: datetime
+) -> None:
+    """Delete the sessions that began with these tokens.
+
+    Sessions of earlier versions do not name their token; of those the user's sessions are deleted whose token
+    had this expiry.
+    """
+    await q.execute(
+        "delete from sessions where token_id = any($1::text[])"
+        " or (token_id is null and user_id = $2 and token_expires = $3)",
+        list(token_ids),
+        user_id,
+        token_expires,
+    )
 
 
 async def delete_of_user(q: Queries, user_id: int, *, keep: str | None = None) -> None:
-    """Delete all sessions of a user except `keep`."""
+    """Delete all sessions of a user, and those that they began as other users, except `keep`."""
     await q.execute(
-        "delete from sessions where user_id = $1 and ($2::text is null or id <> $2)", user_id, keep
+        "delete from sessions where (user_id = $1 or impersonator_id = $1)"
+        " and ($2::text is null or id <> $2)",
+        user_id,
+        keep,
     )
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "oldest_administrator",
     "serialize_creation",
     "set_password",
+    "set_sharer",
 ]
 
 
@@ -51,11 +52,14 @@ class Account(msgspec.Struct, frozen=True):
     """None if they have no password."""
     tokens_since: datetime | None
     """Tokens issued before this time are rejected; None: none are."""
+    shared_by: int = 0
+    """Who created this temporary user by sharing; 0 for all other users."""
 
 
-_ACCOUNTS = (
-    f"select {TABLE.select_list()}, password_hash, tokens_since from users where id = any($1::bigint[])"  # noqa: S608 - constant names
-)
+_ACCOUNTS = f"""
+    select {TABLE.select_list()}, password_hash, tokens_since, coalesce(shared_by, 0) as shared_by
+    from users where id = any($1::bigint[])
+"""  # noqa: S608 - constant names
 _ID_BY_EMAIL = """
     select id from users where lower(email) = lower($1) or lower(login) = lower($1)
     -- A matching address takes precedence over a matching login name.
@@ -78,7 +82,8 @@ async def accounts(q: Queries, user_ids: Sequence[int]) -> dict[int, Account]:
     for row in await q.fetch(_ACCOUNTS, list(user_ids)):
         values = dict(row.items())
         stored, since = values.pop("password_hash"), values.pop("tokens_since")
-        found[values["id"]] = Account(User(**values), stored, since)
+        sharer_id = values.pop("shared_by")
+        found[values["id"]] = Account(User(**values), stored, since, sharer_id)
     return found
 
 
@@ -99,6 +104,11 @@ async def by_address(q: Queries, email: str, *, lock: bool = False) -> User | No
     sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1){LOCK if lock else ''}"  # noqa: S608 - constant names
     row = await q.fetch_row(sql, email)
     return None if row is None else TABLE.from_row(row)
+
+
+async def set_sharer(q: Queries, user_id: int, sharer_id: int) -> None:
+    """Note who created a temporary user by sharing."""
+    await q.execute("update users set shared_by = $2 where id = $1", user_id, sharer_id)
 
 
 async def end_tokens(q: Queries, user_id: int, now: datetime) -> None:

@@ -15,6 +15,7 @@ from motorpool.actors.access.graph import AccessGraph
 from motorpool.actors.messages.access import (
     ACCESS,
     AccessMessage,
+    CoversGuest,
     GetMembers,
     GetViewers,
     GetVisible,
@@ -52,6 +53,8 @@ class Access(Actor[AccessMessage]):
         match message:
             case MaySee():
                 return self._answer(lambda graph: graph.may_see(message.user_id, message.device_id))
+            case CoversGuest():
+                return self._answer(lambda graph: graph.covers(message.user_id, message.guest_id))
             case GetVisible():
                 return self._answer(lambda graph: graph.visible_devices(message.user_id))
             case GetViewers():

@@ -50,6 +50,24 @@ class AccessGraph:
         linked = self._groups_of_user.get(user_id)
         return linked is not None and not linked.isdisjoint(self._with_ancestors(group_id))
 
+    def covers(self, user_id: int, guest_id: int) -> bool:
+        """Whether the user sees everything that the guest is linked to, which is not nothing.
+
+        User 0 sees everything that exists.
+        """
+        device_ids = self._devices_of_user.get(guest_id, set())
+        group_ids = self._groups_of_user.get(guest_id, set())
+        linked = self._groups_of_user.get(user_id, set())
+        return (
+            bool(device_ids or group_ids)
+            and all(self.may_see(user_id, device_id) for device_id in device_ids)
+            and all(
+                group_id in self._parent
+                and (not user_id or not linked.isdisjoint(self._with_ancestors(group_id)))
+                for group_id in group_ids
+            )
+        )
+
     def visible_devices(self, user_id: int) -> frozenset[int]:
         """Return the devices that the user sees."""
         known = self._visible.get(user_id)

@@ -5,7 +5,7 @@ import msgspec
 from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind, Request
 
-__all__ = ["ACCESS", "AccessMessage", "GetMembers", "GetViewers", "GetVisible", "MaySee"]
+__all__ = ["ACCESS", "AccessMessage", "CoversGuest", "GetMembers", "GetViewers", "GetVisible", "MaySee"]
 
 
 class MaySee(msgspec.Struct, Request[bool], frozen=True, gc=False):
@@ -37,5 +37,13 @@ class GetMembers(msgspec.Struct, Request[frozenset[int]], frozen=True, gc=False)
     group_id: int
 
 
-AccessMessage = MaySee | GetVisible | GetViewers | GetMembers | ApplyChanges
+class CoversGuest(msgspec.Struct, Request[bool], frozen=True, gc=False):
+    """Whether a user still sees all that they gave a temporary user by sharing, and whether there is any."""
+
+    user_id: int
+    """0 stands for an administrator, who may see every device and group."""
+    guest_id: int
+
+
+AccessMessage = CoversGuest | MaySee | GetVisible | GetViewers | GetMembers | ApplyChanges
 ACCESS: Kind[None, AccessMessage] = Kind("access")

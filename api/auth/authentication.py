@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import secrets
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,9 +15,10 @@ from quart import Request, Response, Websocket
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import SessionEnded
 from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.credentials import Credential, find_caller, may_log_in
 from motorpool.api.auth.known_places import remember_address, remember_device
 from motorpool.api.auth.password_logins import check_code, check_password, record_denied
-from motorpool.api.auth.tokens import LOGINS, InvalidToken, Token, read
+from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read
 from motorpool.api.engine.call import Call, is_trusted, peer_address
 from motorpool.api.http.errors import Unauthorized
 from motorpool.api.server_context import ServerContext
@@ -28,18 +29,22 @@ __all__ = [
     "COOKIE",
     "InvalidToken",
     "authenticate",
+    "authenticate_token",
     "begin_session",
+    "caller_of_token",
     "end_session",
     "log_in",
     "read_token",
     "remember_login",
-    "user_of_token",
 ]
 
 COOKIE = "JSESSIONID"
 
 TOUCH_INTERVAL = timedelta(minutes=1)
 """A session's last use is written at most once in this time."""
+MAX_USER_AGENT = 200
+"""Characters of the header that are stored with a session."""
+EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class OneTimeCodeRequired(Unauthorized):
@@ -63,11 +68,6 @@ async def authenticate(context: ServerContext, request: Request | Websocket) -> 
                 return None
     cookie = request.cookies.get(COOKIE)
     return await _authenticate_cookie(context, request, cookie) if cookie else None
-
-
-def may_log_in(user: User, now: datetime) -> bool:
-    """Return whether the user is neither disabled nor expired."""
-    return not user.disabled and (user.expiration_time is None or user.expiration_time > now)
 
 
 async def log_in(
@@ -108,50 +108,71 @@ async def authenticate_token(context: ServerContext, text: str) -> Caller | None
         token = await read_token(context, text)
     except InvalidToken:
         return None
-    user = await user_of_token(context, token)
-    return Caller(user=user, server=context.server, token_expires=token.expires) if user else None
+    return await caller_of_token(context, token)
 
 
 async def read_token(context: ServerContext, text: str) -> Token:
     """Verify a session or share token that is not revoked. Raises InvalidToken."""
     token = read(context.token_key, text, LOGINS, now=context.clock.now())
+    # A token that does not say when it was issued has the epoch here.
+    longest = timedelta(days=context.settings.http.token_max_days)
+    if token.issued > EPOCH and token.issued + longest <= context.clock.now():
+        raise InvalidToken("the token has expired")
     if await context.accounts.is_revoked(token.id):
         raise InvalidToken("the token has been revoked")
     return token
 
 
-async def user_of_token(context: ServerContext, token: Token) -> User | None:
-    """Return the token's user if they may log in and their tokens were not ended after it was issued."""
+async def caller_of_token(context: ServerContext, token: Token) -> Caller | None:
+    """Return the caller if the token's user has access and has not ended their tokens since it was issued."""
     account = await context.accounts.by_id(token.user_id)
-    if account is None or not may_log_in(account.user, context.clock.now()):
+    if account is None or (account.tokens_since is not None and token.issued < account.tokens_since):
         return None
-    ended = account.tokens_since is not None and token.issued < account.tokens_since
-    return None if ended else account.user
+    is_share = token.purpose == SHARE
+    credential = Credential(
+        user_id=token.user_id,
+        begun=token.issued,
+        expires=token.expires,
+        token_id=token.id,
+        token_expires=token.expires,
+        impersonator_id=0 if is_share else token.issuer_id,
+        sharer_id=token.issuer_id if is_share else 0,
+    )
+    return await find_caller(context, credential)
 
 
 async def begin_session(
-    call: Call, response: Response, user: User, *, token_expires: datetime | None = None
+    call: Call, response: Response, user: User, *, token: Caller | None = None, impersonator_id: int = 0
 ) -> None:
-    """Open a session under a new id, whatever cookie the client sent, which prevents session fixation."""
+    """Open a session under a new id, whatever cookie the client sent, which prevents session fixation.
+
+    `token` is the caller whose token the session ends with; `impersonator_id` who opens it as another user.
+    """
     context = call.context
     await end_session(call)
     now = call.now
     secret = secrets.token_urlsafe(32)
-    idle = timedelta(days=context.settings.http.session_days)
     session = Session(
         id=_hash_secret(secret),
         user_id=user.id,
         created=now,
         last_used=now,
-        expires=now + idle,
+        expires=_session_expiry(context, now, now),
         origin=call.request.headers.get("Origin"),
-        token_expires=token_expires,
+        token_expires=token.token_expires if token is not None else None,
+        token_id=token.token_id if token is not None else None,
+        impersonator_id=impersonator_id,
+        address=call.address,
+        user_agent=(call.request.headers.get("User-Agent") or "")[:MAX_USER_AGENT] or None,
     )
-    await sessions.insert(context.database, session)
+    async with context.database.transaction() as transaction:
+        replaced = await sessions.insert(transaction, session)
+    if replaced:
+        await publish_changes(context.system, *map(SessionEnded, replaced))
     response.set_cookie(
         COOKIE,
         secret,
-        max_age=idle,
+        max_age=timedelta(days=context.settings.http.session_max_days),
         path="/",
         httponly=True,
         samesite="Lax",
@@ -203,16 +224,32 @@ async def _authenticate_cookie(
         return None
     if not same_origin(context, request, session.origin):
         return None
-    account = await context.accounts.by_id(session.user_id)
-    if account is None or not may_log_in(account.user, now):
+    expires = _session_expiry(context, session.created, now)
+    if expires <= now:
         return None
-    if now - session.last_used >= TOUCH_INTERVAL:
-        idle = timedelta(days=context.settings.http.session_days)
-        session = msgspec.structs.replace(session, last_used=now, expires=now + idle)
-        await sessions.touch(context.database, session)
+    credential = Credential(
+        user_id=session.user_id,
+        begun=session.created,
+        expires=min(session.expires, expires),
+        token_id=session.token_id,
+        token_expires=session.token_expires,
+        session=session,
+        impersonator_id=session.impersonator_id,
+    )
+    caller = await find_caller(context, credential)
+    if caller is not None and now - session.last_used >= TOUCH_INTERVAL:
+        await sessions.touch(
+            context.database, msgspec.structs.replace(session, last_used=now, expires=expires)
+        )
         context.accounts.drop_session(session.id)
-    return Caller(
-        user=account.user, server=context.server, session=session, token_expires=session.token_expires
+    return caller
+
+
+def _session_expiry(context: ServerContext, created: datetime, used: datetime) -> datetime:
+    """Return when a session ends that is not used again."""
+    settings = context.settings.http
+    return min(
+        used + timedelta(days=settings.session_days), created + timedelta(days=settings.session_max_days)
     )
 
 
@@ -230,7 +267,7 @@ async def _authenticate_basic(
     if user is None or user.totp_key or not may_log_in(user, context.clock.now()):
         return None
     await remember_address(context, request, user.id)
-    return Caller(user=user, server=context.server)
+    return await find_caller(context, Credential(user_id=user.id, begun=context.clock.now()))
 
 
 def _hash_secret(secret: str) -> str:

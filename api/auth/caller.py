@@ -20,6 +20,14 @@ class Caller:
     """The session, if the credential was a cookie."""
     token_expires: datetime | None = None
     """When the credential expires, if it was a token or a session opened with one."""
+    token_id: str | None = None
+    """The id of that token."""
+    expires: datetime | None = None
+    """When the caller must be identified again: their access, or that of whom they owe it to, ends then."""
+    impersonator_id: int = 0
+    """Who acts as this user; 0 if it is the user."""
+    sharer_id: int = 0
+    """Who gave this temporary user access by sharing; 0 for other users."""
 
     @property
     def id(self) -> int:

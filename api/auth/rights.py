@@ -22,6 +22,7 @@ __all__ = [
     "DELETE_POSITIONS",
     "ISSUE_TOKENS",
     "LINK",
+    "LIST_CREDENTIALS",
     "LIST_USERS",
     "MANAGE_USERS",
     "READ_AUDIT",
@@ -115,6 +116,8 @@ LINK = Right(USER, (READONLY,))
 SEND_UNSAVED_COMMANDS = Right(USER, (LIMIT_COMMANDS,))
 READ_HISTORY = Right(USER, (DISABLE_REPORTS,))
 ISSUE_TOKENS = Right(USER, (TEMPORARY,))
+LIST_CREDENTIALS = Right(USER, (TEMPORARY,))
+"""One's own sessions, tokens and share links; the holders of a share link are one user."""
 SHARE_OBJECTS = Right(USER, (TEMPORARY,), Forbidden)
 CREATE_GUESTS = Right(USER, (READONLY,))
 """Needed for sharing as well, which creates a user."""

@@ -107,6 +107,10 @@ class HttpSettings:
     """Marks the session cookie Secure even on a plain connection."""
     session_days: Annotated[float, Meta(ge=0.001, extra={"unit": "days"})] = 30.0
     """A session that is not used ends after this."""
+    session_max_days: Annotated[float, Meta(ge=0.001, extra={"unit": "days"})] = 90.0
+    """A session ends after this, however often it is used."""
+    token_max_days: Annotated[float, Meta(ge=0.001, le=36500, extra={"unit": "days"})] = 3650.0
+    """Tokens and share links end after this at the latest, whatever expiration was requested."""
     metrics_allow: Annotated[tuple[str, ...], Meta(extra={"form": "networks"})] = ()
     """Networks besides this machine that may read /metrics."""
     tls_certificate: Path | None = None

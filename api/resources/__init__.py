@@ -9,6 +9,7 @@ from motorpool.api.resources import (
     captures,
     commands,
     computed_attributes,
+    credentials,
     devices,
     events,
     files,
@@ -38,6 +39,7 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS: tuple[Operation, ...] = (
     *session.OPERATIONS,
+    *credentials.OPERATIONS,
     *openid.OPERATIONS,
     *password.OPERATIONS,
     *share.OPERATIONS,

@@ -6,18 +6,16 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.messages.changes import TokenRevoked
 from motorpool.api.auth.authentication import (
     InvalidToken,
     begin_session,
+    caller_of_token,
     end_session,
     log_in,
-    may_log_in,
     read_token,
     remember_login,
-    user_of_token,
 )
+from motorpool.api.auth.credentials import may_act_as, may_log_in
 from motorpool.api.auth.rights import ISSUE_TOKENS
 from motorpool.api.auth.tokens import LOGINS, SESSION, issue, read
 from motorpool.api.engine.audit import record_action
@@ -26,15 +24,15 @@ from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized
 from motorpool.api.http.responses import as_json, as_text, no_content
+from motorpool.api.resources.credentials import end_token, issued_token
 from motorpool.api.resources.users import User, show
-from motorpool.storage import sessions, tokens, users
+from motorpool.storage import tokens, users
 
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("session")
 
 TOKEN_LIFETIME = timedelta(days=7)
-MAX_TOKEN_LIFETIME = timedelta(days=366 * 100)
 
 
 class TokenQuery(msgspec.Struct, rename="camel"):
@@ -75,11 +73,12 @@ async def get_session(call: Call) -> Response:
         token = await read_token(call.context, text)
     except InvalidToken as error:
         raise ResourceNotFound(str(error)) from None
-    user = await user_of_token(call.context, token)
-    if user is None:
+    caller = await caller_of_token(call.context, token)
+    if caller is None:
         raise ResourceNotFound("the token's user may not log in")
+    user, impersonator_id = caller.user, caller.impersonator_id
     response = as_json(show(user))
-    await begin_session(call, response, user, token_expires=token.expires)
+    await begin_session(call, response, user, token=caller, impersonator_id=impersonator_id)
     await record_action(call, call.context.database, "login", user=user, attributes={"method": "token"})
     return response
 
@@ -119,14 +118,17 @@ async def create_token(call: Call) -> Response:
     ISSUE_TOKENS.require(call.caller)
     form = await call.form(TokenForm)
     expires = form.expiration or call.now + TOKEN_LIFETIME
-    expires = min(expires, call.now + MAX_TOKEN_LIFETIME)
+    expires = min(expires, call.now + timedelta(days=call.context.settings.http.token_max_days))
     if call.caller.token_expires is not None:
         # A caller who used a token cannot issue one that outlives it.
         expires = min(expires, call.caller.token_expires)
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
-    text, _ = issue(call.context.token_key, call.caller.id, SESSION, expires, now=call.now)
-    await record_action(call, call.context.database, "create", "token")
+    by = {"by": str(call.caller.impersonator_id)} if call.caller.impersonator_id else None
+    text, token = issue(call.context.token_key, call.caller.id, SESSION, expires, now=call.now, extra=by)
+    async with call.context.database.transaction() as transaction:
+        await tokens.add(transaction, issued_token(token, call.caller), call.now)
+        await record_action(call, transaction, "create", "token")
     return as_text(text)
 
 
@@ -144,11 +146,7 @@ async def revoke_token(call: Call) -> Response:
     own = call.caller.id in {token.user_id, token.issuer_id}
     if not own and not call.caller.administrator:
         raise BadRequest("the token is another user's")
-    async with call.context.database.transaction() as transaction:
-        await tokens.revoke(transaction, token.id, token.expires)
-        await sessions.delete_by_token(transaction, token.user_id, token.expires)
-        await record_action(call, transaction, "remove", "token")
-    await publish_changes(call.context.system, TokenRevoked(token.id, token.user_id))
+    await end_token(call, token.id, token.user_id, token.expires, "token")
     return no_content()
 
 
@@ -163,7 +161,13 @@ async def impersonate(call: Call) -> Response:
         raise ResourceNotFound("no such user")
     if not may_log_in(user, call.now):
         raise ResourceNotFound("the user is disabled or has expired")
+    # Who is acting as somebody else already acts as this user too, by their own rights.
+    actor_id = call.caller.impersonator_id or call.caller.id
+    actor = await call.context.accounts.by_id(actor_id)
+    if actor is None or not await may_act_as(call.context, actor, user, call.now):
+        raise Unauthorized("only an administrator or a manager of the user may do this")
     response = as_json(show(user))
-    await begin_session(call, response, user, token_expires=call.caller.token_expires)
+    impersonator_id = actor_id if actor_id != user.id else 0
+    await begin_session(call, response, user, token=call.caller, impersonator_id=impersonator_id)
     await record_action(call, call.context.database, "login", user=user)
     return response

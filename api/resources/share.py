@@ -3,7 +3,7 @@
 """
 
 import hashlib
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
@@ -20,7 +20,8 @@ from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, Forbidden
 from motorpool.api.http.responses import as_text
-from motorpool.storage import devices, groups, links, users
+from motorpool.api.resources.credentials import issued_token
+from motorpool.storage import devices, groups, links, tokens, users
 from motorpool.storage.links import USER_DEVICE, USER_GROUP, LinkType
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
@@ -99,7 +100,12 @@ async def _share(
         # Serializes parallel shares of the same object, so that the second finds the user of the first.
         await users.serialize_creation(transaction, _short(email))
         guest = await _guest(call, transaction, pair, object_id, name, _short(email), expires)
+        await users.set_sharer(transaction, guest.id, call.caller.id)
         await links.add(transaction, pair, guest.id, object_id)
+        text, token = issue(
+            call.context.token_key, guest.id, SHARE, expires, now=call.now, extra={"by": str(call.caller.id)}
+        )
+        await tokens.add(transaction, issued_token(token, call.caller), call.now)
         await record_action(
             call,
             transaction,
@@ -113,15 +119,14 @@ async def _share(
         UserChanged(guest.id, "updated"),
         LinkChanged(pair.owner, guest.id, pair.property, object_id),
     )
-    text, _ = issue(
-        call.context.token_key, guest.id, SHARE, expires, now=call.now, extra={"by": str(call.caller.id)}
-    )
     return text
 
 
 def _expiration(call: Call, requested: datetime) -> datetime:
     """Limit the expiration to that of the caller and of the token they used."""
-    caps = [cap for cap in (call.caller.user.expiration_time, call.caller.token_expires) if cap is not None]
+    longest = call.now + timedelta(days=call.context.settings.http.token_max_days)
+    ends = (call.caller.user.expiration_time, call.caller.token_expires, longest)
+    caps = [end for end in ends if end is not None]
     expires = min([requested, *caps]).replace(microsecond=0)
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
@@ -141,7 +146,7 @@ async def _guest(
         "disable_reports": caller.disable_reports or not shared.reports,
     }
     found = await users.by_address(transaction, email, lock=True)
-    if found is not None and await _is_guest_of(transaction, found, pair, object_id):
+    if found is not None and await _is_guest_of(call, transaction, found, pair, object_id):
         if found.expiration_time is not None:
             fields["expiration_time"] = max(expires, found.expiration_time)
         kept = await users.TABLE.update(transaction, msgspec.structs.replace(found, **fields))
@@ -156,10 +161,12 @@ async def _guest(
     )
 
 
-async def _is_guest_of(transaction: Queries, user: User, pair: LinkType, object_id: int) -> bool:
+async def _is_guest_of(call: Call, transaction: Queries, user: User, pair: LinkType, object_id: int) -> bool:
     """Return whether this user was created by sharing this object and sees nothing else."""
     account = (await users.accounts(transaction, [user.id]))[user.id]
     if not user.temporary or user.disabled or account.password_hash is not None:
+        return False
+    if account.shared_by not in (0, call.caller.id):
         return False
     seen = {each: await links.properties(transaction, each, user.id) for each in (USER_DEVICE, USER_GROUP)}
     return seen.pop(pair) == [object_id] and not any(seen.values())

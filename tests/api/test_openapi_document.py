@@ -33,13 +33,19 @@ LATER = (
 OURS = {
     "get /commands/types",
     "get /server/actors",
+    "get /sessions",
+    "delete /sessions/{id}",
+    "get /tokens",
+    "delete /tokens/{id}",
+    "get /shares",
+    "delete /shares/{id}",
     "get /media/{uniqueId}/{file}",
     "get /stream/{deviceId}/{channel}/snapshot.jpg",
     "get /stream/{deviceId}/{channel}/{index}.{part}.ts",
     "post /devices/{id}/image",
     "put /devices/{id}/accumulators",
 }
-"""What clients call although the specification does not name it, and the tree of actors."""
+"""What clients call although the specification does not name it, the tree of actors, and credentials."""
 
 
 @pytest.fixture(scope="module")

@@ -342,12 +342,28 @@ async def ask(world: World, role: str, request: str) -> Any:
     """Send a request of the matrix as somebody."""
     method, _, rest = request.partition(" ")
     path, _, words = rest.partition(" ")
+    if path.endswith(("/owns", "/shared")):
+        await world.database.execute(CREDENTIALS, world.ids["users", "own"], world.ids["users", "T"])
     place, _, query = path.partition("?")
     kind, place, target = _place(world, role, place)
     query = "&".join(_parameter(world, role, kind, each) for each in query.split("&") if each)
     sent = await _sent(world, role, method, kind, target, words, place)
     client = world.clients[world.who(role)]
     return await client.call(method, f"/api{place}{'?' * bool(query)}{query}", **sent)
+
+
+CREDENTIALS = """
+    with gone as (delete from revoked_tokens where id = 'owns'),
+    begun as (
+        insert into sessions (id, user_id, created, last_used, expires)
+        values ('owns', $1, now(), now(), 'infinity') on conflict do nothing
+    )
+    insert into tokens (id, purpose, user_id, issuer_id, issued, expires)
+    values ('owns', 'session', $1, null, now(), '2100-01-01'),
+        ('shared', 'share', $2, $1, now(), '2100-01-01')
+    on conflict do nothing
+"""
+"""A session, a token and a share link of own's."""
 
 
 def _place(world: World, role: str, place: str) -> tuple[str, str, int]:

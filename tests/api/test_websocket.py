@@ -275,6 +275,44 @@ async def test_the_end_of_the_session_ends_the_socket(served):
         assert (await read_all(stream)).endswith(b"\x88\x02\x03\xf0")
 
 
+CLOSED = b"\x88\x02\x03\xf0"
+"""The last frame: closed, by code 1008, against the rules."""
+
+
+async def test_a_busy_socket_ends_when_its_token_expires(served, monkeypatch):
+    monkeypatch.setattr("motorpool.api.websocket.MAX_SLEEP_SECONDS", 0.3)
+    number = await served.device(served.admin, "1")
+    token = await served.admin.post("/session/token", form={"expiration": "2026-05-01T12:10:00Z"})
+    async with shake_hands(served, query=f"?token={token.text}") as (stream, status):
+        assert status == 101
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        async with trio.open_nursery() as nursery:
+
+            async def report():
+                for second in range(1, 1000):
+                    await served.report(served.position(number, NOON + timedelta(seconds=second)))
+                    await trio.sleep(0.02)
+
+            nursery.start_soon(report)
+            served.clock.move_wall(601)
+            assert (await read_all(stream)).endswith(CLOSED)
+            nursery.cancel_scope.cancel()
+
+
+async def test_a_closed_session_ends_its_socket_and_no_other(served):
+    other = await served.log_in("admin@example.org", "admin")
+    async with (
+        shake_hands(served, served.cookie(other)) as (stream, _),
+        connect(served, served.cookie(served.admin)) as socket,
+    ):
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert (await other.delete("/session")).status == 204
+        assert (await read_all(stream)).endswith(CLOSED)
+        number = await served.device(served.admin, "1")
+        await served.report(served.position(number))
+        await receive_until(socket, "positions", lambda found: found)
+
+
 async def test_the_stop_of_the_server_closes_open_sockets(starting):
     async with AsyncExitStack() as stack:
         async with starting(listen=True) as served:

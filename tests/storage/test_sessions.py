@@ -16,8 +16,8 @@ async def user(database):
     return await users.TABLE.insert(database, User(email="a@example.com"))
 
 
-def _session(name, user, *, expires=NOW + HOUR, token_expires=None):
-    return Session(name, user.id, NOW, NOW, expires, "https://example.com", token_expires)
+def _session(name, user, *, expires=NOW + HOUR, token_expires=None, token_id=None):
+    return Session(name, user.id, NOW, NOW, expires, "https://example.com", token_expires, token_id)
 
 
 async def fetch(database, session_id):
@@ -70,11 +70,43 @@ async def test_what_has_expired_is_forgotten(database, user):
     assert await fetch(database, "kept") is None
 
 
-async def test_the_sessions_that_a_token_began_can_be_ended(database, user):
+async def test_the_sessions_that_tokens_began_can_be_ended_and_no_others(database, user):
+    same = {"token_expires": NOW + HOUR}
     await sessions.insert(database, _session("password", user))
+    await sessions.insert(database, _session("token", user, **same, token_id="t"))
+    await sessions.insert(database, _session("other", user, **same, token_id="u"))
+    await sessions.insert(database, _session("earlier", user, **same))
+    await sessions.insert(database, _session("later", user, token_expires=NOW + 2 * HOUR))
+    await sessions.delete_by_tokens(database, ["t", "v"], user.id + 1, NOW + HOUR)
+    found = [await fetch(database, name) is not None for name in ("token", "earlier")]
+    assert found == [False, True]
+    await sessions.delete_by_tokens(database, ["t"], user.id, NOW + HOUR)
+    names = ("password", "other", "earlier", "later")
+    assert [await fetch(database, name) is not None for name in names] == [True, True, False, True]
+
+
+async def test_a_users_sessions_are_listed_until_they_end(database, user):
+    for number in range(3):
+        session = _session(f"s{number}", user, expires=NOW + (number + 1) * HOUR)
+        await sessions.insert(database, msgspec.structs.replace(session, last_used=NOW + number * HOUR))
     await sessions.insert(database, _session("token", user, token_expires=NOW + HOUR))
-    await sessions.insert(database, _session("other", user, token_expires=NOW + 2 * HOUR))
-    await sessions.delete_by_token(database, user.id + 1, NOW + HOUR)
-    await sessions.delete_by_token(database, user.id, NOW + HOUR)
-    found = [await fetch(database, name) is not None for name in ("password", "token", "other")]
-    assert found == [True, False, True]
+    found = await sessions.of_user(database, user.id, NOW + HOUR)
+    assert [session.id for session in found] == ["s2", "s1"]
+
+
+async def test_past_the_limit_the_session_that_was_not_used_longest_ends(database, user, monkeypatch):
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 2)
+    for number in range(2):
+        used = NOW - number * HOUR
+        session = msgspec.structs.replace(_session(f"s{number}", user), last_used=used)
+        assert await sessions.insert(database, session) == []
+    assert await sessions.insert(database, _session("new", user)) == ["s1"]
+
+
+async def test_sessions_as_other_users_end_with_the_password(database, user):
+    other = await users.TABLE.insert(database, User(email="b@example.com"))
+    as_other = msgspec.structs.replace(_session("as other", other), impersonator_id=user.id)
+    await sessions.insert(database, as_other)
+    assert await fetch(database, "as other") == as_other
+    await sessions.delete_of_user(database, user.id)
+    assert await fetch(database, "as other") is None

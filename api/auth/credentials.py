@@ -1,0 +1,98 @@
+"""What a valid credential stands for: a user, until when, and on whose behalf
+(docs/authentication.md#what-ends-access).
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from motorpool.actors.messages.access import ACCESS, CoversGuest
+from motorpool.api.auth.caller import Caller
+from motorpool.api.server_context import ServerContext
+from motorpool.storage import links
+from motorpool.storage.records import Session, User
+from motorpool.storage.users import Account
+
+__all__ = ["Credential", "find_caller", "may_act_as", "may_log_in"]
+
+
+class Credential(msgspec.Struct, frozen=True, kw_only=True):
+    """A credential that was verified and has not expired or been revoked."""
+
+    user_id: int
+    begun: datetime
+    """When it was issued."""
+    expires: datetime | None = None
+    token_id: str | None = None
+    """The token that it is, or with which the session began."""
+    token_expires: datetime | None = None
+    """When that token expires."""
+    session: Session | None = None
+    impersonator_id: int = 0
+    """Who began the session, or issued the token, as another user."""
+    sharer_id: int = 0
+    """Who issued it by sharing, for a temporary user of which the row does not say it."""
+
+
+def may_log_in(user: User, now: datetime) -> bool:
+    """Return whether the user is neither disabled nor expired."""
+    return not user.disabled and (user.expiration_time is None or user.expiration_time > now)
+
+
+async def find_caller(context: ServerContext, credential: Credential) -> Caller | None:
+    """Return the caller; None if the user, or whoever they owe their access to, has lost theirs."""
+    now = context.clock.now()
+    account = await context.accounts.by_id(credential.user_id)
+    if account is None or not may_log_in(account.user, now):
+        return None
+    ends = [credential.expires, credential.token_expires, account.user.expiration_time]
+    sharer_id = account.shared_by or credential.sharer_id
+    if sharer_id:
+        sharer = await context.accounts.by_id(sharer_id)
+        if sharer is None or not await _covers(context, sharer, account, now):
+            return None
+        ends.append(sharer.user.expiration_time)
+    if credential.impersonator_id:
+        impersonator = await context.accounts.by_id(credential.impersonator_id)
+        if (
+            impersonator is None
+            or _ended(impersonator, credential.begun)
+            or not await may_act_as(context, impersonator, account.user, now)
+        ):
+            return None
+        ends.append(impersonator.user.expiration_time)
+    return Caller(
+        user=account.user,
+        server=context.server,
+        session=credential.session,
+        token_id=credential.token_id,
+        token_expires=credential.token_expires,
+        expires=min((end for end in ends if end is not None), default=None),
+        impersonator_id=credential.impersonator_id,
+        sharer_id=sharer_id,
+    )
+
+
+async def may_act_as(context: ServerContext, account: Account, user: User, now: datetime) -> bool:
+    """Return whether an administrator or manager may open a session as the user."""
+    actor = account.user
+    if not may_log_in(actor, now):
+        return False
+    if actor.administrator or actor.id == user.id:
+        return True
+    if user.administrator or actor.user_limit == 0:
+        return False
+    return await links.exists(context.database, links.USER_USER, actor.id, user.id)
+
+
+async def _covers(context: ServerContext, sharer: Account, guest: Account, now: datetime) -> bool:
+    """Return whether the sharer may log in and still sees what they shared."""
+    if not may_log_in(sharer.user, now):
+        return False
+    sharer_id = 0 if sharer.user.administrator else sharer.user.id
+    return await context.system.ref(ACCESS).ask(CoversGuest(sharer_id, guest.user.id))
+
+
+def _ended(account: Account, begun: datetime) -> bool:
+    """Return whether the user has changed the password since."""
+    return account.tokens_since is not None and begun < account.tokens_since

@@ -1,0 +1,201 @@
+"""Sessions, tokens and share links: who is logged in, and how that is ended
+(docs/authentication.md#sessions-tokens-and-shares). Not part of the specification.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Annotated, TypeVar
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import SessionEnded, TokenRevoked
+from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.rights import LIST_CREDENTIALS
+from motorpool.api.auth.tokens import Token
+from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
+from motorpool.api.engine.operations import NO_CONTENT, Operations
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
+from motorpool.api.http.responses import as_json, no_content
+from motorpool.storage import sessions, tokens
+from motorpool.storage.tokens import IssuedToken, SharedToken
+
+__all__ = ["OPERATIONS", "end_token", "issued_token"]
+
+OPERATIONS = Operations("session")
+
+T = TypeVar("T")
+
+
+class OfUser(msgspec.Struct, rename="camel"):
+    """Whose."""
+
+    user_id: Annotated[Id, msgspec.Meta(description="Those of this user, for administrators.")] | None = None
+
+
+class SessionInfo(msgspec.Struct, rename="camel"):
+    """A login by cookie."""
+
+    id: str
+    user_id: int
+    created: datetime
+    last_used: datetime
+    expires: datetime
+    address: str | None
+    user_agent: str | None
+    token_id: str | None
+    impersonator_id: int
+    current: bool
+
+
+class TokenInfo(msgspec.Struct, rename="camel"):
+    """A token of `POST /session/token`; its text is shown only when it is issued."""
+
+    id: str
+    user_id: int
+    issued: datetime
+    expires: datetime
+    issuer_id: int
+    current: bool
+
+
+class ShareInfo(msgspec.Struct, rename="camel"):
+    """A share link; its text is shown only when it is issued."""
+
+    id: str
+    user_id: int
+    device_id: int
+    group_id: int
+    issued: datetime
+    expires: datetime
+
+
+def issued_token(token: Token, issuer: Caller) -> IssuedToken:
+    """Return the row of a token that is being issued."""
+    return IssuedToken(
+        id=token.id,
+        purpose=token.purpose,
+        user_id=token.user_id,
+        issuer_id=token.issuer_id,
+        parent_id=issuer.token_id,
+        issued=token.issued,
+        expires=token.expires,
+    )
+
+
+async def end_token(call: Call, token_id: str, user_id: int, expires: datetime, kind: str) -> None:
+    """Revoke a token, what was issued with it, and the sessions that began with any of these."""
+    async with call.context.database.transaction() as transaction:
+        revoked = await tokens.revoke_with_descendants(transaction, token_id, user_id, expires)
+        await sessions.delete_by_tokens(transaction, revoked, user_id, expires)
+        await record_action(call, transaction, "remove", kind)
+    await publish_changes(call.context.system, *(TokenRevoked(*each) for each in revoked.items()))
+
+
+def _list_operation(
+    name: str, shape: type[T], find: Callable[[Call, int], Awaitable[list[T]]], summary: str
+) -> None:
+    """Add the operation that lists what a user has."""
+
+    async def serve(call: Call) -> Response:
+        return as_json(await find(call, _whose(call)))
+
+    serve.__name__, serve.__doc__ = f"list_{name}", summary
+    OPERATIONS.operation("GET", f"/{name}", query=OfUser, answer=list[shape])(serve)  # type: ignore[valid-type]
+
+
+def _whose(call: Call) -> int:
+    LIST_CREDENTIALS.require(call.caller)
+    user_id = call.query(OfUser).user_id
+    if user_id is None or user_id == call.caller.id:
+        return call.caller.id
+    if not call.caller.administrator:
+        raise BadRequest("userId: only an administrator may name another user")
+    return user_id
+
+
+async def _sessions(call: Call, user_id: int) -> list[SessionInfo]:
+    own = call.caller.session
+    return [
+        SessionInfo(
+            id=session.id,
+            user_id=session.user_id,
+            created=session.created,
+            last_used=session.last_used,
+            expires=min(session.expires, session.token_expires or session.expires),
+            address=session.address,
+            user_agent=session.user_agent,
+            token_id=session.token_id,
+            impersonator_id=session.impersonator_id,
+            current=own is not None and own.id == session.id,
+        )
+        for session in await sessions.of_user(call.context.database, user_id, call.now)
+    ]
+
+
+async def _tokens(call: Call, user_id: int) -> list[TokenInfo]:
+    account = await call.context.accounts.by_id(user_id)
+    since = account.tokens_since if account is not None else None
+    return [
+        TokenInfo(
+            id=token.id,
+            user_id=token.user_id,
+            issued=token.issued,
+            expires=token.expires,
+            issuer_id=token.issuer_id,
+            current=call.caller.token_id == token.id,
+        )
+        for token in await tokens.of_user(call.context.database, user_id, call.now, since=since)
+    ]
+
+
+async def _shares(call: Call, user_id: int) -> list[ShareInfo]:
+    found: list[SharedToken] = await tokens.shared_by(call.context.database, user_id, call.now)
+    return [ShareInfo(**msgspec.structs.asdict(share)) for share in found]
+
+
+_list_operation("sessions", SessionInfo, _sessions, "The sessions of a user, the one used last first.")
+_list_operation("tokens", TokenInfo, _tokens, "The tokens that log in as a user, newest first.")
+_list_operation("shares", ShareInfo, _shares, "The share links of a user, newest first.")
+
+
+@OPERATIONS.operation("DELETE", "/sessions/{id:text}", answers={204: NO_CONTENT}, errors=(400,))
+async def end_session_by_id(call: Call) -> Response:
+    """End a session of one's own, or as an administrator anybody's."""
+    LIST_CREDENTIALS.require(call.caller)
+    session_id = call.path["id"]
+    found = (await sessions.fetch(call.context.database, [session_id])).get(session_id)
+    if found is None or not (call.caller.administrator or found.user_id == call.caller.id):
+        raise ResourceNotFound("no such session")
+    async with call.context.database.transaction() as transaction:
+        await sessions.delete(transaction, session_id)
+        await record_action(call, transaction, "remove", "session", attributes={"userId": found.user_id})
+    await publish_changes(call.context.system, SessionEnded(session_id))
+    return no_content()
+
+
+@OPERATIONS.operation("DELETE", "/tokens/{id:text}", answers={204: NO_CONTENT}, errors=(400,))
+async def end_token_by_id(call: Call) -> Response:
+    """Revoke a token of one's own, or as an administrator anybody's, with the sessions begun with it."""
+    return await _end(call, "session", "token")
+
+
+@OPERATIONS.operation("DELETE", "/shares/{id:text}", answers={204: NO_CONTENT}, errors=(400,))
+async def end_share_by_id(call: Call) -> Response:
+    """End a share link of one's own, or as an administrator anybody's."""
+    return await _end(call, "share", "share")
+
+
+async def _end(call: Call, purpose: str, kind: str) -> Response:
+    LIST_CREDENTIALS.require(call.caller)
+    found = await tokens.fetch(call.context.database, call.path["id"])
+    owner_id = 0
+    if found is not None and found.purpose == purpose:
+        owner_id = found.issuer_id if purpose == "share" else found.user_id
+    if found is None or not owner_id or not (call.caller.administrator or owner_id == call.caller.id):
+        raise ResourceNotFound(f"no such {kind}")
+    await end_token(call, found.id, found.user_id, found.expires, kind)
+    return no_content()
