@@ -10,7 +10,7 @@ import msgspec
 
 from motorpool.storage import links
 from motorpool.storage.errors import StatementRejected
-from motorpool.storage.queries import Queries
+from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Command, QueuedCommand
 from motorpool.storage.tables import Table
 
@@ -18,12 +18,17 @@ __all__ = [
     "MAX_QUEUED",
     "TABLE",
     "ClaimedCommand",
+    "WaitingCommand",
+    "cancel",
     "claim",
+    "devices_with_queue",
     "enqueue",
     "expire",
+    "following",
     "queued_for",
-    "queued_for_all",
     "remove_runs",
+    "waiting",
+    "waiting_for",
 ]
 
 TABLE = Table(
@@ -40,8 +45,8 @@ MAX_QUEUED = 1000
 
 _QUEUED = Table("queued_commands", QueuedCommand, sort="id", keywords=())
 _ENQUEUE = f"""
-    insert into queued_commands (device_id, type, text_channel, attributes, created, expires, run_id)
-    select $1, $2, $3, $4, coalesce($5, now()), $6, $7
+    insert into queued_commands (device_id, type, text_channel, attributes, created, expires, run_id, user_id)
+    select $1, $2, $3, $4, coalesce($5, now()), $6, $7, $8
     where (select count(*) from queued_commands where device_id = $1) < {MAX_QUEUED}
     returning {_QUEUED.select_list()}
 """  # noqa: S608 - constants
@@ -57,8 +62,23 @@ _CLAIM = f"""
         returning r.id
     )
     delete from queued_commands where id = $1 and (run_id is null or run_id in (select id from claimed))
-    returning {_QUEUED.select_list()}, coalesce(run_id, 0), coalesce(expires <= $2, false)
+    returning {_QUEUED.select_list()}, coalesce(run_id, 0), coalesce(user_id, 0),
+        coalesce(expires <= $2, false)
 """  # noqa: S608 - constants
+_WAITING = f"""
+    select {_QUEUED.select_list(of="q")}, q.created, q.expires, coalesce(q.user_id, 0),
+        coalesce(r.scheduled_command_id, 0)
+    from queued_commands q left join scheduled_command_runs r on r.id = q.run_id
+"""  # noqa: S608 - constant names
+_CANCEL = """
+    with ended as (
+        update scheduled_command_runs r set status = 'skipped', reason = 'not_sent', detail = $2, time = $3
+        from queued_commands q where q.id = $1 and r.id = q.run_id and r.status = 'queued'
+        returning r.id
+    )
+    delete from queued_commands where id = $1 and (run_id is null or run_id in (select id from ended))
+    returning true
+"""
 _EXPIRE = """
     with held as (
         select r.id from queued_commands q join scheduled_command_runs r on r.id = q.run_id
@@ -80,6 +100,20 @@ class ClaimedCommand(msgspec.Struct, frozen=True):
     command: QueuedCommand
     run_id: int = 0
     """The run record of the step that it is, whose outcome is to be stored; 0 if it is not a step."""
+    user_id: int = 0
+    """Who queued it; 0 for a step, or if it was queued by an earlier release."""
+
+
+class WaitingCommand(QueuedCommand, frozen=True, rename="camel"):
+    """A queued command with what its users want to know of it."""
+
+    created: datetime | None = None
+    expires: datetime | None = None
+    """When it is removed without being sent; None: never."""
+    user_id: int = 0
+    """Who queued it; 0 for a step of a scheduled command."""
+    scheduled_command_id: int = 0
+    """The scheduled command of which it is a step; 0 for other commands."""
 
 
 async def enqueue(
@@ -89,10 +123,11 @@ async def enqueue(
     created: datetime | None = None,
     expires: datetime | None = None,
     run_id: int = 0,
+    user_id: int = 0,
 ) -> QueuedCommand:
     """Append a command to the queue of its device; return it with its id.
 
-    `run_id` is its run record if it is a step of a scheduled command, else 0.
+    `run_id` is its run record if it is a step of a scheduled command, else 0; `user_id` is who queues it.
 
     Raises:
         StatementRejected: There is no such device, or its queue is full.
@@ -106,6 +141,7 @@ async def enqueue(
         created,
         expires,
         run_id or None,
+        user_id or None,
     )
     if row is None:
         raise StatementRejected(f"{MAX_QUEUED} commands wait for the device already")
@@ -114,20 +150,49 @@ async def enqueue(
 
 async def queued_for(q: Queries, device_id: int) -> list[QueuedCommand]:
     """Return the queued commands of a device, oldest first."""
-    return (await queued_for_all(q, (device_id,))).get(device_id, [])
-
-
-async def queued_for_all(q: Queries, device_ids: Sequence[int]) -> dict[int, list[QueuedCommand]]:
-    """Return the queued commands of each device, oldest first; devices without any are left out."""
     rows = await q.fetch(
-        f"select {_QUEUED.select_list()} from queued_commands"  # noqa: S608 - constant names
-        " where device_id = any($1::bigint[]) order by id",
+        f"select {_QUEUED.select_list()} from queued_commands where device_id = $1 order by id",  # noqa: S608 - constant names
+        device_id,
+    )
+    return [_QUEUED.from_row(row) for row in rows]
+
+
+async def devices_with_queue(q: Queries, device_ids: Sequence[int]) -> set[int]:
+    """Return those of the devices for which commands are queued."""
+    rows = await q.fetch(
+        "select id from unnest($1::bigint[]) as device (id)"
+        " where exists (select from queued_commands where device_id = device.id)",
         list(device_ids),
     )
-    queues: dict[int, list[QueuedCommand]] = {}
-    for command in map(_QUEUED.from_row, rows):
-        queues.setdefault(command.device_id, []).append(command)
-    return queues
+    return {row[0] for row in rows}
+
+
+async def following(q: Queries, device_id: int, last: int) -> int | None:
+    """Return the id of the first queued command of a device after the id `last`; None if there is none."""
+    found: int | None = await q.fetch_value(
+        "select id from queued_commands where device_id = $1 and id > $2 order by id limit 1", device_id, last
+    )
+    return found
+
+
+async def waiting_for(q: Queries, device_id: int) -> list[WaitingCommand]:
+    """Return the queued commands of a device with their senders, oldest first."""
+    rows = await q.fetch(f"{_WAITING} where q.device_id = $1 order by q.id", device_id)
+    return [_waiting(row) for row in rows]
+
+
+async def waiting(q: Queries, queued_id: int) -> WaitingCommand | None:
+    """Return a queued command with its sender; None if it is not queued."""
+    row = await q.fetch_row(f"{_WAITING} where q.id = $1", queued_id)
+    return None if row is None else _waiting(row)
+
+
+async def cancel(q: Queries, queued_id: int, now: datetime) -> bool:
+    """Remove a command from the queue without sending it; return False if it has left it.
+
+    A step of a scheduled command becomes skipped.
+    """
+    return await q.fetch_value(_CANCEL, queued_id, "a user has removed it from the queue", now) is True
 
 
 async def claim(q: Queries, queued_id: int, now: datetime) -> ClaimedCommand | None:
@@ -138,8 +203,8 @@ async def claim(q: Queries, queued_id: int, now: datetime) -> ClaimedCommand | N
     row = await q.fetch_row(_CLAIM, queued_id, now)
     if row is None:
         return None
-    *values, run_id, is_expired = row.values()
-    return None if is_expired else ClaimedCommand(QueuedCommand(*values), run_id)
+    *values, run_id, user_id, is_expired = row.values()
+    return None if is_expired else ClaimedCommand(QueuedCommand(*values), run_id, user_id)
 
 
 async def remove_runs(q: Queries, run_ids: Sequence[int]) -> None:
@@ -156,3 +221,7 @@ async def expire(q: Queries, now: datetime, run_ids: Sequence[int] = ()) -> int:
     """Remove expired commands, and these steps in any case, from the queues; return how many."""
     tag = await q.execute(_EXPIRE, now, list(run_ids))
     return int(tag.rpartition(" ")[2])
+
+
+def _waiting(row: Row) -> WaitingCommand:
+    return WaitingCommand(*row.values())

@@ -135,6 +135,7 @@ _SUPERSEDE = """
 _HAS_RUN = """
     update scheduled_commands set last_run = greatest($2::timestamptz, last_run) where id = any($1::bigint[])
 """
+OWNER_DELETED = "the owner of the scheduled command was deleted"
 # The owner needs the same rights as for sending manually (docs/users.md#restrictions,
 # docs/permissions.md#access-to-devices), checked at the time of sending.
 _START_STEPS = f"""
@@ -150,6 +151,7 @@ _START_STEPS = f"""
                     and {access.sees_device("u.id", "d.id")}
                 ) then 'no_permission'
             end as reason,
+            case when s.id is not null and s.owner_id is null then '{OWNER_DELETED}' end as detail,
             c.type, c.text_channel, c.attributes, u.id as owner_id,
             case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number'
                 then (s.attributes ->> 'queueMaxMinutes')::numeric end as queue_minutes
@@ -164,7 +166,8 @@ _START_STEPS = f"""
     update scheduled_command_runs r set
         status = case when judged.reason is null then 'sending' else 'skipped' end,
         time = case when judged.reason is null then r.time else $2 end,
-        reason = judged.reason
+        reason = judged.reason,
+        detail = case when judged.reason = 'no_permission' then judged.detail end
     from judged where r.id = judged.id
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
         judged.type, judged.text_channel, judged.attributes, judged.queue_minutes, judged.owner_id

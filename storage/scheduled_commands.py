@@ -19,6 +19,7 @@ __all__ = [
     "count_using_calendar",
     "links_of",
     "missing_edge",
+    "release_owners",
     "restart_ahead_of_clock",
     "restart_calendar",
     "set_missing_owner",
@@ -34,11 +35,13 @@ TABLE = Table(
 
 
 class ScheduleLinks(msgspec.Struct, frozen=True):
-    """The devices and groups that a scheduled command sends to, and the time of its last run."""
+    """The devices and groups that a scheduled command sends to, the time of its last run, and its owner."""
 
     device_ids: list[int] = []
     group_ids: list[int] = []
     last_run: datetime | None = None
+    owner_id: int = 0
+    """0 if the owner was deleted."""
 
 
 class WatchedSchedule(msgspec.Struct, frozen=True, gc=False):
@@ -52,7 +55,8 @@ class WatchedSchedule(msgspec.Struct, frozen=True, gc=False):
 _LINKED = """
     select s.id, s.last_run,
         array(select device_id from device_scheduled_command where scheduled_command_id = s.id order by 1),
-        array(select group_id from group_scheduled_command where scheduled_command_id = s.id order by 1)
+        array(select group_id from group_scheduled_command where scheduled_command_id = s.id order by 1),
+        coalesce(s.owner_id, 0)
     from scheduled_commands s where s.id = any($1::bigint[])
 """
 _WATCHED = "select id, calendar_id, watched_from from scheduled_commands where active"
@@ -63,6 +67,20 @@ _WATCH_ANEW = """
 """
 _RESTART = _WATCH_ANEW.format(which="$1::bigint is null or calendar_id = $1::bigint")
 _TURN_BACK = _WATCH_ANEW.format(which="active and watched_from > $1")
+_RELEASE = """
+    with held as (
+        select id, owner_id, name from scheduled_commands where owner_id = any($1::bigint[])
+        order by id for update
+    ),
+    released as (
+        update scheduled_commands s set owner_id = null from held where s.id = held.id
+        returning s.id, held.owner_id, held.name
+    )
+    insert into audit (action_time, address, user_id, action_type, object_type, object_id, attributes)
+    select $2, $4, $3, 'ownerDeleted', 'scheduledCommand', id,
+        jsonb_build_object('ownerId', owner_id, 'name', name)
+    from released order by id
+"""
 # A scheduled command advances soon after it is notified of an edge; one that lags missed the message.
 _BEHIND = """
     select s.id, s.calendar_id, s.watched_from
@@ -87,6 +105,16 @@ async def set_missing_owner(q: Queries, schedule_id: int, user_id: int) -> None:
     await q.execute(
         "update scheduled_commands set owner_id = $2 where id = $1 and owner_id is null", schedule_id, user_id
     )
+
+
+async def release_owners(
+    q: Queries, user_ids: Sequence[int], now: datetime, *, actor_id: int = 0, address: str | None = None
+) -> None:
+    """Leave the scheduled commands of users who are about to be deleted without an owner, and audit each.
+
+    `actor_id` and `address` are those of who deletes them, for the audit.
+    """
+    await q.execute(_RELEASE, list(user_ids), now, actor_id, address)
 
 
 async def watch_from(q: Queries, schedule_id: int, now: datetime) -> None:
@@ -141,9 +169,12 @@ async def missing_edge(q: Queries, latest: Sequence[tuple[int, datetime]]) -> li
 
 
 async def links_of(q: Queries, ids: Iterable[int]) -> dict[int, ScheduleLinks]:
-    """Return the links and the last run of each scheduled command."""
+    """Return the links, the last run and the owner of each scheduled command."""
     rows = await q.fetch(_LINKED, list(ids))
-    return {row[0]: ScheduleLinks(last_run=row[1], device_ids=row[2], group_ids=row[3]) for row in rows}
+    return {
+        row[0]: ScheduleLinks(last_run=row[1], device_ids=row[2], group_ids=row[3], owner_id=row[4])
+        for row in rows
+    }
 
 
 async def count_using_calendar(q: Queries, calendar_id: int) -> int:

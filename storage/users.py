@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.storage import known_addresses, links, sessions
+from motorpool.storage import known_addresses, links, scheduled_commands, sessions
 from motorpool.storage.conditions import Condition, all_of
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User
@@ -198,5 +198,12 @@ async def oldest_administrator(q: Queries) -> User | None:
 
 async def delete_expired_temporary(q: Queries, now: datetime) -> list[int]:
     """Delete expired temporary users, which sharing creates; return their ids."""
-    rows = await q.fetch("delete from users where temporary and expiration_time <= $1 returning id", now)
-    return [row[0] for row in rows]
+    async with q.transaction() as transaction:
+        rows = await transaction.fetch(
+            "select id from users where temporary and expiration_time <= $1 order by id for update", now
+        )
+        expired = [row[0] for row in rows]
+        if expired:
+            await scheduled_commands.release_owners(transaction, expired, now)
+            await transaction.execute("delete from users where id = any($1::bigint[])", expired)
+    return expired

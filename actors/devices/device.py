@@ -99,7 +99,7 @@ class DeviceActor(Actor[DeviceMessage]):
             media=self._options.media,
             has_text_channel=self._options.text_channel,
             context=context,
-            on_delivered=self._queued_command_sent,
+            publish=self._publish_event,
         )
         self._uploads = DeviceUploads(
             self._device_id,
@@ -116,7 +116,7 @@ class DeviceActor(Actor[DeviceMessage]):
         self._connections.row_read(None, self._now())
         if stored is None:
             return
-        self._commands.load(stored.queued)
+        self._commands.queue.waiting = stored.has_queue
         self._presence.last_update = stored.last_update
         self._latest = stored.latest
         if self._latest is not None:
@@ -171,7 +171,7 @@ class DeviceActor(Actor[DeviceMessage]):
         if session.connection is None:
             if not CODECS[message.protocol].request_response:
                 message.connection.offer(Reannounce())
-            elif self._commands.waiting:
+            elif self._commands.queue.waiting:
                 return self._deliver_then_store(message)
         report = message.report
         waits = self._store(report, message.protocol, message.connection)
@@ -180,11 +180,11 @@ class DeviceActor(Actor[DeviceMessage]):
         return waits
 
     async def _deliver_then_store(self, message: PositionReported) -> None:
-        claimed = await self._commands.claim()
+        claimed = await self._commands.queue.claim()
         if claimed is not None:
             text = self._commands.response_text(claimed.command)
             is_accepted = message.connection.offer(DeliverInResponse(text))
-            await self._commands.settle(claimed, "" if is_accepted else "the connection has ended")
+            await self._commands.queue.settle(claimed, "" if is_accepted else "the connection has ended")
         waits = self._store(message.report, message.protocol, message.connection)
         if waits is not None:
             await waits
@@ -253,7 +253,7 @@ class DeviceActor(Actor[DeviceMessage]):
             return None
         self._connections.connect(message)
         self._presence.mark_seen(self._now())
-        return self._commands.drain() if self._commands.waiting else None
+        return self._commands.drain() if self._commands.queue.waiting else None
 
     def _disconnected(self, message: Disconnected) -> None:
         self._connections.detach(message.connection)
@@ -272,7 +272,7 @@ class DeviceActor(Actor[DeviceMessage]):
             return
         if self._session.row is None:
             self._latest = None
-            self._commands.clear()
+            self._commands.queue.waiting = False
         self._follow_row(old)
 
     def _follow_row(self, old: Device | None) -> None:
@@ -315,8 +315,8 @@ class DeviceActor(Actor[DeviceMessage]):
         event = self._event("commandResult", {"result": text})
         return self._store(report, message.protocol, message.connection, (event,))
 
-    def _queued_command_sent(self, queued_id: int) -> None:
-        event = self._event("queuedCommandSent", {"id": queued_id})
+    def _publish_event(self, kind: str, attributes: dict[str, Any]) -> None:
+        event = self._event(kind, attributes)
         if not self._writer.offer(AppendEvents((event,))):
             self.context.log.warning("dropped an event: the writer is full")
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import trio
 
+from motorpool.actors.devices.command_queue import CommandQueue
 from motorpool.actors.devices.command_validation import (
     command_types,
     fill_placeholders,
@@ -46,12 +47,9 @@ from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
 from motorpool.runtime import ActorError, ActorStopped, Context, Deferred, Failure, Ref
-from motorpool.storage import commands, runs
-from motorpool.storage.commands import ClaimedCommand
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, QueuedCommand
-from motorpool.storage.runs import Outcome
 
 __all__ = ["DeviceCommands", "DeviceSession"]
 
@@ -62,6 +60,13 @@ VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
 MEDIA_COMMANDS = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
 """Commands of which streams and playbacks are notified."""
 CONNECTION_ENDED = "the device's connection has just ended ({})"
+
+
+class NotSent(msgspec.Struct, frozen=True):
+    """Why a command was not sent."""
+
+    reason: str
+    connection_ended: bool = False
 
 
 class DeviceSession:
@@ -86,13 +91,11 @@ class DeviceCommands:
 
     __slots__ = (
         "_context",
-        "_database",
         "_device_id",
         "_has_text_channel",
         "_media",
-        "_on_delivered",
-        "_queue",
         "_session",
+        "queue",
     )
 
     def __init__(
@@ -104,30 +107,15 @@ class DeviceCommands:
         media: MediaAddress,
         has_text_channel: bool,
         context: Context[DeviceMessage],
-        on_delivered: Callable[[int], None],
+        publish: Callable[[str, dict[str, Any]], None],
     ) -> None:
-        """`on_delivered` is called with the id of each queued command that was sent."""
+        """`publish` is called with the type and attributes of each event."""
         self._device_id = device_id
         self._session = session
-        self._database = database
         self._media = media
         self._has_text_channel = has_text_channel
         self._context = context
-        self._on_delivered = on_delivered
-        self._queue: list[QueuedCommand] = []
-
-    @property
-    def waiting(self) -> bool:
-        """Whether commands are queued."""
-        return bool(self._queue)
-
-    def load(self, queue: list[QueuedCommand]) -> None:
-        """Take over the commands that were queued when the actor started."""
-        self._queue = queue
-
-    def clear(self) -> None:
-        """Forget the queued commands; the device was deleted."""
-        self._queue.clear()
+        self.queue = CommandQueue(device_id, database, context, publish)
 
     def types(self) -> tuple[str, ...]:
         """Return the command types that the protocol of the device supports."""
@@ -184,38 +172,22 @@ class DeviceCommands:
     async def _send_media_command(
         self, connection: Ref[ConnectionMessage], message: SendCommand
     ) -> CommandOutcome:
-        refused = await self.transmit(
+        not_sent = await self.transmit(
             connection, message.type, message.attributes, by_reader=message.by_reader
         )
-        return CommandRefused(refused) if refused else CommandSent()
+        return CommandSent() if not_sent is None else CommandRefused(not_sent.reason)
 
     async def _queue_command(self, message: SendCommand) -> CommandOutcome | Failure:
         try:
-            queued = await self._enqueue(message)
+            queued = await self.queue.add(message)
         except StorageError as error:
             return Failure(error)
         if queued is None:
             return CommandRefused("it was cancelled meanwhile")
-        self._queue.append(queued)
         if message.type == "videoStop":
             # The device may go on sending media: release the stream now, not at delivery.
             self._notify_stream(message.type, message.attributes)
         return CommandQueued(queued)
-
-    async def _enqueue(self, message: SendCommand) -> QueuedCommand | None:
-        """Insert a command into the queue; None if it is a step that was cancelled."""
-        queued = QueuedCommand(
-            device_id=self._device_id, type=message.type, attributes=dict(message.attributes)
-        )
-        if not message.run_id:
-            return await commands.enqueue(self._database, queued)
-        return await runs.queue_step(
-            self._database,
-            message.run_id,
-            queued,
-            now=self._context.clock.now(),
-            minutes=message.queue_minutes,
-        )
 
     async def transmit(
         self,
@@ -224,8 +196,8 @@ class DeviceCommands:
         attributes: Mapping[str, Any],
         *,
         by_reader: bool = False,
-    ) -> str:
-        """Send a command and notify its stream or playback; return why it was not sent, or ""."""
+    ) -> NotSent | None:
+        """Send a command and notify its stream or playback; return why it was not sent, or None."""
         assert self._session.row is not None
         command = self._device_command(kind, attributes)
         if kind in VIDEO_COMMANDS:
@@ -248,14 +220,14 @@ class DeviceCommands:
                 await self._tell_playback(attributes, PlaybackControlSent(*control))
         try:
             outcome = await connection.ask(Transmit(command))
-            refused = outcome.reason if isinstance(outcome, EncodingRefused) else ""
+            not_sent = NotSent(outcome.reason) if isinstance(outcome, EncodingRefused) else None
         except ActorError as error:
-            refused = CONNECTION_ENDED.format(error)
+            not_sent = NotSent(CONNECTION_ENDED.format(error), connection_ended=True)
         if kind == "videoPlayback":
-            await self._tell_playback(attributes, PlaybackCommandCompleted(sent=not refused))
-        if not (refused or by_reader):
+            await self._tell_playback(attributes, PlaybackCommandCompleted(sent=not_sent is None))
+        if not_sent is None and not by_reader:
             self._notify_stream(kind, attributes)
-        return refused
+        return not_sent
 
     def _device_command(self, kind: str, attributes: Mapping[str, Any]) -> DeviceCommand:
         assert self._session.row is not None
@@ -297,52 +269,25 @@ class DeviceCommands:
             self._context.log.warning("cannot notify the stream of channel %d: its mailbox is full", channel)
 
     async def drain(self) -> None:
-        """Send the queued commands in order, each at most once: its row is deleted before it is sent."""
+        """Send the queued commands in order, each at most once: its row is deleted before it is sent.
+
+        When the connection ends, those that follow stay queued for the next one.
+        """
         while self._session.connection is not None:
-            claimed = await self.claim()
+            claimed = await self.queue.claim()
             if claimed is None:
                 return
             queued = claimed.command
-            refused = await self.transmit(self._session.connection, queued.type, queued.attributes)
-            await self.settle(claimed, refused)
-
-    async def claim(self) -> ClaimedCommand | None:
-        """Remove the next command from the queue and its table; None if empty or the database fails."""
-        while self._queue:
-            try:
-                claimed = await commands.claim(self._database, self._queue[0].id, self._context.clock.now())
-            except StorageError as error:
-                self._context.log.warning(
-                    "cannot read the next of %d queued commands: %s", len(self._queue), error
-                )
-                return None
-            del self._queue[0]
-            if claimed is not None:
-                return claimed
-        return None
+            not_sent = await self.transmit(self._session.connection, queued.type, queued.attributes)
+            await self.queue.settle(claimed, "" if not_sent is None else not_sent.reason)
+            if not_sent is not None and not_sent.connection_ended:
+                return
 
     def response_text(self, queued: QueuedCommand) -> str:
         """Return the content of a queued command that the device takes in the response to its request."""
         assert self._session.row is not None
         attributes = fill_placeholders(queued.type, queued.attributes, self._session.row.unique_id)
         return str(attributes.get("data", ""))
-
-    async def settle(self, claimed: ClaimedCommand, refused: str) -> None:
-        """Report the outcome of a claimed command: sent, or `refused`, which says why not."""
-        queued = claimed.command
-        if refused:
-            self._context.log.warning("queued command %s (%s) not sent: %s", queued.id, queued.type, refused)
-        else:
-            self._on_delivered(queued.id)
-        if claimed.run_id:
-            outcome = Outcome(claimed.run_id, "delivered")
-            if refused:
-                outcome = Outcome(claimed.run_id, "skipped", "not_sent", refused)
-            try:
-                await runs.store_outcomes(self._database, (outcome,), self._context.clock.now())
-            except StorageError as error:
-                # The next start of the server marks it as failed.
-                self._context.log.error("cannot store the outcome of step %d: %s", claimed.run_id, error)
 
 
 def _command_outcome(outcome: TransmitOutcome) -> CommandOutcome:

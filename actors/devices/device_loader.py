@@ -9,7 +9,7 @@ from motorpool.actors.batching import BatchingActor
 from motorpool.runtime import ChildSpec, Kind, Request
 from motorpool.storage import commands, device_states, devices, positions
 from motorpool.storage.database import Database
-from motorpool.storage.records import Device, Position, QueuedCommand
+from motorpool.storage.records import Device, Position
 
 __all__ = ["DEVICE_LOADER", "DeviceLoader", "LoadDevice", "StoredDevice", "device_loader_spec"]
 
@@ -19,8 +19,8 @@ class StoredDevice(msgspec.Struct, frozen=True):
 
     row: Device
     latest: Position | None
-    queued: list[QueuedCommand]
-    """Oldest first."""
+    has_queue: bool
+    """Whether commands are queued for it."""
     last_update: datetime | None
 
 
@@ -47,13 +47,13 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
         latest = {
             position.device_id: position for position in await positions.latest(self._database, list(rows))
         }
-        queues = await commands.queued_for_all(self._database, list(rows))
+        with_queue = await commands.devices_with_queue(self._database, list(rows))
         last_updates = await device_states.last_updates(self._database, list(rows))
         return [
             None
             if (row := rows.get(device_id)) is None
             else StoredDevice(
-                row, latest.get(device_id), queues.pop(device_id, []), last_updates.get(device_id)
+                row, latest.get(device_id), device_id in with_queue, last_updates.get(device_id)
             )
             for device_id in ids
         ]

@@ -118,9 +118,9 @@ class DeviceUploads:
             await waits
         for label in self._alarms.select_new(str(report.attributes[ALARM_LABEL]).split(",")):
             target = self._session.connection or connection
-            refusal = await self._commands.transmit(target, REQUEST_ALARM_FILES, {"label": label})
-            if refusal:
-                self._context.log.warning("cannot request the files of an alarm: %s", refusal)
+            not_sent = await self._commands.transmit(target, REQUEST_ALARM_FILES, {"label": label})
+            if not_sent is not None:
+                self._context.log.warning("cannot request the files of an alarm: %s", not_sent.reason)
             else:
                 self._alarms.add(label, report)
 

@@ -9,6 +9,7 @@ EVENT_TYPES = (
     "deviceOffline",
     "deviceInactive",
     "queuedCommandSent",
+    "queuedCommandFailed",
     "deviceMoving",
     "deviceStopped",
     "deviceOverspeed",

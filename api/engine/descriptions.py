@@ -139,6 +139,12 @@ FIELDS: Mapping[str, str] = {
     "CommandType.type": "What a command may ask of a device.",
     "QueuedCommand.id": "Its number in the queue.",
     "QueuedCommand.type": "One of `GET /commands/types`.",
+    "WaitingCommand.id": "Its number in the queue.",
+    "WaitingCommand.type": "One of `GET /commands/types`.",
+    "WaitingCommand.created": "When it was queued.",
+    "WaitingCommand.expires": "When it is removed without being sent; null is never.",
+    "WaitingCommand.userId": "Who queued it; 0 for a step of a scheduled command.",
+    "WaitingCommand.scheduledCommandId": "The scheduled command of which it is a step; else 0.",
     "ScheduledCommand.calendarId": "The calendar whose windows drive it; touching events are one window.",
     "ScheduledCommand.active": "Fires with its calendar; without that only when it is run by hand.",
     "ScheduledCommand.onStart": "Sent in order when a window starts.",
@@ -153,6 +159,10 @@ FIELDS: Mapping[str, str] = {
         " `/permissions`."
     ),
     "ScheduledCommand.lastRun": "When it last ran; null is never.",
+    "ScheduledCommand.ownerId": (
+        "The user with whose rights its steps are sent; 0 if they were deleted: all steps are skipped then"
+        " (`no_permission`) until somebody saves it, who becomes its owner."
+    ),
     "ScheduledStep.commandId": "The saved command.",
     "ScheduledStep.delaySeconds": "After the step before was sent; of no account for the first.",
     "ScheduledCommandRun.scheduledCommandId": "What was run.",

@@ -20,11 +20,12 @@ from motorpool.api.auth.rights import SEND_UNSAVED_COMMANDS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see
-from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import BadRequest
-from motorpool.api.http.responses import as_json
+from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
+from motorpool.api.http.responses import as_json, no_content
 from motorpool.codecs.devices import CODECS
 from motorpool.storage import access, commands, devices, groups, links
+from motorpool.storage.commands import WaitingCommand
 from motorpool.storage.conditions import Condition, any_of
 from motorpool.storage.records import Command, QueuedCommand
 from motorpool.storage.tables import ListQuery
@@ -71,6 +72,12 @@ class TypesQuery(msgspec.Struct, rename="camel"):
     text_channel: bool = False
 
 
+class QueueQuery(msgspec.Struct, rename="camel"):
+    """Of which device."""
+
+    device_id: int
+
+
 class SendableQuery(msgspec.Struct, rename="camel"):
     """For which device."""
 
@@ -88,6 +95,35 @@ async def list_command_types(call: Call) -> Response:
     if query.text_channel:
         return as_json([CommandType(name) for name in TEXT_TYPES])
     return as_json([CommandType(name) for name in await _types(call, query.device_id)])
+
+
+@OPERATIONS.operation("GET", "/commands/queue", query=QueueQuery, answer=list[WaitingCommand])
+async def list_queued_commands(call: Call) -> Response:
+    """List the commands that are queued for a device, oldest first."""
+    device_id = call.query(QueueQuery).device_id
+    await _require_device(call, device_id)
+    return as_json(await commands.waiting_for(call.context.database, device_id))
+
+
+@OPERATIONS.operation("DELETE", "/commands/queue/{id}", answers={204: NO_CONTENT}, errors=(400, 404))
+async def cancel_queued_command(call: Call) -> Response:
+    """Remove a command from the queue of its device before it is sent.
+
+    A user who may only send saved commands can remove only what they queued themselves. A step of a scheduled
+    command becomes `skipped` with the reason `not_sent`.
+    """
+    queued_id = call.id
+    async with call.context.database.transaction() as transaction:
+        queued = await commands.waiting(transaction, queued_id)
+        if queued is None or not await may_see_device(call, queued.device_id):
+            raise ResourceNotFound("there is no such queued command")
+        if queued.user_id != call.caller.id:
+            SEND_UNSAVED_COMMANDS.require(call.caller)
+        if not await commands.cancel(transaction, queued_id, call.now):
+            raise ResourceNotFound("there is no such queued command")
+        attributes = {"deviceId": queued.device_id, "type": queued.type, "userId": queued.user_id}
+        await record_action(call, transaction, "remove", "queuedCommand", queued_id, attributes=attributes)
+    return no_content()
 
 
 @OPERATIONS.operation("GET", "/commands/send", query=SendableQuery, answer=list[Command])

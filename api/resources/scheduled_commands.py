@@ -75,6 +75,7 @@ class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
     device_ids: list[int] = []
     group_ids: list[int] = []
     last_run: datetime | None = None
+    owner_id: int = 0
 
     @property
     def steps(self) -> dict[str, ScheduledStep]:
@@ -84,7 +85,7 @@ class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
 
 
 EDITABLE = EditableScheduledCommand.__struct_fields__
-READ_ONLY = ("device_ids", "group_ids", "last_run")
+READ_ONLY = ("device_ids", "group_ids", "last_run", "owner_id")
 
 
 class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
@@ -156,7 +157,7 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
         await runs.cancel(transaction, old.id, call.now)
 
     async def show(self, call: Call, records: Sequence[ScheduledCommand]) -> list[ScheduledCommand]:
-        """Add the links and the time of the last run to each record."""
+        """Add the links, the time of the last run and the owner to each record."""
         if not records:
             return []
         found = await scheduled_commands.links_of(call.context.database, [record.id for record in records])

@@ -37,7 +37,7 @@ from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
-from motorpool.storage import known_addresses, links, server, users
+from motorpool.storage import known_addresses, links, scheduled_commands, server, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
@@ -175,6 +175,9 @@ class UserPolicy(ResourcePolicy[User]):
         MANAGE_USERS.require(call.caller)
         if await users.is_last_administrator(transaction, old, None, call.now):
             raise BadRequest(LAST_ADMINISTRATOR)
+        await scheduled_commands.release_owners(
+            transaction, (old.id,), call.now, actor_id=call.caller.id, address=call.address
+        )
         await users.TABLE.delete(transaction, old.id)
 
     async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:

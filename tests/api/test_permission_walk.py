@@ -42,6 +42,7 @@ from motorpool.storage.records import (
     Maintenance,
     Notification,
     Order,
+    QueuedCommand,
     ScheduledCommand,
     ScheduledStep,
 )
@@ -206,6 +207,10 @@ class World:
         await publish_changes(self.served.context.system, EverythingChanged())
         for letter in "MAO":
             await self._travel(letter)
+        for letter, role in (("M", "own"), ("O", "stranger")):
+            waiting = QueuedCommand(device_id=self.ids["devices", letter], type="custom")
+            sender = self.ids["users", role]
+            self.ids["queue", letter] = (await commands.enqueue(self.database, waiting, user_id=sender)).id
         await self._share()
         await self.database.execute(KEEP)
         await self.database.execute("".join(KEEP_TABLE.format(name) for name in KEPT))
@@ -369,7 +374,14 @@ CREDENTIALS = """
 def _place(world: World, role: str, place: str) -> tuple[str, str, int]:
     """Which family a path is of, the path with ids in place of letters, and the id."""
     kind = next((of for of in (*KINDS, "users", "positions", "events") if place[1:].startswith(of)), "")
-    for prefix, of in ((kind, kind), ("stream", "devices"), ("recordings", "devices"), ("session", "users")):
+    prefixes = {
+        kind: kind,
+        "commands/queue": "queue",
+        "stream": "devices",
+        "recordings": "devices",
+        "session": "users",
+    }
+    for prefix, of in prefixes.items():
         found = re.fullmatch(rf"/{prefix}/(\w+)(/.*)?", place)
         if prefix and found and (found[1] in {"9", "self"} or (of, found[1]) in world.ids):
             target = world.find(of, found[1], role)
@@ -436,7 +448,7 @@ async def _record(world: World, kind: str, target: int) -> dict[str, Any]:
 def listed(world: World, request: str, found: Any) -> set[str]:
     """The letters, or the roles, of what a list holds."""
     path = request.split()[1].partition("?")[0].removeprefix("/")
-    kind = "commands" if path == "commands/send" else path
+    kind = {"commands/send": "commands", "commands/queue": "queue"}.get(path, path)
     if kind == "positions":
         numbers, kind = {each["deviceId"] for each in found}, "devices"
     else:

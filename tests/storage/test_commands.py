@@ -47,6 +47,52 @@ async def test_one_that_has_waited_too_long_leaves_and_is_not_sent(database, dev
         assert await commands.queued_for(database, device.id) == []
 
 
+async def test_what_waits_is_walked_in_order(database, device):
+    other = await devices.TABLE.insert(database, Device(unique_id="b"))
+    put = [await commands.enqueue(database, QueuedCommand(device_id=device.id, type=kind)) for kind in "abc"]
+    last, walked = 0, []
+    while (last := await commands.following(database, device.id, last)) is not None:
+        walked.append(last)
+    assert walked == [command.id for command in put]
+    assert await commands.following(database, other.id, 0) is None
+    assert await commands.devices_with_queue(database, [device.id, other.id, 999]) == {device.id}
+
+
+async def test_what_waits_is_shown_with_who_sent_it(database, device):
+    put = await commands.enqueue(
+        database,
+        QueuedCommand(device_id=device.id, type="custom", attributes={"data": "x"}),
+        created=NOW,
+        expires=NOW + HOUR,
+        user_id=7,
+    )
+    (shown,) = await commands.waiting_for(database, device.id)
+    assert shown == await commands.waiting(database, put.id)
+    assert (shown.id, shown.device_id, shown.type, shown.attributes) == (
+        put.id,
+        device.id,
+        "custom",
+        {"data": "x"},
+    )
+    assert (shown.created, shown.expires, shown.user_id, shown.scheduled_command_id) == (
+        NOW,
+        NOW + HOUR,
+        7,
+        0,
+    )
+    assert await commands.claim(database, put.id, NOW) == ClaimedCommand(put, user_id=7)
+    assert await commands.waiting(database, put.id) is None
+    assert await commands.waiting_for(database, device.id) == []
+
+
+async def test_a_command_that_is_cancelled_leaves_the_queue(database, device):
+    put = await commands.enqueue(database, QueuedCommand(device_id=device.id, type="a"))
+    kept = await commands.enqueue(database, QueuedCommand(device_id=device.id, type="b"))
+    assert await commands.cancel(database, put.id, NOW) is True
+    assert await commands.cancel(database, put.id, NOW) is False
+    assert await commands.queued_for(database, device.id) == [kept]
+
+
 async def test_a_command_for_no_device_is_rejected(database):
     with pytest.raises(StatementRejected, match="deviceId 9"):
         await commands.enqueue(database, QueuedCommand(device_id=9, type="custom"))
@@ -117,6 +163,27 @@ class TestSteps:
         (told,) = await world.runs()
         assert (told.status, told.reason, told.time) == ("skipped", "queue_expired", NOW)
         assert await commands.queued_for(database, device.id) == []
+
+    async def test_one_that_a_user_removes_is_skipped(self, world, database, device, run):
+        waiting = await world.queue(run)
+        shown = await commands.waiting(database, waiting.id)
+        assert (shown.user_id, shown.scheduled_command_id) == (0, run.schedule_id)
+        assert await commands.cancel(database, waiting.id, NOW) is True
+        (told,) = await world.runs()
+        assert (told.status, told.reason, told.detail, told.time) == (
+            "skipped",
+            "not_sent",
+            "a user has removed it from the queue",
+            NOW,
+        )
+        assert await commands.queued_for(database, device.id) == []
+        assert await commands.claim(database, waiting.id, NOW) is None
+
+    async def test_one_that_is_being_delivered_cannot_be_removed(self, world, database, run):
+        waiting = await world.queue(run)
+        await commands.claim(database, waiting.id, NOW)
+        assert await commands.cancel(database, waiting.id, NOW) is False
+        assert (await world.runs())[0].status == "delivering"
 
     async def test_one_that_was_cancelled_is_not_taken(self, world, database, run):
         waiting = await world.queue(run)

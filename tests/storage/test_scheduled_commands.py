@@ -132,9 +132,12 @@ async def test_what_each_is_linked_to_is_told_in_order(world, database):
     group = await world.group()
     devices = [await world.device(group) for _ in range(3)]
     schedule, bare = await world.schedule(devices[2], devices[0], group), await world.schedule()
-    assert await scheduled_commands.links_of(database, [schedule.id, bare.id, 999]) == {
-        schedule.id: ScheduleLinks([devices[0].id, devices[2].id], [group.id], None),
-        bare.id: ScheduleLinks([], [], None),
+    found = await scheduled_commands.links_of(database, [schedule.id, bare.id, 999])
+    owners = [found[number].owner_id for number in (schedule.id, bare.id)]
+    assert all(owners)
+    assert found == {
+        schedule.id: ScheduleLinks([devices[0].id, devices[2].id], [group.id], None, owners[0]),
+        bare.id: ScheduleLinks([], [], None, owners[1]),
     }
     await groups.TABLE.delete(database, group.id)
     assert (await scheduled_commands.links_of(database, [schedule.id]))[schedule.id].group_ids == []

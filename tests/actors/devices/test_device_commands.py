@@ -29,7 +29,7 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import Actor
-from motorpool.storage import devices, runs
+from motorpool.storage import commands, devices, runs
 from motorpool.storage.errors import StorageUnavailable
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -217,8 +217,56 @@ class TestDelivery:
         await running.connect(row, answers={Transmit: EncodingRefused("data is required")})
         await time.settle()
         assert await running.run(run_id) == ("skipped", "not_sent", "data is required", NOW + MINUTE)
-        assert described(running.events) == []
+        ((kind, attributes),) = described(running.events)
+        assert (kind, attributes["command"], attributes["reason"]) == (
+            "queuedCommandFailed",
+            "positionSingle",
+            "data is required",
+        )
+        # The run record is what the sender of a step looks at.
+        assert await running.database.fetch_value("select count(*) from audit") == 0
         assert await running.queued(row) == []
+
+    async def test_a_command_of_a_user_that_is_declined_then_leaves_an_event_and_is_audited(
+        self, running, row, time
+    ):
+        queued = (await running.device(row).ask(SendCommand("custom", {"data": "x"}, user_id=7))).queued
+        await running.connect(row, answers={Transmit: EncodingRefused("data must be hex digits")})
+        await time.settle()
+        found = {"id": queued.id, "command": "custom", "reason": "data must be hex digits"}
+        assert described(running.events) == [("queuedCommandFailed", found)]
+        (audited,) = await running.database.fetch(
+            "select user_id, action_type, object_type, object_id, attributes from audit"
+        )
+        assert tuple(audited.values()) == (
+            7,
+            "commandFailed",
+            "device",
+            row.id,
+            {"id": queued.id, "type": "custom", "reason": "data must be hex digits"},
+        )
+        assert await running.queued(row) == []
+
+    async def test_what_a_phone_does_not_take_leaves_an_event_as_well(self, running, row, time):
+        await running.device(row).ask(SendCommand("custom", {"data": "do"}, user_id=7))
+        connection, _ = await running.connect(row, protocol="osmand")
+        await time.settle()
+        await connection.stop()
+        report = PositionReport({}, device_time=NOW, valid=True, latitude=1.0, longitude=2.0)
+        await running.device(row).tell(PositionReported(report, "osmand", connection))
+        await time.settle()
+        ((kind, attributes),) = described(running.events)
+        assert (kind, attributes["reason"]) == ("queuedCommandFailed", "the connection has ended")
+
+    async def test_commands_that_leave_the_queue_otherwise_are_not_kept_in_memory(self, running, row, time):
+        device = running.device(row)
+        for number in range(3):
+            queued = (await device.ask(SendCommand("custom", {"data": str(number)}))).queued
+            if number < 2:
+                assert await commands.cancel(running.database, queued.id, NOW)
+        _, probe = await running.connect(row)
+        await time.settle()
+        assert [message.command.attributes for message in probe.messages] == [{"data": "2"}]
 
     async def test_a_device_that_speaks_in_requests_takes_one_with_each(self, running, row, time):
         for number in (1, 2):
@@ -289,7 +337,7 @@ class TestDelivery:
         )
         await time.settle()
         leaving.__exit__(None, None, None)
-        assert f"cannot store the outcome of step {run_id}" in caplog.text
+        assert "cannot store the outcome of command 1: " in caplog.text
         assert (await running.run(run_id))[0] == "delivering"
         assert [kind for kind, _ in described(running.events)] == ["queuedCommandSent"]
         later = {"delivering_before": NOW + timedelta(minutes=1), "sending": False}

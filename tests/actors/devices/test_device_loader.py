@@ -22,10 +22,8 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
         id=7, device_id=busy.id, protocol="osmand", server_time=NOW, device_time=NOW, fix_time=NOW
     )
     await positions.store(database, [positions.pack_row(position)], [7])
-    queued = [
+    for kind in ("engineStop", "engineResume"):
         await commands.enqueue(database, QueuedCommand(device_id=busy.id, type=kind))
-        for kind in ("engineStop", "engineResume")
-    ]
     await device_states.save(database, {busy.id: NOW})
     found = {}
     async with tree(device_loader_spec(database)) as system:
@@ -38,6 +36,6 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
                 nursery.start_soon(load, device_id)
     assert found == {
         999: None,
-        plain.id: StoredDevice(plain, None, [], None),
-        busy.id: StoredDevice(busy, position, queued, NOW),
+        plain.id: StoredDevice(plain, None, False, None),
+        busy.id: StoredDevice(busy, position, True, NOW),
     }

@@ -1,6 +1,9 @@
 import json
 
+from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
+from motorpool.actors.messages.uplink import DEVICE, Connected, GetCommandTypes
 from motorpool.api.program.settings import SmsSettings
+from motorpool.runtime.testing import Probe
 
 
 async def known_device(served, number, **fields):
@@ -125,6 +128,86 @@ async def test_saved_commands_that_fit_are_those_linked_to_user_and_device_or_it
     # The device's protocol is unknown, so it understands `custom` alone.
     assert [command["id"] for command in fitting] == saved[:2]
     assert len((await served.admin.get("/commands/send")).json()) == 4
+
+
+async def waiting(client, device):
+    answer = await client.get(f"/commands/queue?deviceId={device}")
+    assert answer.status == 200, answer.text
+    return answer.json()
+
+
+async def test_what_waits_for_a_device_is_listed_and_can_be_removed(served, database):
+    number = await known_device(served, "1")
+    ann = await served.user("ann")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+    for kind in ("engineStop", "engineResume"):
+        sent = await ann.post("/commands/send", json={"deviceId": number, "type": kind})
+        assert sent.status == 202, sent.text
+    first, second = await waiting(served.admin, number)
+    assert (first["type"], second["type"]) == ("engineStop", "engineResume")
+    assert first == {
+        "id": first["id"],
+        "deviceId": number,
+        "type": "engineStop",
+        "textChannel": False,
+        "attributes": {},
+        "created": first["created"],
+        "expires": None,
+        "userId": ann.id,
+        "scheduledCommandId": 0,
+    }
+    assert (await served.admin.delete(f"/commands/queue/{first['id']}")).status == 204
+    assert await waiting(ann, number) == [second]
+    assert (await served.admin.delete(f"/commands/queue/{first['id']}")).status == 404
+    row = await database.fetch_row("select * from audit order by id desc limit 1")
+    assert (row["action_type"], row["object_type"], row["object_id"]) == (
+        "remove",
+        "queuedCommand",
+        first["id"],
+    )
+    assert (row["user_id"], row["attributes"]) == (
+        served.admin_id,
+        {"deviceId": number, "type": "engineStop", "userId": ann.id},
+    )
+    for path in ("/commands/queue", "/commands/queue?deviceId=x"):
+        assert (await served.admin.get(path)).status == 400
+
+
+async def test_who_may_only_send_saved_commands_removes_only_their_own(served, database):
+    number = await served.device(served.admin, "1")
+    ann = await served.user("ann", limitCommands=True)
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+    saved = await database.fetch_value("insert into commands (type) values ('custom') returning id")
+    await served.admin.post("/permissions", json={"userId": ann.id, "commandId": saved})
+    for client in (ann, served.admin):
+        assert (await client.post("/commands/send", json={"deviceId": number, "id": saved})).status == 202
+    own, other = await waiting(ann, number)
+    refused = await ann.delete(f"/commands/queue/{other['id']}")
+    assert (refused.status, refused.text) == (400, "the user may only send saved commands")
+    assert (await ann.delete(f"/commands/queue/{own['id']}")).status == 204
+    assert await waiting(ann, number) == [other]
+
+
+async def test_a_command_that_was_removed_is_not_delivered(served):
+    """The actor of the device has seen it come, and looks at the table when the device connects."""
+    number = await served.device(served.admin, "1")
+    for text in ("one", "two"):
+        body = {"deviceId": number, "type": "custom", "attributes": {"data": text}}
+        assert (await served.admin.post("/commands/send", json=body)).status == 202
+    first, second = await waiting(served.admin, number)
+    assert (await served.admin.delete(f"/commands/queue/{first['id']}")).status == 204
+    probe = Probe({Transmit: Transmitted(None)})
+    ref = await served.context.system.start(CONNECTION, 1, lambda: probe)
+    await served.context.system.ref(DEVICE, number).tell(
+        Connected(ref, "jt808", "192.0.2.7", "192.0.2.1", ("1",))
+    )
+    sent = await probe.receive()
+    while not isinstance(sent, Transmit):
+        sent = await probe.receive()
+    assert sent.command.attributes == second["attributes"]
+    # It answers once the queue is drained.
+    await served.context.system.ref(DEVICE, number).ask(GetCommandTypes())
+    assert await waiting(served.admin, number) == []
 
 
 TEXT = {"type": "custom", "textChannel": True, "attributes": {"data": "reset {uniqueId}"}}

@@ -8,7 +8,7 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, EverythingChanged, ScheduleChanged
 from motorpool.actors.messages.scheduling import TIMETABLE
-from motorpool.storage import plain_tables
+from motorpool.storage import plain_tables, users
 
 EVENINGS = (
     b"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:1\nDTSTART:20260501T180000Z\n"
@@ -107,6 +107,7 @@ async def test_a_new_one_comes_back_with_every_field_and_knows_no_devices_and_no
         "deviceIds": [],
         "groupIds": [],
         "lastRun": None,
+        "ownerId": served.admin_id,
     }
     assert (await served.admin.get(f"/scheduledcommands/{made['id']}")).json() == made
 
@@ -378,6 +379,7 @@ async def test_a_change_replaces_all_that_can_be_edited(served):
         "deviceIds": [],
         "groupIds": [],
         "lastRun": None,
+        "ownerId": served.admin_id,
     }
     assert (await served.admin.get(f"/scheduledcommands/{number}")).json() == answer.json()
     assert (await change(served.admin, number, id=number + 1)).status == 400
@@ -818,3 +820,42 @@ async def test_where_nobody_knows_what_was_committed_every_calendar_is_read_agai
     await plain_tables.CALENDARS.update(database, msgspec.structs.replace(stored, data=data))
     await publish_changes(served.context.system, EverythingChanged())
     await runs_at_half_past(served, number)
+
+
+async def test_it_shows_its_owner_and_says_when_they_are_gone(served, database):
+    ann = await served.user("ann", deviceLimit=-1)
+    number = await schedule(ann, name="Lock at night")
+    van = await served.device(ann, "1")
+    await link(ann, deviceId=van, scheduledCommandId=number)
+    await served.admin.post("/permissions", json={"userId": served.admin_id, "scheduledCommandId": number})
+    assert (await served.admin.get(f"/scheduledcommands/{number}")).json()["ownerId"] == ann.id
+    # Read-only: what a client sends back changes nothing.
+    assert (await change(ann, number, ownerId=served.admin_id)).json()["ownerId"] == ann.id
+    assert (await served.admin.delete(f"/users/{ann.id}")).status == 204
+    assert (await served.admin.get(f"/scheduledcommands/{number}")).json()["ownerId"] == 0
+    row = await database.fetch_row("select * from audit where action_type = 'ownerDeleted'")
+    assert (row["user_id"], row["object_type"], row["object_id"]) == (
+        served.admin_id,
+        "scheduledCommand",
+        number,
+    )
+    assert row["attributes"] == {"ownerId": ann.id, "name": "Lock at night"}
+    (ran,) = (await served.admin.post(f"/scheduledcommands/{number}/run")).json()
+    assert (ran["reason"], ran["detail"]) == (
+        "no_permission",
+        "the owner of the scheduled command was deleted",
+    )
+    # Whoever saves it owns it.
+    assert (await change(served.admin, number)).json()["ownerId"] == served.admin_id
+
+
+async def test_a_temporary_owner_who_expires_leaves_it_without_one(served, database):
+    ann = await served.user("ann", deviceLimit=-1)
+    number = await schedule(ann)
+    await database.execute(
+        "update users set temporary = true, expiration_time = $2 where id = $1", ann.id, AGO
+    )
+    assert await users.delete_expired_temporary(database, LATER) == [ann.id]
+    assert await database.fetch_value("select owner_id from scheduled_commands where id = $1", number) is None
+    row = await database.fetch_row("select * from audit where action_type = 'ownerDeleted'")
+    assert (row["user_id"], row["object_id"], row["attributes"]["ownerId"]) == (0, number, ann.id)

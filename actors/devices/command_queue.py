@@ -1,0 +1,109 @@
+"""The commands of one device that are queued until it can take them, first in, first out.
+
+The queue is in the database; the actor only remembers whether there may be any.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from motorpool.actors.messages.uplink import DeviceMessage, SendCommand
+from motorpool.runtime import Context
+from motorpool.storage import audit, commands, runs
+from motorpool.storage.commands import ClaimedCommand
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import AuditAction, QueuedCommand
+from motorpool.storage.runs import Outcome
+
+__all__ = ["CommandQueue"]
+
+
+class CommandQueue:
+    """Adds commands, removes them one by one, and reports the outcome of each."""
+
+    __slots__ = ("_context", "_database", "_device_id", "_publish", "waiting")
+
+    def __init__(
+        self,
+        device_id: int,
+        database: Database,
+        context: Context[DeviceMessage],
+        publish: Callable[[str, dict[str, Any]], None],
+    ) -> None:
+        """`publish` is called with the type and attributes of each event."""
+        self._device_id = device_id
+        self._database = database
+        self._context = context
+        self._publish = publish
+        self.waiting = False
+        """Whether commands may be queued."""
+
+    async def add(self, message: SendCommand) -> QueuedCommand | None:
+        """Queue a command; return None if it is a step that was cancelled. Raises StorageError."""
+        queued = QueuedCommand(
+            device_id=self._device_id, type=message.type, attributes=dict(message.attributes)
+        )
+        stored: QueuedCommand | None
+        if message.run_id:
+            stored = await runs.queue_step(
+                self._database,
+                message.run_id,
+                queued,
+                now=self._context.clock.now(),
+                minutes=message.queue_minutes,
+            )
+        else:
+            stored = await commands.enqueue(self._database, queued, user_id=message.user_id)
+        self.waiting = self.waiting or stored is not None
+        return stored
+
+    async def claim(self) -> ClaimedCommand | None:
+        """Remove the next command from the queue; None if it is empty or the database fails."""
+        last = 0
+        while self.waiting:
+            try:
+                following = await commands.following(self._database, self._device_id, last)
+                if following is None:
+                    self.waiting = False
+                    return None
+                claimed = await commands.claim(self._database, following, self._context.clock.now())
+            except StorageError as error:
+                self._context.log.warning("cannot read the queued commands: %s", error)
+                return None
+            if claimed is not None:
+                return claimed
+            last = following
+        return None
+
+    async def settle(self, claimed: ClaimedCommand, refused: str) -> None:
+        """Report the outcome of a claimed command: sent, or `refused`, which says why not."""
+        queued = claimed.command
+        if refused:
+            self._context.log.warning("queued command %s (%s) not sent: %s", queued.id, queued.type, refused)
+            self._publish("queuedCommandFailed", {"id": queued.id, "command": queued.type, "reason": refused})
+        else:
+            self._publish("queuedCommandSent", {"id": queued.id})
+        try:
+            await self._store_outcome(claimed, refused)
+        except StorageError as error:
+            # The next start of the server marks a step as failed.
+            self._context.log.error("cannot store the outcome of command %d: %s", queued.id, error)
+
+    async def _store_outcome(self, claimed: ClaimedCommand, refused: str) -> None:
+        now = self._context.clock.now()
+        if claimed.run_id:
+            outcome = Outcome(claimed.run_id, "delivered")
+            if refused:
+                outcome = Outcome(claimed.run_id, "skipped", "not_sent", refused)
+            await runs.store_outcomes(self._database, (outcome,), now)
+        elif refused:
+            queued = claimed.command
+            action = AuditAction(
+                action_time=now,
+                user_id=claimed.user_id,
+                action_type="commandFailed",
+                object_type="device",
+                object_id=self._device_id,
+                attributes={"id": queued.id, "type": queued.type, "reason": refused},
+            )
+            await audit.record(self._database, action)
