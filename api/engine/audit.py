@@ -1,14 +1,38 @@
 """Audit rows: who did what, from where (docs/server.md#audit)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from motorpool.api.engine.call import Call
+from motorpool.api.json import camel
 from motorpool.storage import audit
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import AuditAction, User
 
-__all__ = ["record_action"]
+__all__ = ["privileged_values", "record_action"]
+
+
+def privileged_values(
+    fields: Iterable[str], old: msgspec.Struct | None, new: msgspec.Struct | None
+) -> dict[str, Any]:
+    """Return for an audit row the privileged fields that a change affects, with their values.
+
+    Of an update those that differ, as `{"before": …, "after": …}`; of a new or deleted record those that are
+    not at their default, with one of the two.
+    """
+    found: dict[str, Any] = {}
+    for name in fields:
+        if old is not None and new is not None:
+            before, after = getattr(old, name), getattr(new, name)
+            if before != after:
+                found[camel(name)] = {"before": before, "after": after}
+        elif (present := new if new is not None else old) is not None:
+            value = getattr(present, name)
+            if value not in {None, False, ""}:
+                found[camel(name)] = {"before" if new is None else "after": value}
+    return found
 
 
 async def record_action(

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from motorpool.actors.messages.changes import Change
+from motorpool.api.engine.audit import privileged_values
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import BodyRules
@@ -29,6 +30,8 @@ class ResourcePolicy(Generic[R]):
 
     required: tuple[str, ...] = ()
     """Fields that a body must hold, and whose texts must not be blank."""
+    privileged: tuple[str, ...] = ()
+    """Fields that decide what somebody may do, whose values before and after a change are audited."""
     distinguishes_missing: frozenset[str] = frozenset()
     """Methods on one record that answer 404 for an unknown id and 400 for a missing right. With all other
     methods the two look alike, 404 for GET and 400 for writes, except to administrators."""
@@ -81,6 +84,10 @@ class ResourcePolicy(Generic[R]):
     async def delete(self, call: Call, transaction: Queries, old: R) -> None:
         """Delete a record, whose row is locked."""
         raise NotImplementedError
+
+    def audited(self, old: R | None, new: R | None) -> Mapping[str, Any]:
+        """Return what an audit row says of a change: `privileged` fields, and no secrets."""
+        return privileged_values(self.privileged, old, new)
 
     async def after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
         """Do what follows the commit; a deleted record has no `new`, a new one no `old`."""

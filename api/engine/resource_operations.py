@@ -108,7 +108,7 @@ class _ResourceOperations(Generic[R]):
             new = await self._policy.prepare(call, transaction, self._as_new(sent), None)
             stored = await self._policy.insert(call, transaction, new)
             number = id_of(stored)
-            await record_action(call, transaction, "create", self._resource.name, number)
+            await self._record(call, transaction, "create", number, None, new)
         await self._after_commit(call, number, stored, None)
         return await self._answer(call, stored, FIRST_VERSION)
 
@@ -126,9 +126,15 @@ class _ResourceOperations(Generic[R]):
             stored = await self._policy.update(call, transaction, new, old)
             if stored is None:
                 raise ResourceNotFound(f"no such {self._resource.words}")
-            await record_action(call, transaction, "edit", self._resource.name, call.id)
+            await self._record(call, transaction, "edit", call.id, old, new)
         await self._after_commit(call, call.id, stored, old)
         return await self._answer(call, stored, locked.version + 1)
+
+    async def _record(
+        self, call: Call, transaction: Queries, action: str, number: int, old: R | None, new: R | None
+    ) -> None:
+        attributes = self._policy.audited(old, new)
+        await record_action(call, transaction, action, self._resource.name, number, attributes=attributes)
 
     async def _after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
         """Publish the change, where something in memory follows rows of this kind; then act on it."""
@@ -157,7 +163,7 @@ class _ResourceOperations(Generic[R]):
             locked = await self._lock(call, transaction, "DELETE")
             if locked is not None:
                 await self._policy.delete(call, transaction, locked.record)
-                await record_action(call, transaction, "remove", self._resource.name, call.id)
+                await self._record(call, transaction, "remove", call.id, locked.record, None)
         if locked is not None:
             await self._after_commit(call, call.id, None, locked.record)
         elif "DELETE" in self._policy.distinguishes_missing:

@@ -37,6 +37,7 @@ class DevicePolicy(LinkedPolicy[Device]):
     """Checks the limit of devices and the unique id, and fills in live fields."""
 
     required = ("name", "unique_id")
+    privileged = ("unique_id", "group_id", "disabled", "expiration_time")
 
     def max_length(self, name: str) -> int | None:
         """Limit name and unique id."""

@@ -15,7 +15,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
 from motorpool.actors.schedules.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.rights import ADMINISTER
-from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.audit import privileged_values, record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import BodyRules, Content, Operations
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
@@ -67,6 +67,17 @@ async def get_server(call: Call) -> Response:
     return await _present(call, call.context.server, call.context.server_version)
 
 
+PRIVILEGED = (
+    "registration",
+    "readonly",
+    "device_readonly",
+    "limit_commands",
+    "disable_reports",
+    "fixed_email",
+    "force_settings",
+)
+"""Fields whose values before and after a change are audited."""
+
 DERIVED_FIELDS = tuple(
     name for name in Server.__struct_fields__ if name not in ServerSettings.__struct_fields__
 )
@@ -96,7 +107,14 @@ async def update_server(call: Call) -> Response:
         if not ZONE_FIELDS.isdisjoint(fields):
             # The windows of calendars without a time zone have changed (docs/decisions/0028).
             await scheduled_commands.restart_calendar(transaction, None, call.now)
-        await record_action(call, transaction, "edit", "server", SERVER_ID)
+        await record_action(
+            call,
+            transaction,
+            "edit",
+            "server",
+            SERVER_ID,
+            attributes=privileged_values(PRIVILEGED, known, stored),
+        )
     await publish_changes(call.context.system, ServerChanged(fields))
     await call.context.reload_server()
     return await _present(call, stored, version + 1)

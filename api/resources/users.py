@@ -1,8 +1,8 @@
 """Users: the first becomes administrator; who may create and change users (docs/users.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import pyotp
@@ -27,6 +27,7 @@ from motorpool.api.auth.rights import (
     SELF_EDITABLE_ATTRIBUTES,
 )
 from motorpool.api.auth.setup import HEADER, REFUSAL, may_set_up
+from motorpool.api.engine.audit import privileged_values
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
@@ -69,6 +70,7 @@ class UserPolicy(ResourcePolicy[User]):
     """The rules of docs/users.md#creation and docs/users.md#changes; every error is a 400."""
 
     required = ("email",)
+    privileged = ("email", "login", "temporary", "expiration_time", *ROLE_FIELDS, *RESTRICTION_FIELDS)
 
     def max_length(self, name: str) -> int | None:
         """Limit the e-mail address."""
@@ -169,6 +171,16 @@ class UserPolicy(ResourcePolicy[User]):
                 network = network_of(call.context, call.request)
                 await known_addresses.record_login(transaction, stored.id, network, call.now)
         return show(stored)
+
+    def audited(self, old: User | None, new: User | None) -> Mapping[str, Any]:
+        """Add that a password or a one-time-code key was changed, without them."""
+        found = {**privileged_values(self.privileged, old, new)}
+        if old is not None and new is not None and new.password:
+            found["password"] = "changed"  # noqa: S105 - says that, not what
+        before, after = old.totp_key if old else None, new.totp_key if new else None
+        if new is not None and before != after:
+            found["totpKey"] = "removed" if not after else "changed" if before else "set"
+        return found
 
     async def delete(self, call: Call, transaction: Queries, old: User) -> None:
         """Delete with links and sessions; linked records remain."""
@@ -305,7 +317,7 @@ def _check_totp_key(key: str | None) -> None:
     try:
         pyotp.TOTP(key).byte_secret()
     except ValueError:
-        raise BadRequest("totpKey: is not Base32") from None
+        raise BadRequest("totpKey: is not Base32 of at least 112 bits") from None
 
 
 OPERATIONS = Operations("users")

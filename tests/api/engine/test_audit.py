@@ -18,3 +18,78 @@ async def test_no_password_or_token_is_in_the_log(served, database):
     rows = str([dict(row.items()) for row in await database.fetch("select * from audit")])
     assert token not in rows
     assert "argon2" not in rows
+
+
+async def last_row(database, object_type="user"):
+    row = await database.fetch_row(
+        "select * from audit where object_type = $1 order by id desc limit 1", object_type
+    )
+    return dict(row.items())
+
+
+async def test_before_and_after_of_privileged_fields_are_in_the_log_and_no_others(served, database):
+    ann = await served.user("ann", deviceLimit=5)
+    assert (await last_row(database))["attributes"] == {
+        "email": {"after": "ann@example.org"},
+        "deviceLimit": {"after": 5},
+    }
+    user = (await served.admin.get(f"/users/{ann.id}")).json()
+    changed = {
+        "name": "Ann Lee",
+        "administrator": True,
+        "disabled": False,
+        "deviceLimit": -1,
+        "userLimit": 3,
+        "readonly": True,
+        "expirationTime": "2027-01-01T00:00:00Z",
+        "email": "lee@example.org",
+    }
+    assert (await served.admin.put(f"/users/{ann.id}", json={**user, **changed})).status == 200
+    row = await last_row(database)
+    assert (row["action_type"], row["user_id"], row["object_id"]) == ("edit", served.admin_id, ann.id)
+    assert row["attributes"] == {
+        "administrator": {"before": False, "after": True},
+        "deviceLimit": {"before": 5, "after": -1},
+        "userLimit": {"before": 0, "after": 3},
+        "readonly": {"before": False, "after": True},
+        "expirationTime": {"before": None, "after": "2027-01-01T00:00:00Z"},
+        "email": {"before": "ann@example.org", "after": "lee@example.org"},
+    }
+    assert (await served.admin.delete(f"/users/{ann.id}")).status == 204
+    row = await last_row(database)
+    assert (row["action_type"], row["attributes"]["email"]) == ("remove", {"before": "lee@example.org"})
+
+
+async def test_that_secrets_were_changed_is_in_the_log_and_they_are_not(served, database):
+    ann = await served.user("ann")
+    user = (await served.admin.get(f"/users/{ann.id}")).json()
+    for sent, said in (
+        ({"password": "s3cret-one"}, {"password": "changed"}),
+        ({"totpKey": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"}, {"totpKey": "set"}),
+        ({"totpKey": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXQ"}, {"totpKey": "changed"}),
+        ({"totpKey": ""}, {"totpKey": "removed"}),
+        ({"attributes": {"mail.smtp.password": "s3cret-two"}}, {}),
+        ({}, {}),
+    ):
+        assert (await served.admin.put(f"/users/{ann.id}", json={**user, **sent})).status == 200
+        assert (await last_row(database))["attributes"] == said
+    rows = str([dict(row.items()) for row in await database.fetch("select * from audit")])
+    for secret in ("s3cret", "JBSWY", "argon2"):
+        assert secret not in rows
+
+
+async def test_who_may_do_what_on_the_server_and_which_device_is_who_are_in_the_log(served, database):
+    settings = (await served.admin.get("/server")).json()
+    await served.admin.put("/server", json={**settings, "registration": True, "zoom": 3})
+    assert (await last_row(database, "server"))["attributes"] == {
+        "registration": {"before": False, "after": True}
+    }
+    number = await served.device(served.admin, "1")
+    device = (await served.admin.get(f"/devices/{number}")).json()
+    await served.admin.put(
+        f"/devices/{number}", json={**device, "uniqueId": "2", "disabled": True, "model": "x"}
+    )
+    assert (await last_row(database, "device"))["attributes"] == {
+        "uniqueId": {"before": "1", "after": "2"},
+        "disabled": {"before": False, "after": True},
+    }

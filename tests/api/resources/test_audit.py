@@ -20,7 +20,7 @@ async def test_what_was_done_is_told_in_order_with_who_and_from_where(served):
         "actionType": "create",
         "objectType": "device",
         "objectId": number,
-        "attributes": {},
+        "attributes": {"uniqueId": {"after": "1"}},
     }
     assert created["actionTime"].startswith("2026-05-01T12:00:0")
     times = [action["actionTime"] for action in answer.json()]
