@@ -10,7 +10,7 @@ from quart import request as current_request
 from quart_trio import QuartTrio
 
 from motorpool.actors.messages.counters import COUNTERS
-from motorpool.api.engine.call import is_trusted, peer_address
+from motorpool.api.http.addresses import is_trusted, peer_address
 from motorpool.api.http.errors import Forbidden
 from motorpool.api.http.responses import as_bytes
 from motorpool.api.server_context import ServerContext

@@ -29,6 +29,7 @@ from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.one_time_codes import OneTimeCodes
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
+from motorpool.api.open_sockets import OpenSockets
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
 from motorpool.api.row_cache import RowCache
@@ -97,6 +98,8 @@ class ServerContext:
     """What bodies of requests that are being served hold."""
     parsers: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PARSER_THREADS))
     """Threads that parse large bodies."""
+    open_sockets: OpenSockets = field(init=False)
+    """WebSockets of each user and address."""
     position_json: PositionJsonCache = field(default_factory=PositionJsonCache)
     """Positions as clients get them."""
 
@@ -119,6 +122,7 @@ class ServerContext:
         self.login_audit = LoginAudit(monotonic)
         chosen = self.settings.users
         self.resets = RateLimit(chosen.resets_per_address, chosen.reset_minutes * 60, monotonic)
+        self.open_sockets = OpenSockets(self.settings.http)
         self.registrations = RateLimit(chosen.registrations_per_address, REGISTRATION_SECONDS, monotonic)
         self.message_tests = RateLimit(chosen.tests_per_hour, 3600.0, monotonic)
         self.openid = None

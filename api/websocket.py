@@ -33,6 +33,7 @@ from motorpool.actors.messages.topics import DEVICES, LATEST_POSITIONS, POSITION
 from motorpool.api.access import visible_device_ids
 from motorpool.api.auth.authentication import authenticate, authenticate_token
 from motorpool.api.auth.caller import Caller
+from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import Unauthorized
 from motorpool.api.json import encode
 from motorpool.api.server_context import ServerContext
@@ -68,24 +69,31 @@ def add_socket(app: QuartTrio, context: ServerContext) -> None:
         if caller is None:
             raise Unauthorized("log in first")
         updates = LiveUpdates(context, caller, token)
-        async with trio.open_nursery() as nursery:
-            for follow in (
-                updates.follow_positions,
-                updates.follow_latest,
-                updates.follow_devices,
-                updates.follow_events,
-                updates.follow_changes,
-                updates.follow_expiry,
-                updates.follow_closing,
-            ):
-                await nursery.start(follow)
-            # All topics are subscribed to: nothing that happens from here on is missed.
-            await websocket.accept()
-            nursery.start_soon(_discard_received)
-            await updates.load()
-            code = await updates.send_all()
-            nursery.cancel_scope.cancel()
-        await websocket.close(code)
+        address = client_address(websocket_ctx.websocket, context.settings.http.trusted_proxies)
+        with context.open_sockets.hold(caller.id, address):
+            await _serve_socket(updates)
+
+
+async def _serve_socket(updates: "LiveUpdates") -> None:
+    """Follow all topics and send, until the socket ends."""
+    async with trio.open_nursery() as nursery:
+        for follow in (
+            updates.follow_positions,
+            updates.follow_latest,
+            updates.follow_devices,
+            updates.follow_events,
+            updates.follow_changes,
+            updates.follow_expiry,
+            updates.follow_closing,
+        ):
+            await nursery.start(follow)
+        # All topics are subscribed to: nothing that happens from here on is missed.
+        await websocket.accept()
+        nursery.start_soon(_discard_received)
+        await updates.load()
+        code = await updates.send_all()
+        nursery.cancel_scope.cancel()
+    await websocket.close(code)
 
 
 async def _identify_caller(context: ServerContext, token: str | None) -> Caller | None:

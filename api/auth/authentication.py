@@ -19,7 +19,8 @@ from motorpool.api.auth.credentials import Credential, find_caller, may_log_in
 from motorpool.api.auth.known_places import remember_address, remember_device
 from motorpool.api.auth.password_logins import check_code, check_password, record_denied
 from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read
-from motorpool.api.engine.call import Call, is_trusted, peer_address
+from motorpool.api.engine.call import Call
+from motorpool.api.http.addresses import is_trusted, peer_address
 from motorpool.api.http.errors import Unauthorized
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import sessions

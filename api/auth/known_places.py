@@ -11,7 +11,7 @@ from quart import Request, Response, Websocket
 
 from motorpool.api.auth.login_throttle import client_network
 from motorpool.api.auth.tokens import DEVICE, InvalidToken, Token, issue, read
-from motorpool.api.engine.call import client_address
+from motorpool.api.http.addresses import client_address
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import known_addresses
 from motorpool.storage.users import Account

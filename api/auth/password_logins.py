@@ -4,7 +4,7 @@ from quart import Request, Websocket
 
 from motorpool.api.auth.known_places import find_known_place, network_of
 from motorpool.api.auth.login_throttle import Attempt, LoginLocked
-from motorpool.api.engine.call import client_address
+from motorpool.api.http.addresses import client_address
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.records import User
 from motorpool.storage.users import Account

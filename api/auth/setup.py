@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from quart import Request
 
-from motorpool.api.engine.call import Call, client_address, is_trusted, peer_address
+from motorpool.api.engine.call import Call
+from motorpool.api.http.addresses import client_address, is_trusted, peer_address
 from motorpool.storage import tokens
 from motorpool.storage.queries import Queries
 

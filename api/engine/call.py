@@ -1,6 +1,5 @@
 """One request as an operation sees it: the caller, their address, and the parsed parameters and body."""
 
-import ipaddress
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,15 +9,16 @@ from typing import Any, TypeVar
 
 import msgspec
 import trio
-from quart import Request, Websocket
+from quart import Request
 
 from motorpool.api.auth.caller import Caller
+from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import BadRequest, Unauthorized
 from motorpool.api.http.request_body import FORM_BYTES, BodyRequest, RequestBody, parse_form
 from motorpool.api.json import decode, parse, read_fields
 from motorpool.api.server_context import ServerContext
 
-__all__ = ["Call", "client_address", "is_trusted"]
+__all__ = ["Call"]
 
 IN_THREAD_BYTES = 64 * 1024
 """A larger JSON body is parsed in a thread."""
@@ -179,36 +179,3 @@ def _gather(sent: Mapping[str, list[str]], shape: type[msgspec.Struct]) -> dict[
         if values:
             found[name] = values if repeated else values[0]
     return found
-
-
-def client_address(request: Request | Websocket, trusted: tuple[str, ...]) -> str:
-    """Walk back over trusted proxies to the first address that is not one.
-
-    Some proxies append to the header line, others add a line of their own: all lines are one list (RFC 9110,
-    section 5.3).
-    """
-    address = peer_address(request)
-    if not is_trusted(address, trusted):
-        return address
-    lines = request.headers.getlist("X-Forwarded-For")
-    hops = [hop.strip() for line in lines for hop in line.split(",") if hop.strip()]
-    while hops and is_trusted(address, trusted):
-        address = hops.pop()
-    return address
-
-
-def peer_address(request: Request | Websocket) -> str:
-    """The address at the other end of the socket."""
-    client = request.scope.get("client")
-    return str(client[0]) if client else "127.0.0.1"
-
-
-def is_trusted(address: str, networks: tuple[str, ...]) -> bool:
-    """Whether an address lies in one of the networks."""
-    if not networks:
-        return False
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    return any(found in ipaddress.ip_network(network, strict=False) for network in networks)

@@ -6,15 +6,26 @@ when no chunk of an answer is taken for `stall_seconds`, and can be aborted even
 """
 
 import errno
+import logging
 import os
 import socket
 import ssl
 from collections.abc import Sequence
+from contextlib import suppress
 
 import trio
 
-__all__ = ["AbortableStream", "ConnectionListener", "bind"]
+from motorpool.actors.gateway.limits import ConnectionLimits
+from motorpool.actors.gateway.peer_log import PeerLog
+from motorpool.actors.messages.counters import CONNECTIONS_REFUSED
+from motorpool.api.http.addresses import is_trusted
 
+__all__ = ["AbortableStream", "Admission", "ConnectionListener", "bind"]
+
+_log = logging.getLogger(__name__)
+
+TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+"""Sent to a client that has too many connections, TLS or not."""
 _PIECE_BYTES = 64 * 1024
 """The stall time applies to each chunk, so that a slow but steady client gets its whole answer."""
 
@@ -63,6 +74,10 @@ class AbortableStream(trio.abc.HalfCloseableStream):
         self._stream = stream
         self._listener = listener
         self.socket = stream.socket
+        try:
+            self.peer = str(stream.socket.getpeername()[0])
+        except OSError:  # the client is gone
+            self.peer = ""
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         """Send; raises BrokenResourceError if no chunk is taken within the listener's stall time."""
@@ -111,25 +126,57 @@ class AbortableStream(trio.abc.HalfCloseableStream):
         self._stream.socket.close()
 
 
+class Admission:
+    """The places of all listening sockets together: a number in all, and one for each client address."""
+
+    def __init__(self, *, total: int, per_client: int, proxies: tuple[str, ...]) -> None:
+        """Connections from `proxies` belong to many clients and count in all only."""
+        self.slots = trio.Semaphore(total)
+        """Clients wait in the operating system's queue while all places are taken."""
+        self._limits = ConnectionLimits(total=total, per_client=per_client, reserve=total // 10)
+        self._proxies = proxies
+        self._log = PeerLog()
+
+    def admit(self, address: str) -> bool:
+        """Count a connection that was accepted; return False if its client has too many."""
+        refusal = self._limits.admit(address, is_shared=is_trusted(address, self._proxies))
+        if refusal:
+            CONNECTIONS_REFUSED.labels("http").inc()
+            text = "refused a connection from %s: %s"
+            self._log.write(_log, logging.WARNING, trio.current_time(), address, text, address, refusal)
+        return not refusal
+
+    def release(self, address: str) -> None:
+        """Uncount a connection that was admitted."""
+        self._limits.release(address)
+
+
 class ConnectionListener(trio.abc.Listener[AbortableStream]):
     """A listening socket that limits its open connections and can abort them all."""
 
-    def __init__(self, bound: socket.socket, *, slots: trio.Semaphore, stall_seconds: float) -> None:
+    def __init__(self, bound: socket.socket, *, admission: Admission, stall_seconds: float) -> None:
         self.stall_seconds = stall_seconds
         self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(bound))
-        self._slots = slots
+        self._admission = admission
         self._streams: set[AbortableStream] = set()
         self._emptied = trio.lowlevel.ParkingLot()
 
     async def accept(self) -> AbortableStream:
-        """Wait for a free slot, then for a client."""
-        await self._slots.acquire()
+        """Wait for a free slot, then for a client that may have it."""
+        slots = self._admission.slots
+        await slots.acquire()
         try:
-            accepted = await self._listener.accept()
+            while True:
+                accepted = await self._listener.accept()
+                stream = AbortableStream(accepted, self)
+                if self._admission.admit(stream.peer):
+                    break
+                with suppress(OSError):
+                    os.write(accepted.socket.fileno(), TOO_MANY)
+                accepted.socket.close()
         except BaseException:
-            self._slots.release()
+            slots.release()
             raise
-        stream = AbortableStream(accepted, self)
         self._streams.add(stream)
         return stream
 
@@ -137,7 +184,8 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
         """Free the slot of a closed stream."""
         if stream in self._streams:
             self._streams.discard(stream)
-            self._slots.release()
+            self._admission.slots.release()
+            self._admission.release(stream.peer)
             if not self._streams:
                 self._emptied.unpark_all()
 

@@ -16,7 +16,8 @@ from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
-from motorpool.api.http.listening_sockets import AbortableStream, ConnectionListener, tls_listener
+from motorpool.actors.gateway.port_guard import HTTP_SHARE, descriptor_share
+from motorpool.api.http.listening_sockets import AbortableStream, Admission, ConnectionListener, tls_listener
 from motorpool.api.http.tcp_server import ConnectionConfig, HttpConnection
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import Actor, ChildSpec, Kind, System
@@ -71,10 +72,15 @@ class HttpServer(Actor[None]):
 
     async def run(self) -> None:
         """Serve, on duplicates of the bound sockets."""
-        slots = trio.Semaphore(self._settings.connections)
+        admission = Admission(
+            total=min(self._settings.connections, descriptor_share(HTTP_SHARE)),
+            per_client=self._settings.connections_per_address,
+            proxies=self._settings.trusted_proxies,
+        )
         stall = self._settings.stall_seconds
         listeners = [
-            ConnectionListener(bound.dup(), slots=slots, stall_seconds=stall) for bound in self._sockets
+            ConnectionListener(bound.dup(), admission=admission, stall_seconds=stall)
+            for bound in self._sockets
         ]
         config = hypercorn_config(self._settings)
         context = WorkerContext(None)

@@ -92,7 +92,10 @@ class HttpSettings:
     requests_per_connection: Annotated[int, Meta(ge=1, extra={"unit": "requests"})] = 100000
     """After so many requests a connection is closed."""
     connections: Annotated[int, Meta(ge=8, extra={"unit": "connections"})] = 10000
-    """Connections served at once; more wait to be accepted."""
+    """Connections served at once, as far as a quarter of the limit of open files allows; more wait to be
+    accepted. The last tenth is for addresses with at most one."""
+    connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 1000
+    """Connections of one address (IPv6: one /64 network) that is not a trusted proxy; more are refused."""
     backlog: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 1024
     """Connections the system may queue for us."""
     body_bytes: Annotated[int, Meta(ge=1024, extra={"unit": "bytes"})] = 16 * 1024 * 1024
@@ -119,6 +122,10 @@ class HttpSettings:
     """Private key of the certificate in PEM."""
     socket_keepalive_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 55.0
     """An empty object goes out on /api/socket so often."""
+    sockets_per_user: Annotated[int, Meta(ge=1, extra={"unit": "sockets"})] = 100
+    """Open /api/socket of one user; more are refused with 429."""
+    sockets_per_address: Annotated[int, Meta(ge=1, extra={"unit": "sockets"})] = 1000
+    """Open /api/socket of one client address (IPv6: one /64 network); more are refused with 429."""
     socket_queue: Annotated[int, Meta(ge=10)] = 1000
     """Batches kept for a slow /api/socket client before it is notified that it lags."""
 

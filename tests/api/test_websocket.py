@@ -345,3 +345,22 @@ async def test_a_client_that_reads_nothing_holds_no_memory_and_gets_the_newest_w
             with trio.fail_after(20):
                 while newest:
                     newest -= {found["id"] for found in (await receive(socket)).get("positions", ())}
+
+
+async def test_a_user_and_an_address_have_only_so_many_sockets(starting):
+    settings = HttpSettings(sockets_per_user=2, sockets_per_address=3)
+    async with starting(listen=True, http=settings) as served:
+        cookies = [served.cookie(served.admin), served.cookie(await served.user("ann"))]
+
+        async def status(cookie):
+            async with shake_hands(served, cookie) as (_, answered):
+                return answered
+
+        async with connect(served, cookies[0]), connect(served, cookies[0]):
+            assert await status(cookies[0]) == 429
+            async with connect(served, cookies[1]):
+                assert await status(cookies[1]) == 429
+        # Closed ones make room.
+        with trio.fail_after(30):
+            while await status(cookies[1]) != 101:
+                await trio.lowlevel.checkpoint()

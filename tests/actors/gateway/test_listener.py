@@ -4,13 +4,21 @@ import errno
 import os
 import resource
 import socket
+from contextlib import ExitStack
 
 import pytest
 import trio
 
 from motorpool.actors.gateway.limits import ConnectionLimits
 from motorpool.actors.gateway.listener import MAX_FAILURES, Listener, listener_spec
-from motorpool.actors.gateway.port_guard import PortGuard
+from motorpool.actors.gateway.port_guard import (
+    DEVICE_SHARE,
+    HTTP_SHARE,
+    MEDIA_SHARE,
+    PortGuard,
+    descriptor_share,
+    device_guard,
+)
 from motorpool.actors.gateway.recorder import RECORDER
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.codecs.traffic_recording import Opened, TrafficRecordingReader
@@ -46,12 +54,21 @@ def listening(tree, neighbours, own_port):
 
     class Opened:
         def __init__(
-            self, host="127.0.0.1", per_address=100, total=100, reserve=0, is_recorded=False, port=None
+            self,
+            host="127.0.0.1",
+            per_address=100,
+            total=100,
+            reserve=0,
+            is_recorded=False,
+            port=None,
+            guard=None,
         ):
             self.wires = []
             self.port = port or own_port
             self.recorder = Probe()
-            self.guard = PortGuard(ConnectionLimits(total=total, per_client=per_address, reserve=reserve))
+            self.guard = guard or PortGuard(
+                ConnectionLimits(total=total, per_client=per_address, reserve=reserve)
+            )
             self.spec = listener_spec(
                 "jt808", host, self.port, self.make, guard=self.guard, is_recorded=is_recorded
             )
@@ -288,3 +305,43 @@ async def test_out_of_files_it_waits_for_as_long_as_it_takes(listening, time, br
         with port.call():
             await time.settle()
             assert port.system.count(CONNECTION) == 1
+
+
+@pytest.fixture
+def few_descriptors():
+    """A process that may have 256 open files."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
+    yield 256
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+async def test_device_connections_leave_descriptors_to_the_rest(listening, time, few_descriptors):
+    share = descriptor_share(2)
+    assert share == 96
+    with ExitStack() as opened:
+        async with listening(guard=device_guard(100_000, 100_000)) as port:
+            peers = [opened.enter_context(port.call()) for _ in range(110)]
+            await time.settle()
+            admitted = [peer for peer in peers if not is_closed(peer)]
+            assert len(admitted) == share - share // 10
+            assert len([opened.enter_context(socket.socket()) for _ in range(20)]) == 20
+            other = socket.create_connection(("127.0.0.1", port.port), 10, ("127.0.0.2", 0))
+            opened.enter_context(other)
+            await time.settle()
+            assert not is_closed(other)
+
+
+def test_shares_of_the_limit_of_open_files_leave_a_reserve(monkeypatch):
+    for limit, http, devices, media in (
+        (1024, 192, 384, 192),
+        (4096, 768, 1536, 768),
+        (524_288, 130_816, 261_632, 130_816),
+        (resource.RLIM_INFINITY, 1 << 30, 1 << 30, 1 << 30),
+    ):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: (limit, limit))
+        assert [descriptor_share(each) for each in (HTTP_SHARE, DEVICE_SHARE, MEDIA_SHARE)] == [
+            http,
+            devices,
+            media,
+        ]

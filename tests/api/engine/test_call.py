@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from quart import Quart
 from werkzeug.datastructures import Headers
 
-from motorpool.api.engine.call import Call, client_address, is_trusted
+from motorpool.api.engine.call import Call
+from motorpool.api.http.addresses import client_address, is_trusted
 from motorpool.api.http.errors import BadRequest
 
 app = Quart(__name__)

@@ -4,15 +4,16 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.api.http.listening_sockets import ConnectionListener, bind
+from motorpool.api.http.listening_sockets import Admission, ConnectionListener, bind
 
 
-def open_listener(*, slots: int = 4, stall_seconds: float = 5.0) -> tuple[ConnectionListener, int]:
+def open_listener(
+    *, slots: int = 4, per_client: int = 4, proxies: tuple[str, ...] = (), stall_seconds: float = 5.0
+) -> tuple[ConnectionListener, int]:
+    admission = Admission(total=slots, per_client=per_client, proxies=proxies)
     (bound,) = bind("127.0.0.1", 0)
     bound.listen(8)
-    return ConnectionListener(
-        bound, slots=trio.Semaphore(slots), stall_seconds=stall_seconds
-    ), bound.getsockname()[1]
+    return ConnectionListener(bound, admission=admission, stall_seconds=stall_seconds), bound.getsockname()[1]
 
 
 def test_a_port_in_use_is_named_in_one_line():
@@ -91,3 +92,54 @@ async def test_no_more_connections_are_let_in_than_there_are_places():
         assert listener.connections == 1
         other.abort()
         assert listener.connections == 0
+
+
+async def accept_three(listener, port, sources=("127.0.0.1",) * 3):
+    """Three clients at once; which of them are accepted, in the order of their calls."""
+    clients = [socket.create_connection(("127.0.0.1", port), 10, (source, 0)) for source in sources]
+    accepted = []
+
+    async def accept():
+        while True:
+            accepted.append(await listener.accept())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(accept)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        nursery.cancel_scope.cancel()
+    ports = {stream.socket.getpeername()[1] for stream in accepted}
+    return clients, [client.getsockname()[1] in ports for client in clients], accepted
+
+
+async def test_a_client_has_only_so_many_connections_and_is_told_so():
+    listener, port = open_listener(slots=10, per_client=2)
+    async with listener:
+        clients, were_accepted, accepted = await accept_three(listener, port)
+        assert were_accepted == [True, True, False]
+        clients[2].settimeout(30)
+        assert clients[2].recv(1000).startswith(b"HTTP/1.1 503 ")
+        assert clients[2].recv(1000) == b""
+        assert listener.connections == 2
+        accepted[0].abort()
+        again = socket.create_connection(("127.0.0.1", port))
+        with trio.fail_after(30):
+            accepted.append(await listener.accept())
+        for each in (*clients, again):
+            each.close()
+        for stream in accepted:
+            await trio.aclose_forcefully(stream)
+
+
+async def test_other_clients_and_proxies_are_not_concerned():
+    for options, sources in (
+        ({"per_client": 1}, ("127.0.0.1", "127.0.0.2", "127.0.0.3")),
+        ({"per_client": 1, "proxies": ("127.0.0.0/8",)}, ("127.0.0.1",) * 3),
+    ):
+        listener, port = open_listener(slots=10, **options)
+        async with listener:
+            clients, were_accepted, accepted = await accept_three(listener, port, sources)
+            assert were_accepted == [True] * 3
+            for each in clients:
+                each.close()
+            for stream in accepted:
+                await trio.aclose_forcefully(stream)
