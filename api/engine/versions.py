@@ -42,5 +42,6 @@ def require_version(call: Call, what: str, version: int) -> None:
     expected = call.request.if_match
     if expected.star_tag or expected.contains_weak(str(version)):
         return
-    tags = ", ".join(sorted(expected.as_set(include_weak=True))) or sent
+    # Werkzeug reads the empty tag as None.
+    tags = ", ".join(sorted(filter(None, expected.as_set(include_weak=True)))) or sent
     raise BadRequest(f"{what} was changed: it is at version {version}, you sent {tags[:MAX_SHOWN]}")

@@ -30,7 +30,15 @@ async def test_an_update_with_the_present_version_is_served(served, group, tag):
 
 @pytest.mark.parametrize(
     ("tag", "sent"),
-    [('"1"', "1"), ('"1", "3"', "1, 3"), ("two", "two"), ("", ""), ('"' + "9" * 99, '"' + "9" * 59)],
+    [
+        ('"1"', "1"),
+        ('"1", "3"', "1, 3"),
+        ("two", "two"),
+        ("", ""),
+        ('""', '""'),
+        ('"", "3"', "3"),
+        ('"' + "9" * 99, '"' + "9" * 59),
+    ],
 )
 async def test_a_request_with_another_version_changes_nothing(served, group, tag, sent):
     path, body = group

@@ -6,7 +6,17 @@ from motorpool.bench.scenarios import names, scenario
 
 
 def test_every_scenario_has_a_title_for_the_list() -> None:
-    assert names() == ["api", "codecs", "ingest", "live", "mailbox", "play", "schedules"]
+    assert names() == [
+        "api",
+        "codecs",
+        "idle",
+        "ingest",
+        "live",
+        "mailbox",
+        "play",
+        "registration",
+        "schedules",
+    ]
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 
 
