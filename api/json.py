@@ -41,7 +41,8 @@ def _quoted_time(instant: datetime) -> bytes:
 
 
 _DATE_TIME = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,9}))?(Z|z|[+-]\d\d:?\d\d)(Z|z)?"
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,9}))?(Z|z|[+-]\d\d:?\d\d)(Z|z)?",
+    re.ASCII,
 )
 
 
@@ -90,7 +91,8 @@ def parse(body: bytes, *, depth: int = 32) -> object:
     except RecursionError:
         raise BadRequest(f"the JSON body is nested deeper than {depth} levels") from None
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise BadRequest(f"the body is not JSON: {_lower(str(error))}") from None
+        reason = str(error).removeprefix("JSON is malformed: ")
+        raise BadRequest(f"the body is not JSON: {_lower(reason)}") from None
     if _is_deeper_than(value, depth):
         raise BadRequest(f"the JSON body is nested deeper than {depth} levels")
     return value
@@ -245,4 +247,5 @@ def _explain(text: str) -> str:
 
 
 def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    """Begin a text in lower case, but not an abbreviation such as JSON."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -5,6 +5,7 @@ from typing import Any
 
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.devices import DeviceCodec
+from motorpool.codecs.numbers import whole_number
 
 __all__ = ["CUSTOM", "command_types", "fill_placeholders", "refusal", "text_refusal"]
 
@@ -14,8 +15,6 @@ UNIQUE_ID = "{uniqueId}"
 CHANNEL_COMMANDS = {"videoStart", "videoStop", "videoPlayback", "videoSnapshot"}
 LIST_COMMAND = "videoPlaybackList"
 """Also accepts channel 0, for all channels."""
-MAX_DIGITS = 9
-"""Digits of a channel in a text; int() refuses thousands of them."""
 
 
 def command_types(codec: type[DeviceCodec] | None) -> frozenset[str]:
@@ -58,9 +57,7 @@ def _channel_refusal(kind: str, attributes: Mapping[str, Any]) -> str:
     channel = attributes.get("channel", attributes.get("index"))
     if channel is None or (kind not in CHANNEL_COMMANDS and kind != LIST_COMMAND):
         return ""
-    is_integer = isinstance(channel, int) and not isinstance(channel, bool)
-    is_decimal = isinstance(channel, str) and channel.isdecimal() and len(channel) <= MAX_DIGITS
-    number = int(channel) if is_integer or is_decimal else -1
+    number = None if isinstance(channel, float) else whole_number(channel)
     if number in CHANNELS or (number == 0 and kind == LIST_COMMAND):
         return ""
     return "attributes.channel: cameras have the numbers 1 to 31"

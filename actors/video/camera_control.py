@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from motorpool.actors.messages.uplink import DEVICE, CommandSent, SendCommand
+from motorpool.codecs.numbers import whole_number
 from motorpool.runtime import ActorError
 from motorpool.runtime.actor import Context
 from motorpool.storage.errors import StorageError
@@ -16,11 +17,9 @@ def requested_channel(attributes: Mapping[str, Any]) -> int:
     (docs/decisions/0023).
     """
     for key in ("channel", "index"):
-        try:
-            if attributes.get(key) is not None:
-                return int(attributes[key])
-        except (TypeError, ValueError):
-            return 1
+        if attributes.get(key) is not None:
+            number = whole_number(attributes[key])
+            return number if number is not None else 1
     return 1
 
 

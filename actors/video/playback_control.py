@@ -9,6 +9,7 @@ from typing import Any
 
 from motorpool.codecs.devices.jt808.video_commands import CONTROLS
 from motorpool.codecs.media.units import AccessUnit
+from motorpool.codecs.numbers import whole_number
 
 __all__ = ["END", "PlaybackControlTracker", "parse_control"]
 
@@ -25,9 +26,8 @@ def parse_control(attributes: Mapping[str, Any]) -> tuple[int, int] | None:
     wanted = attributes.get("control", "start")
     if isinstance(wanted, str) and wanted in CONTROLS:
         wanted = CONTROLS[wanted]
-    try:
-        control, speed = int(wanted), int(attributes.get("speed", 1))
-    except (TypeError, ValueError, OverflowError):
+    control, speed = (whole_number(value) for value in (wanted, attributes.get("speed", 1)))
+    if control is None or speed is None:
         return None
     return (control, speed) if RESUME <= control <= KEYFRAMES else None
 

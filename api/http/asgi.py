@@ -12,6 +12,7 @@ from quart.utils import encode_headers
 from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException
+from werkzeug.routing import IntegerConverter
 
 from motorpool.api.http.request_body import BodyRequest
 
@@ -20,6 +21,12 @@ __all__ = ["Application", "DirectHandler"]
 DirectHandler = Callable[[Request, dict[str, int | str]], Awaitable[Response]]
 """Answers a request with these path parameters, errors included, without Quart's contexts."""
 _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
+
+
+class WholeNumber(IntegerConverter):
+    """Matches ASCII digits in a path; werkzeug's own converter also takes those of other scripts."""
+
+    regex = "[0-9]+"
 
 
 class HttpScope(TrioASGIHTTPConnection):
@@ -87,6 +94,7 @@ class Application(QuartTrio):
     def __init__(self, name: str, *, direct_prefix: str = "/") -> None:
         """`direct_prefix` is the common prefix of the paths of all direct routes."""
         super().__init__(name, static_folder=None)
+        self.url_map.converters["int"] = WholeNumber
         self._direct_prefix = direct_prefix
         self._direct_handlers: dict[str, DirectHandler] = {}
 

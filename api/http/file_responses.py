@@ -37,7 +37,7 @@ for _ending, _type in {
     ".woff2": "font/woff2",
 }.items():
     _TYPES.add_type(_type, _ending)
-_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def media_type(name: str) -> str:

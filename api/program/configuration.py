@@ -242,10 +242,7 @@ def _parse(key: Key, value: object, source: str) -> Value:
     elif kind in {int, float}:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise SettingsError(f"{source}: {shown} is not a number")
-        try:
-            parsed = int(value) if kind is int and not isinstance(value, float) else float(value)
-        except ValueError:
-            parsed = math.nan
+        parsed = _read_number(value, kind)
         if not math.isfinite(parsed) or (kind is int and not isinstance(parsed, int)):
             raise SettingsError(f"{source}: {shown} is not a{' whole' if kind is int else ''} number")
     elif typing.get_origin(kind) is tuple:
@@ -261,6 +258,17 @@ def _parse(key: Key, value: object, source: str) -> Value:
     if problem:
         raise SettingsError(f"{source}: {shown} {problem}")
     return parsed
+
+
+def _read_number(value: float | str, kind: type) -> int | float:
+    """Return the number that is written; NaN for what is not a number."""
+    if isinstance(value, str) and not value.isascii():
+        # int() reads digits of other scripts as well.
+        return math.nan
+    try:
+        return int(value) if kind is int and not isinstance(value, float) else float(value)
+    except ValueError:
+        return math.nan
 
 
 def _problem(key: Key, value: Value) -> str:
@@ -286,7 +294,7 @@ def _problem(key: Key, value: Value) -> str:
         return "is no mail address"
     if key.form == "address":
         host, _, port = str(value).rpartition(":")
-        if not host or not port.isdecimal() or int(port) > 65535:
+        if not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
             return "is no address such as 127.0.0.1:8082"
     if (
         key.form == "database"

@@ -44,6 +44,11 @@ async def test_a_wrong_method_is_405_and_an_unknown_path_404(served):
     assert answer.status == 405
     assert "GET" in answer.headers["Allow"]
     assert (await served.admin.get("/devices/")).status == 404
+    number = await served.device(served.admin, "1")
+    assert (await served.admin.get(f"/devices/{number}")).status == 200
+    for script in (0x0660, 0xFF10):
+        # Digits of other scripts, which int() reads as well.
+        assert (await served.admin.get(f"/devices/{chr(script + number)}")).status == 404
     assert (await served.admin.get("//devices")).status == 404
 
 

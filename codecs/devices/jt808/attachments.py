@@ -47,7 +47,7 @@ _KIND_BY_EXTENSION = {
 }
 """Extensions that are kept, and the kind of file where the kind field is of no use."""
 _DEFAULT_EXTENSIONS = {"image": "jpg", "audio": "wav", "video": "mp4", "file": "bin"}
-_NAME = re.compile(r"[^_]*_(\d{1,3})_")
+_NAME = re.compile(r"[^_]*_([0-9]{1,3})_")
 """kind_channel_alarm type_sequence_alarm number.extension"""
 
 

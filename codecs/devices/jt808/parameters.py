@@ -1,9 +1,11 @@
 """JT/T 808 terminal parameters: names, widths and lists (docs/protocols/jt808.md#parameters)."""
 
+import re
 from struct import pack
 
 from motorpool.codecs.devices.jt808.items import Attributes
 from motorpool.codecs.errors import UnsupportedCommand
+from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reader import ByteReader
 
 HEARTBEAT_SECONDS = 0x01
@@ -34,6 +36,7 @@ NAMES = {
 }
 """Attribute names of parameters; others are called `parameter<id in hex>`."""
 
+_HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,8}")
 _TEXTS = frozenset(
     (*range(0x10, 0x18), 0x1A, 0x1D, 0x23, 0x24, 0x25, 0x26, *range(0x40, 0x45), 0x48, 0x49, 0x83)
 )
@@ -82,9 +85,8 @@ def parse_parameters(text: str) -> dict[int, int | str | bytes]:
     values: dict[int, int | str | bytes] = {}
     for part in text.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
-        number = -1
+        number = _IDS[name] if name in _IDS else _parse_id(name)
         try:
-            number = _IDS[name] if name in _IDS else int(name, 16)
             parsed = _parse_value(number, value)
         except ValueError:
             parsed = None
@@ -96,10 +98,15 @@ def parse_parameters(text: str) -> dict[int, int | str | bytes]:
     return values
 
 
-def _parse_value(number: int, value: str) -> int | str | bytes:
+def _parse_id(name: str) -> int:
+    """Return the number that the text writes in hexadecimal digits; -1 if it does not."""
+    return int(name, 16) if _HEXADECIMAL.fullmatch(name) else -1
+
+
+def _parse_value(number: int, value: str) -> int | str | bytes | None:
     if value.startswith("hex:"):
         return bytes.fromhex(value[4:])
-    return value if number in _TEXTS else int(value)
+    return value if number in _TEXTS else parse_whole(value)
 
 
 def _field(number: int, value: int | str | bytes) -> bytes:

@@ -13,6 +13,7 @@ import msgspec
 from motorpool.codecs.channel_map import MAX_CHANNEL
 from motorpool.codecs.devices.jt808.times import NO_TIME, TerminalClock
 from motorpool.codecs.errors import UnsupportedCommand
+from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
 
 LIVE_REQUEST = 0x9101
@@ -53,12 +54,8 @@ def integer(attributes: Mapping[str, Any], name: str, default: int, low: int, hi
     Raises:
         UnsupportedCommand: it is not.
     """
-    value = attributes.get(name, default)
-    if isinstance(value, str) and value.strip().isdecimal():
-        value = int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+    value = whole_number(attributes.get(name, default))
+    if value is None or not low <= value <= high:
         raise UnsupportedCommand(f"{name} must be a whole number from {low} to {high}")
     return value
 

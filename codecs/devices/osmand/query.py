@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.numbers import parse_real, parse_whole
 from motorpool.codecs.reports import PositionReport
 
 MAX_PARAMETERS = 256
@@ -81,7 +82,8 @@ def parse_time(stamp: str | float) -> datetime:
             # In a query an unescaped + is a blank.
             moment = datetime.fromisoformat(stamp.replace(" ", "+") if "T" in stamp else stamp)
             return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        number = float(stamp)
+        number = parse_real(stamp) if isinstance(stamp, str) else stamp
+        number = math.nan if number is None else number
         return datetime.fromtimestamp(number if number < _MILLISECONDS_FROM else number / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         raise CodecError(f"{str(stamp)[:40]!r} is no time") from None
@@ -108,11 +110,8 @@ def _number(fields: Mapping[str, Sequence[str]], name: str) -> float:
 
 
 def _parse_number(name: str, text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    number = parse_real(text)
+    if number is None or not math.isfinite(number):
         raise CodecError(f"{name} is no number")
     return number
 
@@ -145,21 +144,16 @@ def _attributes(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 def _value(text: str) -> float | bool | str:
     if text in ("true", "false"):
         return text == "true"
-    try:
-        number = math.nan if "_" in text else float(text)
-    except ValueError:
-        return text
-    return number if math.isfinite(number) else text  # JSON has neither infinity nor NaN
+    number = parse_real(text)
+    # JSON has no infinity.
+    return number if number is not None and math.isfinite(number) else text
 
 
 def _network(cells: Sequence[str], points: Sequence[str]) -> Mapping[str, Any] | None:
     towers, stations = [], []
     for cell in cells:
-        try:
-            numbers = [int(part) for part in cell.split(",")]
-        except ValueError:
-            continue
-        if len(numbers) >= 4 and numbers[2] and numbers[3]:
+        numbers = [parse_whole(part) for part in cell.split(",")]
+        if None not in numbers and len(numbers) >= 4 and numbers[2] and numbers[3]:
             tower = dict(
                 zip(
                     (
@@ -177,8 +171,9 @@ def _network(cells: Sequence[str], points: Sequence[str]) -> Mapping[str, Any] |
     for point in points:
         address, _, strength = point.partition(",")
         station: dict[str, Any] = {"macAddress": address.replace("-", ":").lower()}
-        if strength.lstrip("-").isdecimal():
-            station["signalStrength"] = int(strength)
+        decibels = parse_whole(strength)
+        if decibels is not None:
+            station["signalStrength"] = decibels
         stations.append(station)
     if not towers and not stations:
         return None

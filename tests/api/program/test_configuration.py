@@ -85,6 +85,7 @@ def test_the_environment_wins_over_the_file(tmp_path):
         ("[http]\nbacklog = 1.5", "[http] backlog: 1.5 is not a whole number"),
         ("[http]\nbacklog = 0", "[http] backlog: 0 is less than 1"),
         ("[http]\nbacklog = true", "[http] backlog: True is not a number"),
+        ("[http]\nbacklog = '\u0663\u0663'", "[http] backlog: '\u0663\u0663' is not a whole number"),
         ("[video]\nsegment_seconds = inf", "[video] segment_seconds: inf is not a number"),
         ("[video]\nsegment_seconds = 21", "[video] segment_seconds: 21 is more than 20"),
         ("[video]\nautostart = 'maybe'", "[video] autostart: 'maybe' is neither true nor false"),

@@ -60,6 +60,9 @@ def test_id_goes_before_deviceid():
     [
         ("lat=x&lon=2", "lat is no number"),
         ("lat=nan&lon=2", "lat is no number"),
+        ("lat=\u0663&lon=2", "lat is no number"),
+        ("lat=1_0&lon=2", "lat is no number"),
+        ("timestamp=\u0663", "is no time"),
         ("lat=91&lon=2", "no such latitude"),
         ("lat=1&lon=-181", "no such latitude"),
         ("location=1,2,3", "lon is no number"),
@@ -104,6 +107,7 @@ def test_numbers_may_have_an_exponent():
         ("nan", "nan"),
         ("1e999", "1e999"),
         ("1_0", "1_0"),
+        ("\u0663", "\u0663"),
         ("%E5%AD%97", "字"),
     ],
 )
@@ -115,6 +119,10 @@ def test_other_parameters_are_attributes_of_their_kind(text, value):
 
 def test_unusable_cells_and_access_points_are_left_out():
     assert report_of("cell=1,2,3&cell=a,b,c,d&cell=1,2,0,4&cell=1,2,3,0").network is None
+    assert report_of("cell=262,1,10,\u0663").network is None
+    for strength in ("\u0663", "--5", "9" * 5000):
+        network = report_of(f"wifi=AA-BB-CC-DD-EE-FF,{strength}").network
+        assert network["wifiAccessPoints"] == [{"macAddress": "aa:bb:cc:dd:ee:ff"}]
     network = report_of("cell=262,1,10,20&wifi=AA-BB-CC-DD-EE-FF").network
     assert network["cellTowers"] == [
         {"mobileCountryCode": 262, "mobileNetworkCode": 1, "locationAreaCode": 10, "cellId": 20}
