@@ -43,10 +43,21 @@ async def record_action(
     object_id: int = 0,
     *,
     user: User | None = None,
+    impersonator_id: int = 0,
     attributes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write an audit row, in the transaction of `queries` if it is one."""
-    who = user or (call.optional_caller.user if call.optional_caller else None)
+    """Write an audit row, in the transaction of `queries` if it is one.
+
+    `user` acts, by default the caller; with `user`, `impersonator_id` is who acts as that user. What is done
+    in a session as another user names who acts.
+    """
+    caller = call.optional_caller
+    who = user or (caller.user if caller else None)
+    if user is None and caller is not None:
+        impersonator_id = caller.impersonator_id
+    written = dict(attributes or {})
+    if impersonator_id:
+        written["impersonatorId"] = impersonator_id
     await audit.record(
         queries,
         AuditAction(
@@ -56,6 +67,6 @@ async def record_action(
             action_type=action,
             object_type=object_type,
             object_id=object_id,
-            attributes=dict(attributes or {}),
+            attributes=written,
         ),
     )

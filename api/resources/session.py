@@ -79,7 +79,14 @@ async def get_session(call: Call) -> Response:
     user, impersonator_id = caller.user, caller.impersonator_id
     response = as_json(show(user))
     await begin_session(call, response, user, token=caller, impersonator_id=impersonator_id)
-    await record_action(call, call.context.database, "login", user=user, attributes={"method": "token"})
+    await record_action(
+        call,
+        call.context.database,
+        "login",
+        user=user,
+        impersonator_id=impersonator_id,
+        attributes={"method": "token"},
+    )
     return response
 
 
@@ -169,5 +176,14 @@ async def impersonate(call: Call) -> Response:
     response = as_json(show(user))
     impersonator_id = actor_id if actor_id != user.id else 0
     await begin_session(call, response, user, token=call.caller, impersonator_id=impersonator_id)
-    await record_action(call, call.context.database, "login", user=user)
+    await record_action(
+        call,
+        call.context.database,
+        "login",
+        "user",
+        user.id,
+        user=user,
+        impersonator_id=impersonator_id,
+        attributes={"method": "impersonation", "impersonatorEmail": actor.user.email},
+    )
     return response

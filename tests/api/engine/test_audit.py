@@ -93,3 +93,28 @@ async def test_who_may_do_what_on_the_server_and_which_device_is_who_are_in_the_
         "uniqueId": {"before": "1", "after": "2"},
         "disabled": {"before": False, "after": True},
     }
+
+
+async def test_what_is_done_as_another_user_names_who_acts(served, database):
+    ann, boss = await served.user("ann"), await served.user("boss", administrator=True)
+    assert (await boss.get(f"/session/{ann.id}")).status == 200
+    login = dict((await database.fetch_row("select * from audit order by id desc limit 1")).items())
+    assert (login["action_type"], login["user_id"], login["object_id"]) == ("login", ann.id, ann.id)
+    assert login["attributes"] == {
+        "method": "impersonation",
+        "impersonatorId": boss.id,
+        "impersonatorEmail": "boss@example.org",
+    }
+    # The session is Ann's now; what it does, and what a token of it does, is known to be another's deed.
+    token = (await boss.post("/session/token", form={})).text
+    opened = served.client()
+    assert (await opened.get(f"/session?token={token}")).status == 200
+    for client in (boss, opened, served.client({"Authorization": f"Bearer {token}"})):
+        assert (await client.post("/groups", json={"name": "x"})).status == 200
+    rows = await database.fetch("select * from audit where id > $1 order by id", login["id"])
+    assert [row["action_type"] for row in rows] == ["create", "login", "create", "create", "create"]
+    assert {row["user_id"] for row in rows} == {ann.id}
+    assert {row["attributes"].get("impersonatorId") for row in rows} == {boss.id}
+    # Her own deeds name nobody else.
+    await ann.post("/groups", json={"name": "y"})
+    assert "impersonatorId" not in (await last_row(database, "group"))["attributes"]
