@@ -19,8 +19,8 @@ class Actor(Generic[M]):
     """State that is touched by one message at a time. Override what you need, without `super()` calls.
 
     A crash in any method discards this object: the spec builds a new one, which loads its state again in
-    `start`. `stop` is not called after a crash; what must be released in any case
-    belongs into an `async with` inside `run`.
+    `start`. `stop` is not called after a crash; what must be released in any case belongs into `release`, or
+    into an `async with` inside `run`.
     """
 
     __slots__ = ("context",)
@@ -42,7 +42,18 @@ class Actor(Generic[M]):
         raise TypeError(f"{type(self).__name__} takes no messages, and got a {type(message).__name__}")
 
     async def run(self) -> None:
-        """The actor's own task, if overridden; messages are handled beside it. Its return ends the actor."""
+        """The actor's own task, if overridden; messages are handled beside it.
+
+        Its return ends the actor, unless `outlives_run`.
+        """
+
+    @property
+    def outlives_run(self) -> bool:
+        """Whether the actor goes on without a task after `run` has returned, until `begin_run` or `leave`."""
+        return False
+
+    def release(self) -> None:
+        """Let go of what this object holds, such as a socket; the last call, also after a crash."""
 
     async def stop(self) -> None:
         """End in order, within the spec's `shutdown_seconds`; also after `leave`.
@@ -118,6 +129,10 @@ class Context(Generic[M]):
         timer = self._cell.create_timer(self, message)
         self.timers.arm_at(timer, instant)
         return timer
+
+    def begin_run(self) -> None:
+        """Call `run` again in a task of its own, unless it still runs. For actors that outlive it."""
+        self._cell.begin_run(self)
 
     def leave(self) -> None:
         """End in order after the current message.

@@ -6,7 +6,7 @@ takes a few hundred bytes and has tasks only while something waits:
 - the *worker* awaits `start`, handlers that wait, and `stop`, and drains what queued meanwhile. A resident
   actor keeps its worker, which parks while there is nothing to do; any other worker ends when the mailbox is
   empty;
-- the *body* is the actor's own `run`, if it has one.
+- the *body* is the actor's own `run`, if it has one; an actor that outlives it goes on without a task.
 
 With no worker the actor is idle, and a message to it is handled at once in the sender's task
 (`turns.handle_now`), one at a time: what arrives from inside that handler queues behind it.
@@ -140,9 +140,7 @@ class Cell(Generic[M]):
         self._settle()
         log.log(self.group.lifecycle_log_level, "%s started", self.path)
         if type(self.actor).run is not Actor.run:
-            self._run_scope = trio.CancelScope()
-            self._tasks += 1
-            self.group.runtime.spawn(self._run_actor, self.actor, self._run_scope, name=f"{self.path} run")
+            self._spawn_run(self.actor)
 
     def start_worker(
         self, coroutine: "Coroutine[Any, Any, object] | None" = None, item: object = None
@@ -152,6 +150,19 @@ class Cell(Generic[M]):
         self.worker = trio.CancelScope()
         self._tasks += 1
         self.group.runtime.spawn(work, self, self.worker, coroutine, item, name=self.path)
+
+    def begin_run(self, context: Context[M]) -> None:
+        """Call `run` again; ignored while it runs, at the end, and for the `context` of an earlier life."""
+        actor = self.actor
+        if actor is None or actor.context is not context or self.ending is not None:
+            return
+        if self.state is State.RUNNING and self._run_scope is None:
+            self._spawn_run(actor)
+
+    def _spawn_run(self, actor: Actor[M]) -> None:
+        self._run_scope = trio.CancelScope()
+        self._tasks += 1
+        self.group.runtime.spawn(self._run_actor, actor, self._run_scope, name=f"{self.path} run")
 
     def wake(self) -> None:
         """Unpark the worker. Only while it is parked."""
@@ -336,12 +347,15 @@ class Cell(Generic[M]):
             self.group.runtime.dead_letters.add(self.path, item)
 
     async def _run_actor(self, actor: Actor[M], scope: trio.CancelScope) -> None:
+        returned = False
         try:
             with scope, CrashGuard(self):
                 await actor.run()
+                returned = True
         finally:
             self._run_scope = None
-            self.end(EndReason.LEAVE)
+            if not (returned and actor.outlives_run):
+                self.end(EndReason.LEAVE)
             self._task_left()
 
     def _task_left(self) -> None:
@@ -378,6 +392,11 @@ class Cell(Generic[M]):
             self.life_scope.close(self.end_error)
         if self.state is not State.DOWN and reason is not EndReason.CRASH:
             log.log(self.group.lifecycle_log_level, "%s %s", self.path, reason.value)
+        if self.actor is not None:
+            try:
+                self.actor.release()
+            except Exception as error:
+                log.error("%s crashed in release: %s", self.path, error, exc_info=error)
         self.life_scope = self.actor = self.ending = None
         self.group.closed(self, reason)
         self._settle()

@@ -111,10 +111,10 @@ class Upload:
             raise
         return name
 
-    async def close(self) -> None:
-        """Remove incomplete files."""
+    def discard(self) -> None:
+        """Remove incomplete files, in the caller's thread: an actor that ends cannot wait."""
         for part in self._open.values():
-            await self._in_thread(part.drop)
+            part.drop()
         self._open.clear()
 
     async def _in_thread(self, work: Callable[[*Arguments], None], *arguments: *Arguments) -> None:

@@ -107,15 +107,15 @@ class AlarmFiles:
             await self._completed(self._open, report)
         return ""
 
-    async def close(self) -> None:
+    def discard(self) -> None:
         """Discard incomplete files."""
         if self._open is not None:
             self._open.device.offer(DetachConnection(self._context.ref))
-            await self._open.upload.close()
+            self._open.upload.discard()
             self._open = None
 
     async def _announced(self, announced: AlarmFilesAnnounced, device: Ref[DeviceMessage] | None) -> str:
-        await self.close()
+        self.discard()
         if self._room is None:
             return "uploads are not enabled"
         if device is None:

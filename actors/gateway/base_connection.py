@@ -2,16 +2,15 @@
 
 The hub (or, without one, the connection's own task) reads the socket and calls `_on_data`, which decodes and
 processes at once what needs no waiting. The rest is left in `_pending` for the connection's task, and the
-socket is not read meanwhile. A peer that stalls, floods or sends garbage costs its own connection and nothing
-else.
+socket is not read meanwhile. With a hub there is a task only while something is pending: it would be a third
+of the memory of an idle connection. A peer that stalls, floods or sends garbage costs its own connection and
+nothing else.
 """
 
 import abc
 import logging
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
-
-import trio
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.recorder import Tap
@@ -50,13 +49,14 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
         "_failure",
         "_idle_seconds",
         "_is_active",
+        "_is_processing",
+        "_is_serving",
         "_last_active_at",
         "_opened_at",
         "_pending",
         "_ref",
         "_socket",
         "_tap",
-        "_wakeup",
     )
 
     def __init__(self, socket: DeviceSocket, *, idle_seconds: float, tap: Tap | None) -> None:
@@ -75,7 +75,13 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
         """What was decoded and needs waiting."""
         self._failure: Exception | None = None
         """A crash of `_on_data`, raised in the connection's own task."""
-        self._wakeup = trio.Event()
+        self._is_processing = False
+        self._is_serving = False
+
+    @property
+    @abc.abstractmethod
+    def _log_name(self) -> str:
+        """What kind of connection it is, for the log."""
 
     @abc.abstractmethod
     async def _process(self, items: Sequence[Item]) -> None:
@@ -89,36 +95,49 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
     def _on_closed(self) -> None:
         """Called once, when the connection has ended."""
 
-    async def _serve(self, name: str, decoder: Decoder[Item], login_seconds: float) -> None:
-        """Read until the end: the body of `run`.
+    @property
+    def outlives_run(self) -> bool:
+        """Whether there is no task while the connection is idle: the hub reads for it."""
+        return self._socket.has_hub
 
-        `name` is for the log, `login_seconds` the time in which the peer must identify itself.
+    async def _serve(self, decoder: Decoder[Item], login_seconds: float) -> None:
+        """Read until the end, or with a hub until nothing is pending: the body of `run`.
+
+        `login_seconds` is the time in which the peer must identify itself.
         """
-        self._decoder = decoder
-        self._ref = self.context.ref
-        self._opened_at = self.context.clock.monotonic()
-        self.context.every(min(CHECK_SECONDS, login_seconds / 2), CheckDeadlines())
         socket = self._socket
-        try:
+        if not self._is_serving:
+            self._is_serving = True
+            self._decoder = decoder
+            self._ref = self.context.ref
+            self._opened_at = self.context.clock.monotonic()
+            self.context.every(min(CHECK_SECONDS, login_seconds / 2), CheckDeadlines())
             if socket.has_hub:
-                socket.watch(self._on_data, self._wake)
-                await self._process_what_waits()
-            else:
-                while data := await socket.receive():
-                    self._on_data(data)
-                    await self._process_pending()
-        finally:
-            socket.close("the server stops")
-            if self._tap is not None:
-                self._tap.closed()
-            was_identified = self._is_identified
+                socket.watch(self._on_data, self._on_ended)
+        if socket.has_hub:
+            await self._process_pending()
+            if socket.closed:
+                self.context.leave()
+        else:
+            while data := await socket.receive():
+                self._on_data(data)
+                await self._process_pending()
+
+    def release(self) -> None:
+        """Close the socket if it is still open, and report the end."""
+        self._socket.close("the server stops")
+        if self._tap is not None:
+            self._tap.closed()
+        socket = self._socket
+        was_identified = self._is_identified
+        if self._is_serving:
             self._on_closed()
-            socket.guard.memory.take(socket.peer, -self._counted_bytes)
-            line = (name, socket.peer or "an unknown address", socket.reason)
-            if was_identified:
-                self.context.log.info("%s connection from %s ended: %s", *line)
-            else:
-                self._log_peer(logging.INFO, "%s connection from %s ended: %s", *line)
+        socket.guard.memory.take(socket.peer, -self._counted_bytes)
+        line = (self._log_name, socket.peer or "an unknown address", socket.reason)
+        if was_identified:
+            self.context.log.info("%s connection from %s ended: %s", *line)
+        else:
+            self._log_peer(logging.INFO, "%s connection from %s ended: %s", *line)
 
     def _on_data(self, data: bytes) -> None:
         """Decode and process what was read; in the hub's task, so nothing may be raised."""
@@ -136,7 +155,8 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
             self._failure = error
         if self._pending or self._failure is not None:
             self._socket.pause_reading()
-            self._wakeup.set()
+            if self._socket.has_hub:
+                self.context.begin_run()
 
     def _count_memory(self) -> None:
         """Count what the decoder holds of incomplete messages; close the connection if that is too much."""
@@ -157,25 +177,22 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
     def _is_identified(self) -> bool:
         """Whether the peer is a known device."""
 
-    def _wake(self) -> None:
-        self._wakeup.set()
-
-    async def _process_what_waits(self) -> None:
-        """Sleep while the hub reads; wake for what needs waiting, and for the end."""
-        while True:
-            await self._process_pending()
-            if self._socket.closed:
-                return
-            self._wakeup = trio.Event()
-            await self._wakeup.wait()
+    def _on_ended(self) -> None:
+        """Leave once what is pending was processed: `run` does it if it is still at work."""
+        if not (self._is_processing or self._pending or self._failure is not None):
+            self.context.leave()
 
     async def _process_pending(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-        if self._pending:
-            pending, self._pending = self._pending, ()
-            await self._process(pending)
-            self._socket.resume_reading()
+        self._is_processing = True
+        try:
+            while self._pending or self._failure is not None:
+                if self._failure is not None:
+                    raise self._failure
+                pending, self._pending = self._pending, ()
+                await self._process(pending)
+                self._socket.resume_reading()
+        finally:
+            self._is_processing = False
 
     def _idle_time(self, now: float) -> float:
         """Return the seconds since the last whole message; noted once a check, not once a message."""

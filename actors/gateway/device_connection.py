@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
-import trio
-
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.alarm_files import AlarmFiles
@@ -105,21 +103,23 @@ class DeviceConnection(BaseConnection[Report]):
         self._deadlines = Deadlines(settings)
         self._files = AlarmFiles(database, uploads)
 
+    @property
+    def _log_name(self) -> str:
+        return self._codec.name
+
     async def run(self) -> None:
-        """Serve the connection until either side closes it."""
-        self._codec.utc_now = self.context.clock.now
-        self._files.bind(self.context, self._socket, self._codec)
-        try:
-            await self._serve(self._codec.name, self._codec, self._login_seconds)
-        finally:
-            with trio.CancelScope(shield=True):
-                await self._files.close()
+        """Serve the connection."""
+        if not self._is_serving:
+            self._codec.utc_now = self.context.clock.now
+            self._files.bind(self.context, self._socket, self._codec)
+        await self._serve(self._codec, self._login_seconds)
 
     @property
     def _is_identified(self) -> bool:
         return self._device is not None
 
     def _on_closed(self) -> None:
+        self._files.discard()
         self._detach()
 
     def _process_now(self, reports: Sequence[Report]) -> Sequence[Report]:

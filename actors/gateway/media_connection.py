@@ -130,7 +130,11 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
     async def run(self) -> None:
         """Read until either side ends it."""
         self._clock = self.context.clock
-        await self._serve(f"{self._kind} media", self._codec, self._login_seconds)
+        await self._serve(self._codec, self._login_seconds)
+
+    @property
+    def _log_name(self) -> str:
+        return f"{self._kind} media"
 
     @property
     def _is_identified(self) -> bool:

@@ -16,7 +16,7 @@ NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 async def upload(tmp_path):
     opened = Upload(UploadRoom(tmp_path, file_bytes=1000), "van/7")
     yield opened
-    await opened.close()
+    opened.discard()
 
 
 def files(tmp_path):
@@ -49,7 +49,7 @@ async def test_what_does_not_become_whole_is_removed(upload, tmp_path):
     for name in "ab":
         await upload.begin(FileUploadStarted(name, 9))
         await upload.write(FileChunk(name, 0, b"abc"))
-    await upload.close()
+    upload.discard()
     assert files(tmp_path) == []
     assert await upload.keep(FileUploadCompleted("a", "image", "jpg", 9), NOON) == ""
 
