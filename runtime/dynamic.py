@@ -63,8 +63,11 @@ class Dynamic(ActorGroup[K, M]):
 
     def build(self, cell: Cell[M]) -> Actor[M]:
         """Return a new actor for `cell`."""
-        if cell.factory is not None:
-            return cell.factory()
+        factory = cell.factory
+        if factory is not None:
+            if self.restart is Restart.TEMPORARY:
+                cell.factory = None  # never called again, and often holds what only this object needs
+            return factory()
         assert self._spec.factory is not None
         return self._spec.factory(cast("K", cell.key))
 

@@ -41,7 +41,8 @@ class TimerHeap:
     """Timers by due time, equal ones in the order they were set.
 
     Cancelled timers and timers put off leave a dead entry behind. A timer put off is found when its old
-    entry comes up, and is filed again; dead entries are swept once they are the greater part.
+    entry comes up, and is filed again; dead entries, which keep their callbacks
+    alive, are swept once they are a quarter.
     """
 
     def __init__(self) -> None:
@@ -78,7 +79,7 @@ class TimerHeap:
         timer.due = inf
         timer._entry_number = 0
         self._stale += 1
-        if self._stale > SPARE and self._stale * 2 > len(self._entries):
+        if self._stale > SPARE and self._stale * 4 > len(self._entries):
             self._entries = [entry for entry in self._entries if entry[2]._entry_number == entry[1]]
             heapify(self._entries)
             self._stale = 0

@@ -1,6 +1,5 @@
 """Alarms of one device whose files were requested: each is requested once, and its files are recognised."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import msgspec
@@ -20,7 +19,7 @@ class AlarmFileRequests:
     __slots__ = ("_reports",)
 
     def __init__(self) -> None:
-        self._reports: OrderedDict[str, PositionReport] = OrderedDict()
+        self._reports: dict[str, PositionReport] = {}
 
     def select_new(self, labels: Sequence[str]) -> list[str]:
         """Return those labels that were not requested yet, each once."""
@@ -30,7 +29,7 @@ class AlarmFileRequests:
         """Note that the files of the alarm, named by `report`, were requested."""
         self._reports[label] = report
         if len(self._reports) > MAX_ALARMS:
-            self._reports.popitem(last=False)
+            del self._reports[next(iter(self._reports))]
 
     def find(self, key: str) -> tuple[str, PositionReport] | None:
         """Return the latest label that begins with `key`, and the report that named it."""

@@ -1,14 +1,17 @@
 """A device's connection: real sockets and codecs, devices that record."""
 
 import socket
+import sys
 from datetime import UTC, datetime, timedelta, timezone
 
 import msgspec
 import pytest
 import trio
+import trio.testing
 
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.hub import Hub, hub_spec
 from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.messages.counters import MESSAGES_RECEIVED
@@ -81,16 +84,17 @@ def line(database, tcp, tree, neighbours, read, time):
         tap=False,
         devices_spec=None,
         register_unknown=False,
+        hub=None,
         **limits,
     ):
-        return _Opened(codec, phone, version, tap, devices_spec, register_unknown, limits)
+        return _Opened(codec, phone, version, tap, devices_spec, register_unknown, hub, limits)
 
     class _Opened:
         def __init__(self, *arguments):
             self.arguments = arguments
 
         async def __aenter__(self):
-            codec, phone, version, tap, devices_spec, register_unknown, limits = self.arguments
+            codec, phone, version, tap, devices_spec, register_unknown, hub, limits = self.arguments
             self.recorder = Probe()
             recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder)
             self.running = tree(
@@ -98,11 +102,12 @@ def line(database, tcp, tree, neighbours, read, time):
                 neighbours.directory_spec,
                 devices_spec or neighbours.devices_spec,
                 identification_spec(database, RegisterSettings(unknown=register_unknown)),
+                *((hub_spec(hub),) if hub is not None else ()),
                 neighbours.connections_spec,
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp
-            device_socket = DeviceSocket(ours)
+            device_socket = DeviceSocket(ours, hub=hub)
 
             def make():
                 return DeviceConnection(
@@ -632,3 +637,78 @@ async def test_refused_frames_of_a_peer_fill_no_log(line, time, caplog, make_dev
             await time.settle()
         dropped = [record for record in caplog.records if "dropped bytes" in record.getMessage()]
         assert len(dropped) == 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the hub needs epoll")
+class TestHub:
+    """What differs where the hub reads: a task is there only while something waits."""
+
+    @pytest.fixture
+    def hub(self, time):
+        # It gathers what is ready for a few milliseconds, on this clock.
+        time.let_go()
+        return Hub()
+
+    async def test_an_idle_connection_has_no_task(self, make_device, line, neighbours, hub):
+        row = await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(peer.terminal.register())
+            assert await response(peer) == 0
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            names = [task.name for task in all_tasks()]
+            assert not [name for name in names if "connections/1" in name]
+            peer.socket.send(location(peer.terminal))
+            await until(lambda: kinds(neighbours.devices[row.id]) == [Connected, PositionReported])
+
+    async def test_what_comes_with_the_end_of_the_stream_is_processed_before_it(
+        self, make_device, line, neighbours, hub
+    ):
+        row = await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(peer.terminal.register() + location(peer.terminal))
+            peer.socket.close()
+            await until(lambda: not peer.ref.alive)
+            assert kinds(neighbours.devices[row.id]) == [Connected, PositionReported, Disconnected]
+        assert peer.device_socket.reason == "closed by the device"
+
+    async def test_a_crash_closes_the_socket_and_detaches_the_device(
+        self, make_device, line, neighbours, hub, caplog
+    ):
+        row = await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(peer.terminal.register())
+            assert await response(peer) == 0
+            with pytest.raises(ActorFailed):
+                await peer.ref.ask(Transmit(None))
+            assert not peer.ref.alive
+            assert peer.device_socket.closed
+            await until(lambda: kinds(neighbours.devices[row.id]) == [Connected, Disconnected])
+
+    async def test_the_servers_stop_closes_the_socket(self, make_device, line, hub):
+        await make_device()
+        async with line(hub=hub) as peer:
+            peer.socket.send(peer.terminal.register())
+            assert await response(peer) == 0
+        assert peer.device_socket.reason == "the server stops"
+
+
+async def until(condition):
+    with trio.fail_after(30):
+        while not condition():
+            await trio.testing.wait_all_tasks_blocked(0.001)
+
+
+async def response(peer):
+    """The result of the next response."""
+    received = []
+    await until(lambda: received.extend(peer.answers()) or received)
+    return received[0].result
+
+
+def all_tasks():
+    tasks, nurseries = [], list(trio.lowlevel.current_root_task().child_nurseries)
+    while nurseries:
+        for task in nurseries.pop().child_tasks:
+            tasks.append(task)
+            nurseries.extend(task.child_nurseries)
+    return tasks
