@@ -210,7 +210,8 @@ class ScheduleSettings:
     retention_days: Annotated[int, Meta(ge=0, extra={"unit": "days"})] = 90
     """Runs of scheduled commands are deleted after this time; 0: never."""
     reconnect_grace_seconds: Annotated[float, Meta(ge=0.0, extra={"unit": "s"})] = 60.0
-    """After startup, devices have this long to reconnect before a step treats them as offline."""
+    """After startup, devices that were connected when the server stopped have this long to reconnect before a
+    step treats them as offline."""
 
 
 @dataclass(frozen=True, kw_only=True)

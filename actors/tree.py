@@ -168,19 +168,27 @@ def fleet_tree(
             ),
             outbox_spec(database, outgoing, settings.outbox.give_up_days),
             text_channel_spec(outgoing.sms),
-            schedule_spec(database, reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds),
+            schedule_spec(
+                database,
+                reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,
+                status_seconds=settings.device.status_seconds,
+            ),
             *((SupervisorSpec(name="services", children=services),) if services else ()),
         ),
     )
 
 
-def schedule_spec(database: Database, *, reconnect_grace_seconds: float = 0.0) -> SupervisorSpec:
+def schedule_spec(
+    database: Database, *, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0
+) -> SupervisorSpec:
     """Build the subtree of scheduled commands; a crash makes the children below it reload their rows."""
     return SupervisorSpec(
         name="schedule",
         strategy=Strategy.REST_FOR_ONE,
         children=(
-            dispatcher_spec(database, reconnect_grace_seconds=reconnect_grace_seconds),
+            dispatcher_spec(
+                database, reconnect_grace_seconds=reconnect_grace_seconds, status_seconds=status_seconds
+            ),
             timetable_spec(database),
         ),
     )

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["all_last_updates", "last_updates", "save"]
+__all__ = ["all_last_updates", "last_updates", "newest", "save", "seen_since"]
 
 _SAVE = """
     insert into device_states (device_id, last_update)
@@ -29,6 +29,18 @@ async def last_updates(q: Queries, device_ids: Sequence[int]) -> dict[int, datet
 async def all_last_updates(q: Queries) -> dict[int, datetime]:
     """Return the saved last updates by device id."""
     return {row[0]: row[1] for row in await q.fetch("select device_id, last_update from device_states")}
+
+
+async def seen_since(q: Queries, instant: datetime) -> frozenset[int]:
+    """Return the ids of the devices whose saved last update is not before `instant`."""
+    rows = await q.fetch("select device_id from device_states where last_update >= $1", instant)
+    return frozenset(row[0] for row in rows)
+
+
+async def newest(q: Queries) -> datetime | None:
+    """Return the newest saved last update of all devices; None if there is none."""
+    found: datetime | None = await q.fetch_value("select max(last_update) from device_states")
+    return found
 
 
 async def save(q: Queries, last_updates: Mapping[int, datetime]) -> None:

@@ -1,4 +1,6 @@
-"""The one row of server settings, and whether the server has been initialised."""
+"""The one row of server settings, whether the server has been initialised, and when it last ran."""
+
+from datetime import datetime
 
 import msgspec
 
@@ -6,7 +8,15 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.records import ServerSettings
 from motorpool.storage.tables import Table, Versioned
 
-__all__ = ["fetch", "fetch_versioned", "initialise", "is_initialised", "save"]
+__all__ = [
+    "fetch",
+    "fetch_versioned",
+    "initialise",
+    "is_initialised",
+    "last_alive",
+    "mark_alive",
+    "save",
+]
 
 _TABLE = Table("server", ServerSettings, sort="id", keywords=())
 
@@ -33,6 +43,21 @@ async def save(q: Queries, settings: ServerSettings) -> ServerSettings:
 async def is_initialised(q: Queries) -> bool:
     """Return whether there is or was a user, so that nobody becomes administrator by being the first."""
     return await q.fetch_value("select initialised from server where id = 1") is True
+
+
+async def mark_alive(q: Queries, now: datetime) -> None:
+    """Record that a server runs at `now`."""
+    await q.execute(
+        "insert into heartbeats values (1, $1)"
+        " on conflict (id) do update set last_alive = excluded.last_alive",
+        now,
+    )
+
+
+async def last_alive(q: Queries) -> datetime | None:
+    """Return when a server was last known to run; None before the first `mark_alive`."""
+    found: datetime | None = await q.fetch_value("select last_alive from heartbeats where id = 1")
+    return found
 
 
 async def initialise(transaction: Queries) -> bool:

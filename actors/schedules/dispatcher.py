@@ -28,11 +28,15 @@ from motorpool.actors.messages.scheduling import (
 from motorpool.actors.schedules.delayed_steps import DelayedSteps
 from motorpool.actors.schedules.pending_run_replies import PendingRunReplies, Reply
 from motorpool.actors.schedules.step_outcomes import StepOutcomes, count_outcome
-from motorpool.actors.schedules.step_recovery import fail_interrupted, fail_lost_deliveries
+from motorpool.actors.schedules.step_recovery import (
+    fail_interrupted,
+    fail_lost_deliveries,
+    recently_connected,
+)
 from motorpool.actors.schedules.step_sender import StepSender
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Timer
-from motorpool.storage import commands, edge_occurrences, runs
+from motorpool.storage import commands, edge_occurrences, runs, server
 from motorpool.storage.database import Database
 from motorpool.storage.edge_occurrences import EdgeOccurrence, StartedStep
 from motorpool.storage.errors import StorageError, StorageUnavailable
@@ -73,9 +77,14 @@ class _ManualRun(NamedTuple):
 class Dispatcher(Actor[DispatcherMessage]):
     """One task commits edges and starts steps; the sender, the outcomes and the replies have one each."""
 
-    def __init__(self, database: Database, reconnect_grace_seconds: float = 0.0) -> None:
-        """For the grace after a start, devices that are offline may still be reconnecting."""
+    def __init__(
+        self, database: Database, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0
+    ) -> None:
+        """For the grace after a start, devices may still be reconnecting that sent a message within
+        `status_seconds` before the server stopped.
+        """
         self._database = database
+        self._status_seconds = status_seconds
         self._edges: deque[EdgeOccurrence] = deque()
         self._manual_runs: deque[_ManualRun] = deque()
         self._delayed = DelayedSteps()
@@ -294,6 +303,8 @@ class Dispatcher(Actor[DispatcherMessage]):
     async def _recover(self) -> None:
         """Settle what an earlier life of the server left, and take up its delayed steps."""
         self._delay(await fail_interrupted(self._database, self.context))
+        self._outcomes.recently_connected = await recently_connected(self._database, self._status_seconds)
+        await server.mark_alive(self._database, self.context.clock.now())
 
     async def _check(self) -> None:
         """Start the steps that are overdue: the wall clock has jumped, or a commit was uncertain."""
@@ -303,6 +314,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             await runs.revert_unsent(self._database, list(self._outcomes.in_flight), now)
         else:
             overdue_since -= timedelta(seconds=CHECK_SECONDS)
+        await server.mark_alive(self._database, now)
         await fail_lost_deliveries(self._database, self.context)
         await self._expire(())
         overdue = await runs.overdue(self._database, overdue_since, BATCH_ROWS)
@@ -325,12 +337,12 @@ class Dispatcher(Actor[DispatcherMessage]):
 
 
 def dispatcher_spec(
-    database: Database, *, reconnect_grace_seconds: float = 0.0
+    database: Database, *, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0
 ) -> ChildSpec[DispatcherMessage]:
     """Return the child spec of the dispatcher."""
     return ChildSpec(
         kind=DISPATCHER,
-        factory=lambda: Dispatcher(database, reconnect_grace_seconds),
+        factory=lambda: Dispatcher(database, reconnect_grace_seconds, status_seconds),
         resident=False,
         mailbox_size=1_000,
         shutdown_seconds=STOP_SECONDS + 2.0,

@@ -29,8 +29,8 @@ class StepOutcomes:
 
     Args:
         database: where the run records are.
-        reconnect_grace_seconds: for so long after a start, a step of an edge whose device is offline is tried
-            again later instead of being skipped.
+        reconnect_grace_seconds: for so long after a start, a step of an edge is tried again later instead of
+            being skipped if its device is offline but was connected when the server stopped.
         commit_lock: held during every transaction.
         retry: repeats a transaction while the database is away.
         on_committed: called with each step that has its final outcome, and once it is queued.
@@ -55,6 +55,8 @@ class StepOutcomes:
         self._on_delayed = on_delayed
         self._queue: deque[tuple[StartedStep, Outcome]] = deque()
         self._filled = trio.Event()
+        self.recently_connected: frozenset[int] = frozenset()
+        """Devices that were connected when the server stopped; emptied after the grace."""
         self.in_flight: set[int] = set()
         """Steps that are `sending` and whose outcome will be committed here."""
         self.changed = trio.Event()
@@ -95,7 +97,9 @@ class StepOutcomes:
     def _may_reconnect(self, step: StartedStep) -> bool:
         """Whether to try again later: a restart of the server disconnects every device for a moment."""
         clock = self._context.clock
-        if step.phase == "manual" or clock.monotonic() >= self._reconnect_until:
+        if clock.monotonic() >= self._reconnect_until:
+            self.recently_connected = frozenset()
+        if step.phase == "manual" or step.device_id not in self.recently_connected:
             return False
         return clock.now() + RECONNECT_RETRY <= step.due + MISSED_AFTER
 

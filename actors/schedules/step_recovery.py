@@ -6,11 +6,17 @@ from typing import Any
 
 from motorpool.actors.schedules.step_outcomes import count_outcome
 from motorpool.runtime import Context
-from motorpool.storage import commands, runs
+from motorpool.storage import commands, device_states, runs, server
 from motorpool.storage.database import Database
 from motorpool.storage.runs import DelayedStep
 
-__all__ = ["DELIVERY_SECONDS", "OUTCOME_UNKNOWN", "fail_interrupted", "fail_lost_deliveries"]
+__all__ = [
+    "DELIVERY_SECONDS",
+    "OUTCOME_UNKNOWN",
+    "fail_interrupted",
+    "fail_lost_deliveries",
+    "recently_connected",
+]
 
 DELIVERY_SECONDS = 60.0
 """A device that has taken a step from its queue reports the outcome within this, or has crashed."""
@@ -44,6 +50,18 @@ async def fail_lost_deliveries(database: Database, context: Context[Any]) -> Non
         context,
         await runs.fail_interrupted(database, now, OUTCOME_UNKNOWN, delivering_before=lost, sending=False),
     )
+
+
+async def recently_connected(database: Database, status_seconds: float) -> frozenset[int]:
+    """Return the devices that were connected when the server stopped, to be called before `mark_alive`.
+
+    They were heard of within the status time-out before the stop. The time of the stop is known to
+    CHECK_SECONDS; a database of an earlier release has none, and the newest message stands for it.
+    """
+    stopped = await server.last_alive(database) or await device_states.newest(database)
+    if stopped is None:
+        return frozenset()
+    return await device_states.seen_since(database, stopped - timedelta(seconds=status_seconds))
 
 
 def _report_failed(context: Context[Any], run_ids: Iterable[int]) -> None:

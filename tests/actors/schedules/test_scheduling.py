@@ -21,7 +21,18 @@ from motorpool.actors.messages.scheduling import (
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.tree import schedule_spec
 from motorpool.runtime import Actor, DynamicSpec
-from motorpool.storage import commands, devices, groups, links, plain_tables, runs, scheduled_commands, users
+from motorpool.storage import (
+    commands,
+    device_states,
+    devices,
+    groups,
+    links,
+    plain_tables,
+    runs,
+    scheduled_commands,
+    server,
+    users,
+)
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -648,8 +659,10 @@ async def test_devices_that_a_restart_cut_off_have_a_minute_to_come_back(world, 
     bus = await world.device("bus", world.owner)
     number = await world.schedule((1, 99), start=[world.stop, (world.go, 90)], to=[world.van, bus])
     world.offline.update({world.van, bus})
+    await device_states.save(world.database, {world.van: NOW, bus: NOW - timedelta(seconds=600)})
+    await server.mark_alive(world.database, NOW)
     clock.move_wall(180)  # the window opened two minutes ago
-    async with running(reconnect_grace_seconds=60):
+    async with running(reconnect_grace_seconds=60, status_seconds=600):
         await time.passes(20, step=5)
         assert await world.history(number) == []
         world.offline.remove(world.van)
@@ -667,11 +680,40 @@ async def test_devices_that_a_restart_cut_off_have_a_minute_to_come_back(world, 
     ]
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_a_device_that_was_not_connected_when_the_server_stopped_is_offline_at_once(
+    world, running, time, clock, is_known
+):
+    """Where it is not known when the server stopped, the newest message of any device stands for it."""
+    bus = await world.device("bus", world.owner)
+    new = await world.device("new", world.owner)
+    number = await world.schedule((1, 99), start=[world.stop], to=[world.van, bus, new])
+    world.offline.update({world.van, bus, new})
+    await device_states.save(world.database, {world.van: NOW, bus: NOW - timedelta(seconds=601)})
+    if is_known:
+        await server.mark_alive(world.database, NOW)
+    clock.move_wall(120)
+    async with running(reconnect_grace_seconds=60, status_seconds=600):
+        await time.passes(30, step=5)
+        ended = await runs.history(world.database, number, limit=9)
+        assert {each.device_id for each in ended} == {bus, new}
+        assert {each.reason for each in ended} == {"offline"}
+        await time.passes(60, step=5)
+        assert len(await runs.history(world.database, number, limit=9)) == 3
+
+
+async def test_a_running_server_writes_that_it_is_alive(world, running, time, clock):
+    async with running():
+        await time.passes(95, step=5)
+        assert await server.last_alive(world.database) == NOW + timedelta(seconds=90)
+
+
 async def test_what_is_nearly_too_late_does_not_wait_for_its_device(world, running, time, clock):
     number = await world.schedule((1, 99), start=[world.stop])
     world.offline.add(world.van)
+    await device_states.save(world.database, {world.van: NOW})
     clock.move_wall(350)
-    async with running(reconnect_grace_seconds=60):
+    async with running(reconnect_grace_seconds=60, status_seconds=600):
         await time.settle()
         assert [row[3] for row in await world.history(number)] == ["offline"]
 
@@ -681,8 +723,9 @@ async def test_a_step_that_waits_for_its_device_to_come_back_ends_with_the_sched
 ):
     number = await world.schedule((1, 99), start=[world.stop])
     world.offline.add(world.van)
+    await device_states.save(world.database, {world.van: NOW})
     clock.move_wall(120)
-    async with running(reconnect_grace_seconds=60):
+    async with running(reconnect_grace_seconds=60, status_seconds=600):
         await time.passes(5)
         await world.edit(number, active=False)
         world.offline.clear()
