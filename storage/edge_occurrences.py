@@ -41,6 +41,8 @@ class EdgeOccurrence(msgspec.Struct, frozen=True, gc=False):
     phase: Phase
     steps: Literal["start", "end"]
     """Which of the two step lists is sent."""
+    user_id: int = 0
+    """Who made the request, with whose rights the steps are sent; 0: those of the owner."""
 
 
 class StartedStep(msgspec.Struct, frozen=True, gc=False):
@@ -68,8 +70,8 @@ class StartedStep(msgspec.Struct, frozen=True, gc=False):
 # commands, then runs, then the queue. All other statements use the same order.
 _FIRE = """
     with recursive asked as (
-        select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::text[], $5::text[])
-            as asked (schedule_id, calendar_id, at, phase, list)
+        select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::text[], $5::text[],
+            $6::bigint[]) as asked (schedule_id, calendar_id, at, phase, list, requested_by)
     ),
     held as materialized (
         select id from scheduled_commands where id = any($1::bigint[]) order by id for update
@@ -80,7 +82,8 @@ _FIRE = """
         from asked
         where s.id = asked.schedule_id and s.id in (select id from held) and (asked.phase = 'manual'
             or (s.active and s.calendar_id = asked.calendar_id and s.watched_from < asked.at))
-        returning s.id, asked.at, asked.phase, nextval('scheduled_command_firings') as firing,
+        returning s.id, asked.at, asked.phase, asked.requested_by,
+            nextval('scheduled_command_firings') as firing,
             case asked.list when 'start' then s.on_start else s.on_end end as steps
     ),
     linked (id, group_id) as (
@@ -95,9 +98,9 @@ _FIRE = """
     ),
     made as (
         insert into scheduled_command_runs (scheduled_command_id, firing, phase, step, device_id, command_id,
-            delay_seconds, followed, time, status)
+            delay_seconds, followed, time, status, requested_by)
         select fired.id, firing, phase, step.number, device_id, step.command_id, step.delay,
-            step.number < step.last, at + step.after * interval '1 second', 'pending'
+            step.number < step.last, at + step.after * interval '1 second', 'pending', requested_by
         from fired join targets on targets.id = fired.id
         cross join lateral (
             select number::integer - 1 as number, count(*) over () - 1 as last, command_id, delay,
@@ -136,8 +139,9 @@ _HAS_RUN = """
     update scheduled_commands set last_run = greatest($2::timestamptz, last_run) where id = any($1::bigint[])
 """
 OWNER_DELETED = "the owner of the scheduled command was deleted"
-# The owner needs the same rights as for sending manually (docs/users.md#restrictions,
-# docs/permissions.md#access-to-devices), checked at the time of sending.
+# The rights are those for sending manually (docs/users.md#restrictions,
+# docs/permissions.md#access-to-devices), checked at the time of sending: of the user who asked for the run,
+# else of the owner.
 _START_STEPS = f"""
     with judged as (
         select r.id, r.time as due,
@@ -147,7 +151,11 @@ _START_STEPS = f"""
                 when c.id is null then 'command_not_found'
                 when u.id is null or u.disabled or u.expiration_time <= $2 then 'no_permission'
                 when not u.administrator and not (
-                    exists (select from user_command uc where uc.user_id = u.id and uc.command_id = c.id)
+                    (
+                        exists (select from user_command uc where uc.user_id = u.id and uc.command_id = c.id)
+                        or (r.requested_by is not null and not u.limit_commands
+                            and not (select limit_commands from server))
+                    )
                     and {access.sees_device("u.id", "d.id")}
                 ) then 'no_permission'
             end as reason,
@@ -157,7 +165,7 @@ _START_STEPS = f"""
                 then (s.attributes ->> 'queueMaxMinutes')::numeric end as queue_minutes
         from scheduled_command_runs r
         left join scheduled_commands s on s.id = r.scheduled_command_id
-        left join users u on u.id = s.owner_id
+        left join users u on u.id = coalesce(r.requested_by, s.owner_id)
         left join devices d on d.id = r.device_id
         left join commands c on c.id = r.command_id
         where r.id = any($1::bigint[]) and r.status = 'pending'
@@ -192,6 +200,7 @@ async def create_runs(
         [each.at for each in firings],
         [each.phase for each in firings],
         [each.steps for each in firings],
+        [each.user_id or None for each in firings],
     )
     made = [row for row in rows if row[0] is not None]
     running = {row[1] for row in made if row[6] == 0 and row[5] >= now - MISSED_AFTER}

@@ -65,6 +65,8 @@ class RunNow(msgspec.Struct, Request[list[ScheduledCommandRun]], frozen=True, gc
     schedule_id: int
     steps: Literal["start", "end"] = "start"
     """Which of its two lists of steps."""
+    user_id: int = 0
+    """Who asks, with whose rights the steps are sent; 0: those of the owner."""
 
 
 class QueueExpired(msgspec.Struct, frozen=True, gc=False):

@@ -153,7 +153,9 @@ class Dispatcher(Actor[DispatcherMessage]):
             return Failure(StorageUnavailable("too many runs wait for the database"))
         reply: Reply = Deferred()
         clock = self.context.clock
-        occurrence = EdgeOccurrence(message.schedule_id, 0, clock.now(), "manual", message.steps)
+        occurrence = EdgeOccurrence(
+            message.schedule_id, 0, clock.now(), "manual", message.steps, message.user_id
+        )
         self._manual_runs.append(_ManualRun(occurrence, reply, clock.monotonic()))
         self._work_arrived.set()
         return reply

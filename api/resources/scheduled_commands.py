@@ -235,7 +235,9 @@ async def list_scheduled_command_runs(call: Call) -> Response:
     answer=list[ScheduledCommandRun],
 )
 async def run_scheduled_command(call: Call) -> Response:
-    """Send one of the lists to all devices now, whether or not it is active.
+    """Send one of the lists to all devices now, whether or not it is active, with the rights of the caller.
+
+    Steps that the caller may not send to a device are skipped as `no_permission`.
 
     Returns the outcome of each step so far; delayed ones are `pending`. Without a body `onStart` is sent.
     """
@@ -249,6 +251,6 @@ async def run_scheduled_command(call: Call) -> Response:
         schedule.id,
         attributes={"phase": body.phase},
     )
-    request = RunNow(schedule.id, body.phase)
+    request = RunNow(schedule.id, body.phase, call.caller.id)
     created = await call.context.system.ref(DISPATCHER).ask(request, seconds=RUN_SECONDS)
     return as_json(created)

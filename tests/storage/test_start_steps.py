@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from motorpool.storage import access, commands, devices, edge_occurrences, links, scheduled_commands, users
-from motorpool.storage.edge_occurrences import MAX_QUEUE_MINUTES, MISSED_AFTER, StartedStep
+from motorpool.storage.edge_occurrences import MAX_QUEUE_MINUTES, MISSED_AFTER, EdgeOccurrence, StartedStep
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -267,3 +267,18 @@ async def test_a_group_link_reaches_three_levels_and_not_a_fourth(world):
         inside[2].id: None,
         inside[3].id: "no_permission",
     }
+
+
+async def test_later_steps_of_a_run_by_hand_have_the_rights_of_who_asked_for_it(world):
+    """However its owner's may be; and whoever asked must still have them."""
+    asker, device, command = await world.user(), await world.device(), await world.command()
+    await links.add(world.database, links.USER_DEVICE, asker.id, device.id)
+    schedule = await world.schedule(device, start=[(command, 0), (command, 60)], owner=await world.user())
+    occurrence = EdgeOccurrence(schedule.id, 0, NOW, "manual", "start", asker.id)
+    await world.fire_many(occurrence, now=NOW)
+    first, second = await world.runs()
+    (begun,) = await edge_occurrences.start_steps(world.database, [first.id], NOW)
+    assert (begun.reason, begun.owner_id) == (None, asker.id)
+    await users.TABLE.update(world.database, msgspec.structs.replace(asker, disabled=True))
+    (begun,) = await edge_occurrences.start_steps(world.database, [second.id], NOW + MINUTE)
+    assert begun.reason == "no_permission"

@@ -724,17 +724,46 @@ async def test_an_inactive_one_can_be_run_and_a_device_that_is_offline_gets_it_l
     assert timedelta(minutes=5) <= waits < timedelta(minutes=5, milliseconds=1)
 
 
-@pytest.mark.parametrize("flag", ["readonly", "limitCommands"])
-async def test_the_restricted_may_run_what_they_may_see(served, flag):
-    ann = await served.user("ann", **{flag: True})
+@pytest.mark.parametrize(
+    ("fields", "linked", "reason"),
+    [
+        ({}, (), "no_permission"),
+        ({}, ("device",), "offline"),
+        ({"readonly": True}, ("device",), "offline"),
+        ({"limitCommands": True}, ("device",), "no_permission"),
+        ({"limitCommands": True}, ("command",), "no_permission"),
+        ({"limitCommands": True}, ("device", "command"), "offline"),
+        ({"administrator": True}, (), "offline"),
+    ],
+)
+async def test_a_run_by_hand_sends_what_its_caller_may_send(served, fields, linked, reason):
+    ann = await served.user("ann", **fields)
+    device = await served.device(served.admin, "1")
+    number = await schedule(served.admin)
+    (step,) = (await served.admin.get(f"/scheduledcommands/{number}")).json()["onStart"]
+    await link(served.admin, deviceId=device, scheduledCommandId=number)
+    if not fields.get("administrator"):
+        assert (await ann.post(f"/scheduledcommands/{number}/run")).status == 400
+    await link(served.admin, userId=ann.id, scheduledCommandId=number)
+    if "device" in linked:
+        await link(served.admin, userId=ann.id, deviceId=device)
+    if "command" in linked:
+        await link(served.admin, userId=ann.id, commandId=step["commandId"])
+    (made,) = await started(ann, number)
+    assert made["reason"] == reason
+
+
+async def test_a_limit_of_the_server_holds_for_runs_by_hand(served):
+    ann = await served.user("ann")
     device = await served.device(served.admin, "1")
     number = await schedule(served.admin)
     await link(served.admin, deviceId=device, scheduledCommandId=number)
-    assert (await ann.post(f"/scheduledcommands/{number}/run")).status == 400
     await link(served.admin, userId=ann.id, scheduledCommandId=number)
+    await link(served.admin, userId=ann.id, deviceId=device)
+    settings = (await served.admin.get("/server")).json()
+    assert (await served.admin.put("/server", json={**settings, "limitCommands": True})).status == 200
     (made,) = await started(ann, number)
-    # With the rights of its owner, as when its calendar runs it.
-    assert made["reason"] == "offline"
+    assert made["reason"] == "no_permission"
 
 
 # Who watches the calendars hears of it before the change is answered
