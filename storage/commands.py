@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.storage import links
+from motorpool.storage import access, links
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Command, QueuedCommand
@@ -52,18 +52,34 @@ _ENQUEUE = f"""
 """  # noqa: S608 - constants
 # Runs are locked before the queue, in the same order as by statements that cancel. A step that has just been
 # cancelled is not claimed.
+# The user with whose rights it is sent may have lost them since it was queued. Of commands that earlier
+# releases queued the user is not known.
 _CLAIM = f"""
-    with claimed as (
+    with judged as (
+        select q.id, q.run_id, coalesce(q.expires <= $2, false) as is_expired,
+            coalesce(q.user_id, r.requested_by, s.id) is not null and not (
+                u.id is not null and not u.disabled and (u.expiration_time is null or u.expiration_time > $2)
+                and (u.administrator or {access.sees_device("u.id", "q.device_id")})
+            ) as is_forbidden
+        from queued_commands q
+        left join scheduled_command_runs r on r.id = q.run_id
+        left join scheduled_commands s on s.id = r.scheduled_command_id
+        left join users u on u.id = coalesce(q.user_id, r.requested_by, s.owner_id)
+        where q.id = $1
+    ),
+    claimed as (
         update scheduled_command_runs r set
-            status = case when q.expires <= $2 then 'skipped' else 'delivering' end,
-            reason = case when q.expires <= $2 then 'queue_expired' end,
+            status = case when judged.is_expired or judged.is_forbidden then 'skipped' else 'delivering' end,
+            reason = case when judged.is_expired then 'queue_expired'
+                when judged.is_forbidden then 'no_permission' end,
             time = $2
-        from queued_commands q where q.id = $1 and r.id = q.run_id and r.status = 'queued'
+        from judged where r.id = judged.run_id and r.status = 'queued'
         returning r.id
     )
-    delete from queued_commands where id = $1 and (run_id is null or run_id in (select id from claimed))
-    returning {_QUEUED.select_list()}, coalesce(run_id, 0), coalesce(user_id, 0),
-        coalesce(expires <= $2, false)
+    delete from queued_commands q using judged
+    where q.id = judged.id and (q.run_id is null or q.run_id in (select id from claimed))
+    returning {_QUEUED.select_list(of="q")}, coalesce(q.run_id, 0), coalesce(q.user_id, 0),
+        judged.is_expired, judged.is_forbidden
 """  # noqa: S608 - constants
 _WAITING = f"""
     select {_QUEUED.select_list(of="q")}, q.created, q.expires, coalesce(q.user_id, 0),
@@ -102,6 +118,8 @@ class ClaimedCommand(msgspec.Struct, frozen=True):
     """The run record of the step that it is, whose outcome is to be stored; 0 if it is not a step."""
     user_id: int = 0
     """Who queued it; 0 for a step, or if it was queued by an earlier release."""
+    is_forbidden: bool = False
+    """Whether it must not be sent: the user with whose rights it was queued has lost them."""
 
 
 class WaitingCommand(QueuedCommand, frozen=True, rename="camel"):
@@ -203,8 +221,8 @@ async def claim(q: Queries, queued_id: int, now: datetime) -> ClaimedCommand | N
     row = await q.fetch_row(_CLAIM, queued_id, now)
     if row is None:
         return None
-    *values, run_id, user_id, is_expired = row.values()
-    return None if is_expired else ClaimedCommand(QueuedCommand(*values), run_id, user_id)
+    *values, run_id, user_id, is_expired, is_forbidden = row.values()
+    return None if is_expired else ClaimedCommand(QueuedCommand(*values), run_id, user_id, is_forbidden)
 
 
 async def remove_runs(q: Queries, run_ids: Sequence[int]) -> None:

@@ -159,7 +159,8 @@ _START_STEPS = f"""
                     and {access.sees_device("u.id", "d.id")}
                 ) then 'no_permission'
             end as reason,
-            case when s.id is not null and s.owner_id is null then '{OWNER_DELETED}' end as detail,
+            case when r.requested_by is null and s.id is not null and s.owner_id is null
+                then '{OWNER_DELETED}' end as detail,
             c.type, c.text_channel, c.attributes, u.id as owner_id,
             case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number'
                 then (s.attributes ->> 'queueMaxMinutes')::numeric end as queue_minutes

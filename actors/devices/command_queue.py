@@ -17,6 +17,8 @@ from motorpool.storage.runs import Outcome
 
 __all__ = ["CommandQueue"]
 
+FORBIDDEN = "whoever sent it may no longer send commands to the device"
+
 
 class CommandQueue:
     """Adds commands, removes them one by one, and reports the outcome of each."""
@@ -70,8 +72,10 @@ class CommandQueue:
             except StorageError as error:
                 self._context.log.warning("cannot read the queued commands: %s", error)
                 return None
-            if claimed is not None:
+            if claimed is not None and not claimed.is_forbidden:
                 return claimed
+            if claimed is not None:
+                await self.settle(claimed, FORBIDDEN)
             last = following
         return None
 

@@ -58,6 +58,30 @@ async def test_what_waits_is_walked_in_order(database, device):
     assert await commands.devices_with_queue(database, [device.id, other.id, 999]) == {device.id}
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_linked", "is_forbidden"),
+    [
+        ({}, True, False),
+        ({}, False, True),
+        ({"administrator": True}, False, False),
+        ({"administrator": True, "disabled": True}, True, True),
+        ({"expiration_time": NOW}, True, True),
+        ({"expiration_time": NOW + HOUR}, True, False),
+    ],
+)
+async def test_a_command_whose_sender_has_lost_the_right_is_not_sent(
+    database, device, fields, is_linked, is_forbidden
+):
+    user = await users.TABLE.insert(database, User(email="a@example.com", **fields))
+    if is_linked:
+        await links.add(database, links.USER_DEVICE, user.id, device.id)
+    queued = QueuedCommand(device_id=device.id, type="custom")
+    put = await commands.enqueue(database, queued, user_id=user.id)
+    claimed = await commands.claim(database, put.id, NOW)
+    assert claimed == ClaimedCommand(put, 0, user.id, is_forbidden)
+    assert await commands.queued_for(database, device.id) == []
+
+
 async def test_what_waits_is_shown_with_who_sent_it(database, device):
     put = await commands.enqueue(
         database,
@@ -80,7 +104,7 @@ async def test_what_waits_is_shown_with_who_sent_it(database, device):
         7,
         0,
     )
-    assert await commands.claim(database, put.id, NOW) == ClaimedCommand(put, user_id=7)
+    assert await commands.claim(database, put.id, NOW) == ClaimedCommand(put, user_id=7, is_forbidden=True)
     assert await commands.waiting(database, put.id) is None
     assert await commands.waiting_for(database, device.id) == []
 
@@ -162,6 +186,15 @@ class TestSteps:
         assert await commands.claim(database, waiting.id, NOW) is None
         (told,) = await world.runs()
         assert (told.status, told.reason, told.time) == ("skipped", "queue_expired", NOW)
+        assert await commands.queued_for(database, device.id) == []
+
+    async def test_one_whose_owner_has_lost_the_right_is_skipped(self, world, database, device, run):
+        waiting = await world.queue(run)
+        await database.execute("update users set administrator = false")
+        claimed = await commands.claim(database, waiting.id, NOW)
+        assert claimed == ClaimedCommand(waiting, run.id, is_forbidden=True)
+        (told,) = await world.runs()
+        assert (told.status, told.reason, told.time) == ("skipped", "no_permission", NOW)
         assert await commands.queued_for(database, device.id) == []
 
     async def test_one_that_a_user_removes_is_skipped(self, world, database, device, run):

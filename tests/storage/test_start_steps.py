@@ -7,7 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from motorpool.storage import access, commands, devices, edge_occurrences, links, scheduled_commands, users
+from motorpool.storage import (
+    access,
+    commands,
+    devices,
+    edge_occurrences,
+    links,
+    runs,
+    scheduled_commands,
+    users,
+)
 from motorpool.storage.edge_occurrences import MAX_QUEUE_MINUTES, MISSED_AFTER, EdgeOccurrence, StartedStep
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -282,3 +291,11 @@ async def test_later_steps_of_a_run_by_hand_have_the_rights_of_who_asked_for_it(
     await users.TABLE.update(world.database, msgspec.structs.replace(asker, disabled=True))
     (begun,) = await edge_occurrences.start_steps(world.database, [second.id], NOW + MINUTE)
     assert begun.reason == "no_permission"
+
+
+async def test_a_step_whose_owner_was_deleted_says_so(case):
+    await users.TABLE.delete(case.database, case.owner.id)
+    begun = await case.begin()
+    (run,) = await case.world.runs()
+    (told,) = await runs.fetch(case.database, [run.id])
+    assert (begun.reason, told.detail) == ("no_permission", edge_occurrences.OWNER_DELETED)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
+from motorpool.actors.devices.command_queue import FORBIDDEN
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.downlink import (
     CONNECTION,
@@ -29,8 +30,9 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import Actor
-from motorpool.storage import commands, devices, runs
+from motorpool.storage import commands, devices, runs, users
 from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.records import User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -227,10 +229,24 @@ class TestDelivery:
         assert await running.database.fetch_value("select count(*) from audit") == 0
         assert await running.queued(row) == []
 
+    async def test_a_command_whose_sender_has_lost_the_right_is_not_sent(self, running, row, time):
+        sender = await users.TABLE.insert(running.database, User(email="a@example.com"))
+        lost = SendCommand("custom", {"data": "x"}, user_id=sender.id)
+        queued = (await running.device(row).ask(lost)).queued
+        await running.device(row).ask(SendCommand("custom", {"data": "y"}))
+        _, probe = await running.connect(row)
+        await time.settle()
+        assert [message.command.attributes for message in probe.messages] == [{"data": "y"}]
+        (kind, attributes), (other, _) = described(running.events)
+        assert (kind, other) == ("queuedCommandFailed", "queuedCommandSent")
+        assert (attributes["id"], attributes["reason"]) == (queued.id, FORBIDDEN)
+
     async def test_a_command_of_a_user_that_is_declined_then_leaves_an_event_and_is_audited(
         self, running, row, time
     ):
-        queued = (await running.device(row).ask(SendCommand("custom", {"data": "x"}, user_id=7))).queued
+        sender = await users.TABLE.insert(running.database, User(email="a@example.com", administrator=True))
+        sent = SendCommand("custom", {"data": "x"}, user_id=sender.id)
+        queued = (await running.device(row).ask(sent)).queued
         await running.connect(row, answers={Transmit: EncodingRefused("data must be hex digits")})
         await time.settle()
         found = {"id": queued.id, "command": "custom", "reason": "data must be hex digits"}
@@ -239,7 +255,7 @@ class TestDelivery:
             "select user_id, action_type, object_type, object_id, attributes from audit"
         )
         assert tuple(audited.values()) == (
-            7,
+            sender.id,
             "commandFailed",
             "device",
             row.id,
@@ -248,7 +264,7 @@ class TestDelivery:
         assert await running.queued(row) == []
 
     async def test_what_a_phone_does_not_take_leaves_an_event_as_well(self, running, row, time):
-        await running.device(row).ask(SendCommand("custom", {"data": "do"}, user_id=7))
+        await running.device(row).ask(SendCommand("custom", {"data": "do"}))
         connection, _ = await running.connect(row, protocol="osmand")
         await time.settle()
         await connection.stop()
