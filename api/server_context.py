@@ -33,7 +33,7 @@ from motorpool.api.open_sockets import OpenSockets
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
 from motorpool.api.row_cache import RowCache
-from motorpool.runtime import Clock, System
+from motorpool.runtime import Clock, LoopStops, System
 from motorpool.storage import devices, server
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageUnavailable
@@ -76,6 +76,8 @@ class ServerContext:
     """Set when the server begins to stop, for requests that never end by themselves."""
     restart_requested: trio.Event = field(default_factory=trio.Event)
     """Set to make the program stop and start again."""
+    loop_stops: LoopStops = field(default_factory=LoopStops)
+    """How long the event loop stood still; measured by the program."""
     started: datetime = field(init=False)
     """When this server started, by the wall clock."""
     accounts: Accounts = field(init=False)

@@ -16,6 +16,7 @@ from motorpool.runtime.errors import (
     UnknownKind,
 )
 from motorpool.runtime.kind import Kind, NodeLocal, Request
+from motorpool.runtime.loop_stops import LoopStops
 from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
@@ -48,6 +49,7 @@ __all__ = [
     "KindTotals",
     "Lagged",
     "Listener",
+    "LoopStops",
     "MailboxFull",
     "MailboxStatistics",
     "NodeLocal",

@@ -32,7 +32,7 @@ from motorpool.api.program.reboot import restart_process
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
-from motorpool.runtime import ChildSpec, Clock, System, SystemClock, open_system
+from motorpool.runtime import ChildSpec, Clock, LoopStops, System, SystemClock, open_system
 from motorpool.storage import installation, server, tokens, users
 from motorpool.storage.database import Database, open_database
 from motorpool.storage.errors import StorageError
@@ -80,6 +80,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
     _log.info("motorpool %s starts", program_version())
     raise_file_limit(settings)
     clock = SystemClock()
+    loop_stops = LoopStops()
     sockets = _bind(settings)
     try:
         async with open_configured_database(settings, clock) as database:
@@ -110,6 +111,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     setup_token=setup_token,
                     restart_requested=state.restart_requested,
                     outgoing=outgoing,
+                    loop_stops=loop_stops,
                 )
                 return ServedApp(app=create_app(context), closing=context.closing)
 
@@ -141,7 +143,8 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 )
                 if waits_for_user:
                     _print_setup_token(settings, address, setup_token)
-                await state.stopping.wait()
+                with loop_stops.measured():
+                    await state.stopping.wait()
                 _log.info("stopping")
     except (StorageError, OSError) as error:
         raise StartFailed(error_line(error)) from error
