@@ -26,6 +26,7 @@ __all__ = [
     "managed_by",
     "manages",
     "oldest_administrator",
+    "replace_hash",
     "serialize_creation",
     "set_password",
     "set_sharer",
@@ -120,6 +121,12 @@ async def set_password(q: Queries, user_id: int, stored: str | None) -> bool:
     """Store the password hash of a user, None for no password; return whether the user exists."""
     sql = "update users set password_hash = $2 where id = $1 returning true"
     return await q.fetch_value(sql, user_id, stored) is True
+
+
+async def replace_hash(q: Queries, user_id: int, old: str, new: str) -> None:
+    """Store another hash of the same password, unless the password has been changed meanwhile."""
+    sql = "update users set password_hash = $3 where id = $1 and password_hash = $2"
+    await q.execute(sql, user_id, old, new)
 
 
 async def change_password(

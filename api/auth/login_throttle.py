@@ -112,13 +112,16 @@ class LoginThrottle:
     def record_success(self, attempt: Attempt) -> None:
         """Uncount an attempt; one from a known place clears earlier failures of that place."""
         for kind, key in attempt.keys:
-            bucket = self._buckets[kind].get(key)
-            if bucket is None:
-                continue
             if kind == "known place":
-                del self._buckets[kind][key]
-            elif attempt.time in bucket.times:
-                # Earlier failures stay: they may be a stranger's, and this place is known from now on.
+                self._buckets[kind].pop(key, None)
+        # Earlier failures of an unknown place stay: they may be a stranger's, and it is known from now on.
+        self.withdraw(attempt)
+
+    def withdraw(self, attempt: Attempt) -> None:
+        """Uncount an attempt whose secret was not looked at."""
+        for kind, key in attempt.keys:
+            bucket = self._buckets[kind].get(key)
+            if bucket is not None and attempt.time in bucket.times:
                 bucket.times.remove(attempt.time)
                 if not bucket.times:
                     del self._buckets[kind][key]

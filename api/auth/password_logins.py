@@ -1,11 +1,15 @@
 """Checks of passwords and one-time codes, with the limits on guesses (docs/authentication.md#guessing)."""
 
+from contextlib import suppress
+
 from quart import Request, Websocket
 
 from motorpool.api.auth.known_places import find_known_place, network_of
 from motorpool.api.auth.login_throttle import Attempt, LoginLocked
 from motorpool.api.http.addresses import client_address
+from motorpool.api.http.errors import Unavailable
 from motorpool.api.server_context import ServerContext
+from motorpool.storage import users
 from motorpool.storage.records import User
 from motorpool.storage.users import Account
 
@@ -22,11 +26,28 @@ async def check_password(
     account = await context.accounts.by_email(name)
     attempt = await _begin(context, request, name, account, method=method)
     stored = account.password_hash if account is not None else None
-    if not await context.passwords.verify(stored, password):
+    remembered = stored is not None and context.passwords.is_verified(stored, password)
+    try:
+        right = remembered or await context.passwords.verify(stored, password)
+    except Unavailable:
+        context.login_throttle.withdraw(attempt)
+        raise
+    if not right:
         await record_denied(context, request, method=method, name=name, user=_user(account))
         return None
     context.login_throttle.record_success(attempt)
+    if account is not None and stored is not None and not remembered:
+        await _rehash(context, account.user.id, stored, password)
     return _user(account)
+
+
+async def _rehash(context: ServerContext, user_id: int, stored: str, password: str) -> None:
+    """Replace a hash that was made with other parameters than those of the settings."""
+    if context.passwords.needs_rehash(stored):
+        # Where too many hashes wait, another login does it.
+        with suppress(Unavailable):
+            hashed = await context.passwords.hash(password)
+            await users.replace_hash(context.database, user_id, stored, hashed)
 
 
 async def check_code(context: ServerContext, request: Request, user: User, code: str) -> bool:

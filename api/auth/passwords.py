@@ -76,6 +76,13 @@ class PasswordHasher:
         """Hash a new password. Raises Unavailable if too many wait."""
         return await self._new_passwords.run(lambda: self._hasher.hash(password))
 
+    def needs_rehash(self, stored: str) -> bool:
+        """Return whether a hash was made with other parameters than those of the settings."""
+        try:
+            return self._hasher.check_needs_rehash(stored)
+        except argon2.exceptions.InvalidHashError:
+            return True
+
     def is_verified(self, stored: str, password: str) -> bool:
         """Return whether this credential was verified before, at constant cost."""
         digest = self._digest(stored, password)

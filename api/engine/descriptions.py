@@ -54,6 +54,10 @@ FIELDS: Mapping[str, str] = {
     ),
     "User.temporary": "Made by a share link; removed after its expiration.",
     "User.password": "Needed for a new user; left out or empty it is kept. Null in answers.",
+    "User.currentPassword": (
+        "With a change of one's own password, one-time-code key or e-mail, unless the login is recent. Null"
+        " in answers. Not in the specification."
+    ),
     # Credentials
     "SessionInfo.id": "What the session is ended by; it opens nothing.",
     "SessionInfo.created": "When the user logged in.",

@@ -20,6 +20,7 @@ from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
+from motorpool.api.auth.password_rules import password_fault
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.setup import fetch_setup_token
 from motorpool.api.http.listening_sockets import bind
@@ -89,7 +90,8 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             email = login.email if login else settings.admin.email
             password = login.password if login else settings.admin.password
             if email is not None and password is not None:
-                await _create_first_administrator(database, passwords, email, password)
+                min_length = 0 if login else settings.login.password_min_length
+                await _create_first_administrator(database, passwords, email, password, min_length)
             token_key = await tokens.signing_key(database, TOKEN_KEY, partial(secrets.token_bytes, 32))
             server_key = await tokens.signing_key(database, SERVER_KEY, partial(secrets.token_bytes, 32))
             row = await server.fetch(database)
@@ -241,11 +243,13 @@ async def with_retention(database: Database, settings: FleetSettings) -> FleetSe
 
 
 async def _create_first_administrator(
-    database: Database, passwords: PasswordHasher, email: str, password: str
+    database: Database, passwords: PasswordHasher, email: str, password: str, min_length: int
 ) -> None:
     """Create the administrator of the settings or the demonstration if there has never been a user."""
     if await server.is_initialised(database):
         return
+    if fault := password_fault(password, min_length, email):
+        raise StartFailed(f"admin.{fault}")
     hashed = await passwords.hash(password)
     async with database.transaction() as transaction:
         if await server.initialise(transaction):

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_server_values
+from motorpool.api.auth.password_rules import password_fault
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.serve import error_line, open_configured_database
@@ -51,6 +52,10 @@ async def _edit_user(settings: Settings, edit: UserEdit) -> str:
             if hashed is not None:
                 changes["password"] = "changed"  # noqa: S105 - says that, not what
             found = await users.by_email(transaction, edit.email, lock=True)
+            if edit.password:
+                names = (edit.email, *((found.name, found.login) if found else ()))
+                if fault := password_fault(edit.password, settings.login.password_min_length, *names):
+                    raise StartFailed(fault)
             if found is None:
                 if hashed is None:
                     raise StartFailed(f"there is no user {edit.email}; --password creates one")

@@ -11,6 +11,7 @@ from motorpool.actors.messages.changes import UserChanged
 from motorpool.api.auth.authentication import remember_login
 from motorpool.api.auth.credentials import may_log_in
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested
+from motorpool.api.auth.password_rules import require_acceptable
 from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -69,7 +70,8 @@ async def update_password(call: Call) -> Response:
         token = read(call.context.token_key, form.token, {RESET}, now=call.now)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
-    await _check(call, call.context.database, token)
+    account = await _check(call, call.context.database, token)
+    require_acceptable(call, form.password, account.user.name, account.user.email, account.user.login)
     # Hash only after the first check, so that invalid links cost no CPU time.
     hashed = await call.hash_password(form.password)
     async with call.context.database.transaction() as transaction:

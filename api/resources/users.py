@@ -1,8 +1,7 @@
 """Users: the first becomes administrator; who may create and change users (docs/users.md)."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import pyotp
@@ -10,13 +9,10 @@ from quart import Response
 
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.actors.schedules.stored_calendars import TIME_ZONE
-from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.known_places import network_of
-from motorpool.api.auth.login_throttle import client_network
 from motorpool.api.auth.new_users import (
     DISPLAY_FIELDS,
     SHARED_FLAGS,
-    with_registration_defaults,
     with_server_values,
 )
 from motorpool.api.auth.rights import (
@@ -24,9 +20,8 @@ from motorpool.api.auth.rights import (
     MANAGE_USERS,
     RESTRICTION_FIELDS,
     ROLE_FIELDS,
-    SELF_EDITABLE_ATTRIBUTES,
 )
-from motorpool.api.auth.setup import HEADER, REFUSAL, may_set_up
+from motorpool.api.auth.setup import HEADER
 from motorpool.api.engine.audit import privileged_values
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
@@ -35,10 +30,20 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.resource import Resource, ResourcePolicy
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import require_time_zone
-from motorpool.api.http.errors import BadRequest, TooManyRequests
+from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
-from motorpool.storage import known_addresses, links, scheduled_commands, server, users
+from motorpool.api.resources.user_rules import (
+    MAX_PASSWORD_LENGTH,
+    User,
+    check_registration,
+    check_secrets,
+    check_totp_key,
+    prepare_change,
+    prepare_new,
+    show,
+)
+from motorpool.storage import known_addresses, links, scheduled_commands, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
@@ -47,23 +52,10 @@ from motorpool.storage.tables import ListQuery
 __all__ = ["MAX_PASSWORD_LENGTH", "OPERATIONS", "User", "show"]
 
 MAX_EMAIL_LENGTH = 128
-MAX_PASSWORD_LENGTH = 1024
 
 LAST_ADMINISTRATOR = (
     "the last administrator can be neither deleted, disabled nor demoted, and has no expiration time"
 )
-
-
-class User(UserRow, frozen=True, rename="camel"):
-    """A user in requests and answers; `password` is accepted but never returned."""
-
-    password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
-
-
-def show(user: UserRow) -> User:
-    """Return the user without secrets; a PUT that leaves them out keeps them."""
-    fields = {name: getattr(user, name) for name in UserRow.__struct_fields__}
-    return User(**{**fields, "totp_key": None, "password": None})
 
 
 class UserPolicy(ResourcePolicy[User]):
@@ -83,10 +75,11 @@ class UserPolicy(ResourcePolicy[User]):
         time where nobody may register, or one address too often.
         """
         if call.optional_caller is None:
-            await _check_registration(call)
+            await check_registration(call)
         sent = await call.body(shape)
         if call.request.method == "POST":
             sent = await self._with_defaults(call, sent)
+        await check_secrets(call, sent)
         if not sent.password:
             return sent
         return msgspec.structs.replace(sent, password=await call.hash_password(sent.password))
@@ -133,11 +126,11 @@ class UserPolicy(ResourcePolicy[User]):
         new = msgspec.structs.replace(new, email=new.email.strip(), login=(new.login or "").strip() or None)
         if not new.email:
             raise BadRequest("email: needed")
-        _check_totp_key(new.totp_key)
+        check_totp_key(new.totp_key)
         require_time_zone(TIME_ZONE, new.attributes, old.attributes if old is not None else {})
         if old is None:
-            return await _prepare_new(call, transaction, new)
-        return await _prepare_change(call, transaction, new, old)
+            return await prepare_new(call, transaction, new)
+        return await prepare_change(call, transaction, new, old)
 
     async def insert(self, call: Call, transaction: Queries, new: User) -> User:
         """Store; a user created by a manager is linked to the manager."""
@@ -196,128 +189,6 @@ class UserPolicy(ResourcePolicy[User]):
         """Remove secrets."""
         del call
         return [show(record) for record in records]
-
-
-async def _check_registration(call: Call) -> None:
-    """Raise BadRequest or TooManyRequests unless anybody may register now, from this address too."""
-    if not await server.is_initialised(call.context.database):
-        if not may_set_up(call):
-            raise BadRequest(REFUSAL)
-    elif not call.context.server.registration:
-        raise BadRequest("registration is not open")
-    wait = call.context.registrations.hit(client_network(call.address))
-    if wait:
-        raise TooManyRequests(f"too many registrations; try again in {max(1, round(wait))} s", wait)
-
-
-async def _prepare_new(call: Call, transaction: Queries, new: User) -> User:
-    if not new.password:
-        raise BadRequest("password: needed")
-    if await server.initialise(transaction):
-        if not may_set_up(call):
-            # The transaction is rolled back, so the next one may be the first.
-            raise BadRequest(REFUSAL)
-        return msgspec.structs.replace(new, administrator=True)
-    creator = call.optional_caller
-    if creator is not None and creator.administrator:
-        return new
-    if new.temporary:
-        # Sharing creates and reuses such users, so they must not be created here.
-        raise BadRequest("temporary: only an administrator may set it")
-    if creator is not None and creator.manager:
-        MANAGE_USERS.require(creator)
-        await _require_room(transaction, creator.id)
-        _refuse_role(new)
-        _check_expiration(creator, new.expiration_time)
-        return new
-    settings = call.context.server
-    if not settings.registration:
-        raise BadRequest("registration is not open")
-    if settings.attributes.get("totpForce") is True and not new.totp_key:
-        raise BadRequest("totpKey: needed on this server")
-    _refuse_role(new)
-    if any(getattr(new, flag) for flag in RESTRICTION_FIELDS):
-        raise BadRequest("only a manager may restrict a user")
-    return with_registration_defaults(new, settings, call.context.settings.users, call.now)
-
-
-async def _require_room(transaction: Queries, manager_id: int) -> None:
-    """Raise BadRequest if the manager may create no more users.
-
-    Their row is locked, so that of parallel requests each counts what those before it have created.
-    """
-    manager = await users.TABLE.fetch(transaction, manager_id, lock=True)
-    if manager is None:
-        raise BadRequest("the manager has been deleted")
-    if 0 <= manager.user_limit <= len(await users.managed_by(transaction, manager_id)):
-        raise BadRequest("the manager's limit of users is reached")
-
-
-async def _prepare_change(call: Call, transaction: Queries, new: User, old: UserRow) -> User:
-    del transaction
-    caller = call.caller
-    if new.totp_key is None:
-        new = msgspec.structs.replace(new, totp_key=old.totp_key)
-    elif not new.totp_key:
-        new = msgspec.structs.replace(new, totp_key=None)
-    if caller.administrator:
-        return new
-    if old.totp_key and not new.totp_key and call.context.server.attributes.get("totpForce") is True:
-        raise BadRequest("totpKey: needed on this server")
-    own = caller.id == old.id
-    if caller.readonly and not (own and _only_self_editable_attributes_differ(new, old)):
-        raise BadRequest("the user is read-only")
-    for name in ROLE_FIELDS:
-        if getattr(new, name) != getattr(old, name):
-            raise BadRequest(f"{camel(name)}: only an administrator may change it")
-    if own:
-        for name in RESTRICTION_FIELDS:
-            if getattr(new, name) != getattr(old, name):
-                raise BadRequest(f"{camel(name)}: nobody changes it for themselves")
-    if (old.fixed_email or call.context.server.fixed_email) and new.email.lower() != old.email.lower():
-        raise BadRequest("email: only an administrator may change it")
-    if new.temporary != old.temporary:
-        raise BadRequest("temporary: only an administrator may change it")
-    if new.expiration_time != old.expiration_time:
-        _check_expiration(caller, new.expiration_time)
-    return new
-
-
-def _only_self_editable_attributes_differ(new: User, old: UserRow) -> bool:
-    if new.password:
-        return False
-    same = show(msgspec.structs.replace(new, attributes={})) == show(
-        msgspec.structs.replace(old, attributes={})
-    )
-    totp_same = new.totp_key == old.totp_key
-    changed = {
-        key
-        for key in {*new.attributes, *old.attributes}
-        if new.attributes.get(key) != old.attributes.get(key)
-    }
-    return same and totp_same and changed <= SELF_EDITABLE_ATTRIBUTES
-
-
-def _refuse_role(new: User) -> None:
-    for name in ROLE_FIELDS:
-        if getattr(new, name):
-            raise BadRequest(f"{camel(name)}: only an administrator may set it")
-
-
-def _check_expiration(caller: Caller, expires: datetime | None) -> None:
-    """Refuse an expiration later than the caller's own."""
-    own = caller.user.expiration_time
-    if own is not None and (expires is None or expires > own):
-        raise BadRequest("expirationTime: later than the caller's own")
-
-
-def _check_totp_key(key: str | None) -> None:
-    if not key:
-        return
-    try:
-        pyotp.TOTP(key).byte_secret()
-    except ValueError:
-        raise BadRequest("totpKey: is not Base32 of at least 112 bits") from None
 
 
 OPERATIONS = Operations("users")

@@ -51,7 +51,7 @@ def test_an_empty_password_is_refused_before_anything_is_opened(monkeypatch, cap
 def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
     environ = {**os.environ, "MOTORPOOL_DATA": str(tmp_path), "MOTORPOOL_DATABASE": database_url}
 
-    def run(*words, given="secret\n"):
+    def run(*words, given="secret word\n"):
         return subprocess.run(
             [sys.executable, "-m", "motorpool", "user", *words],
             input=given,
@@ -69,6 +69,9 @@ def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
         missing.stderr.splitlines()[-1]
         == "motorpool: there is no user boss@example.org; --password creates one"
     )
+    for weak in ("short\n", "boss@example.org\n"):
+        refused = run("boss@example.org", "--password", given=weak)
+        assert (refused.returncode, refused.stderr.splitlines()[-1][:20]) == (1, "motorpool: password:")
     made = run("boss@example.org", "--password", "--administrator")
     assert (made.returncode, made.stdout) == (0, "user boss@example.org created, administrator\n"), (
         made.stderr

@@ -69,7 +69,7 @@ checks = {{ negative_data_rejection = {{ enabled = false }} }}
 FAMILIES = {
     "devices": {"name": "Van", "uniqueId": "crawled-{}"},
     "groups": {"name": "Vans"},
-    "users": {"name": "Ann", "email": "ann{}@example.org", "password": "x"},
+    "users": {"name": "Ann", "email": "ann{}@example.org", "password": "correct horse"},
     "geofences": {"name": "Yard", "area": "CIRCLE (52 13, 10)"},
     "drivers": {"name": "Bob", "uniqueId": "bob-{}"},
     "orders": {"description": "Sand"},

@@ -16,7 +16,7 @@ from motorpool.storage import migrations
 from motorpool.storage.postgres import dumps
 from motorpool.storage.postgres.data_lock import DataLock
 
-BOSS = ("boss@example.org", "secret")
+BOSS = ("boss@example.org", "secret word")
 PATIENCE_SECONDS = 60
 
 
@@ -98,9 +98,9 @@ def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, fre
         assert made.stdout.startswith(f"wrote {file}: schema ")
         assert ", 1 files, " in made.stdout
         assert file.stat().st_mode & 0o777 == 0o600
-        ann = run(data, "user", "ann@example.org", "--password", given="ann\n")
+        ann = run(data, "user", "ann@example.org", "--password", given="ann drives\n")
         assert (ann.returncode, ann.stdout) == (0, "user ann@example.org created\n"), ann.stderr
-        assert server.client.get("/session", auth=("ann@example.org", "ann")).status_code == 200
+        assert server.client.get("/session", auth=("ann@example.org", "ann drives")).status_code == 200
         server.add("Too late")
         media.write_bytes(b"another")
         refused = run(data, "restore", file, "--force")

@@ -11,7 +11,7 @@ import pytest
 
 from motorpool.api.program.reboot import RESTART_CODE, is_supervised
 
-BOSS = ("boss@example.org", "secret")
+BOSS = ("boss@example.org", "secret word")
 PATIENCE_SECONDS = 60
 
 

@@ -82,12 +82,12 @@ def serve(tmp_path, database_url, free_port):
 
 
 def test_it_says_where_it_is_serves_and_stops_in_order(serve):
-    program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret")
+    program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret word")
     assert program.wait_up() == f"Motorpool is running at http://127.0.0.1:{program.port}/\n"
     base = f"http://127.0.0.1:{program.port}"
     assert httpx.get(f"{base}/api/health").text == "OK"
     assert "<title>Motorpool</title>" in httpx.get(base).text
-    me = httpx.get(f"{base}/api/session", auth=("boss@example.org", "secret"))
+    me = httpx.get(f"{base}/api/session", auth=("boss@example.org", "secret word"))
     assert me.json()["administrator"] is True
     code, errors, seconds = program.end()
     assert code == 0, errors
@@ -96,7 +96,7 @@ def test_it_says_where_it_is_serves_and_stops_in_order(serve):
 
 
 def test_a_client_that_stops_reading_does_not_delay_the_stop(serve):
-    program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret")
+    program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret word")
     program.wait_up()
     with socket.create_connection(("127.0.0.1", program.port)) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -1,0 +1,192 @@
+"""A user in the API, and who may create and change users, field by field (docs/users.md)."""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+import pyotp
+
+from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.login_throttle import client_network
+from motorpool.api.auth.new_users import with_registration_defaults
+from motorpool.api.auth.password_rules import require_acceptable, require_proof
+from motorpool.api.auth.rights import (
+    MANAGE_USERS,
+    RESTRICTION_FIELDS,
+    ROLE_FIELDS,
+    SELF_EDITABLE_ATTRIBUTES,
+)
+from motorpool.api.auth.setup import REFUSAL, may_set_up
+from motorpool.api.engine.call import Call
+from motorpool.api.http.errors import BadRequest, TooManyRequests
+from motorpool.api.json import camel
+from motorpool.storage import server, users
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import User as UserRow
+
+__all__ = [
+    "MAX_PASSWORD_LENGTH",
+    "User",
+    "check_registration",
+    "check_secrets",
+    "check_totp_key",
+    "prepare_change",
+    "prepare_new",
+    "show",
+]
+
+MAX_PASSWORD_LENGTH = 1024
+
+
+class User(UserRow, frozen=True, rename="camel"):
+    """A user in requests and answers; passwords are accepted but never returned."""
+
+    password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
+    current_password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
+
+
+def show(user: UserRow) -> User:
+    """Return the user without secrets; a PUT that leaves them out keeps them."""
+    fields = {name: getattr(user, name) for name in UserRow.__struct_fields__}
+    return User(**{**fields, "totp_key": None, "password": None})
+
+
+async def check_secrets(call: Call, sent: User) -> None:
+    """Check a new password, and that users who change what guards their own account are present.
+
+    Raises BadRequest, and LoginLocked for too many wrong passwords.
+    """
+    if sent.password:
+        require_acceptable(call, sent.password, sent.name, sent.email, sent.login)
+    caller = call.optional_caller
+    if caller is None or call.request.method != "PUT" or call.id != caller.id:
+        return
+    new_key = sent.totp_key is not None and (sent.totp_key or None) != caller.user.totp_key
+    new_email = bool(sent.email.strip()) and sent.email.strip().lower() != caller.user.email.lower()
+    if sent.password or new_key or new_email:
+        await require_proof(call, sent.current_password)
+
+
+async def check_registration(call: Call) -> None:
+    """Raise BadRequest or TooManyRequests unless anybody may register now, from this address too."""
+    if not await server.is_initialised(call.context.database):
+        if not may_set_up(call):
+            raise BadRequest(REFUSAL)
+    elif not call.context.server.registration:
+        raise BadRequest("registration is not open")
+    wait = call.context.registrations.hit(client_network(call.address))
+    if wait:
+        raise TooManyRequests(f"too many registrations; try again in {max(1, round(wait))} s", wait)
+
+
+async def prepare_new(call: Call, transaction: Queries, new: User) -> User:
+    """Check a new user, and complete it. Raises BadRequest."""
+    if not new.password:
+        raise BadRequest("password: needed")
+    if await server.initialise(transaction):
+        if not may_set_up(call):
+            # The transaction is rolled back, so the next one may be the first.
+            raise BadRequest(REFUSAL)
+        return msgspec.structs.replace(new, administrator=True)
+    creator = call.optional_caller
+    if creator is not None and creator.administrator:
+        return new
+    if new.temporary:
+        # Sharing creates and reuses such users, so they must not be created here.
+        raise BadRequest("temporary: only an administrator may set it")
+    if creator is not None and creator.manager:
+        MANAGE_USERS.require(creator)
+        await _require_room(transaction, creator.id)
+        _refuse_role(new)
+        _check_expiration(creator, new.expiration_time)
+        return new
+    settings = call.context.server
+    if not settings.registration:
+        raise BadRequest("registration is not open")
+    if settings.attributes.get("totpForce") is True and not new.totp_key:
+        raise BadRequest("totpKey: needed on this server")
+    _refuse_role(new)
+    if any(getattr(new, flag) for flag in RESTRICTION_FIELDS):
+        raise BadRequest("only a manager may restrict a user")
+    return with_registration_defaults(new, settings, call.context.settings.users, call.now)
+
+
+async def _require_room(transaction: Queries, manager_id: int) -> None:
+    """Raise BadRequest if the manager may create no more users.
+
+    Their row is locked, so that of parallel requests each counts what those before it have created.
+    """
+    manager = await users.TABLE.fetch(transaction, manager_id, lock=True)
+    if manager is None:
+        raise BadRequest("the manager has been deleted")
+    if 0 <= manager.user_limit <= len(await users.managed_by(transaction, manager_id)):
+        raise BadRequest("the manager's limit of users is reached")
+
+
+async def prepare_change(call: Call, transaction: Queries, new: User, old: UserRow) -> User:
+    """Check that the caller may change each field that differs. Raises BadRequest."""
+    del transaction
+    caller = call.caller
+    if new.totp_key is None:
+        new = msgspec.structs.replace(new, totp_key=old.totp_key)
+    elif not new.totp_key:
+        new = msgspec.structs.replace(new, totp_key=None)
+    if caller.administrator:
+        return new
+    if old.totp_key and not new.totp_key and call.context.server.attributes.get("totpForce") is True:
+        raise BadRequest("totpKey: needed on this server")
+    own = caller.id == old.id
+    if caller.readonly and not (own and _only_self_editable_attributes_differ(new, old)):
+        raise BadRequest("the user is read-only")
+    for name in ROLE_FIELDS:
+        if getattr(new, name) != getattr(old, name):
+            raise BadRequest(f"{camel(name)}: only an administrator may change it")
+    if own:
+        for name in RESTRICTION_FIELDS:
+            if getattr(new, name) != getattr(old, name):
+                raise BadRequest(f"{camel(name)}: nobody changes it for themselves")
+    if (old.fixed_email or call.context.server.fixed_email) and new.email.lower() != old.email.lower():
+        raise BadRequest("email: only an administrator may change it")
+    if new.temporary != old.temporary:
+        raise BadRequest("temporary: only an administrator may change it")
+    if new.expiration_time != old.expiration_time:
+        _check_expiration(caller, new.expiration_time)
+    return new
+
+
+def _only_self_editable_attributes_differ(new: User, old: UserRow) -> bool:
+    if new.password:
+        return False
+    same = show(msgspec.structs.replace(new, attributes={})) == show(
+        msgspec.structs.replace(old, attributes={})
+    )
+    totp_same = new.totp_key == old.totp_key
+    changed = {
+        key
+        for key in {*new.attributes, *old.attributes}
+        if new.attributes.get(key) != old.attributes.get(key)
+    }
+    return same and totp_same and changed <= SELF_EDITABLE_ATTRIBUTES
+
+
+def _refuse_role(new: User) -> None:
+    for name in ROLE_FIELDS:
+        if getattr(new, name):
+            raise BadRequest(f"{camel(name)}: only an administrator may set it")
+
+
+def _check_expiration(caller: Caller, expires: datetime | None) -> None:
+    """Refuse an expiration later than the caller's own."""
+    own = caller.user.expiration_time
+    if own is not None and (expires is None or expires > own):
+        raise BadRequest("expirationTime: later than the caller's own")
+
+
+def check_totp_key(key: str | None) -> None:
+    """Raise BadRequest if this cannot be the secret of one-time codes; nothing and an empty text can."""
+    if not key:
+        return
+    try:
+        pyotp.TOTP(key).byte_secret()
+    except ValueError:
+        raise BadRequest("totpKey: is not Base32 of at least 112 bits") from None
