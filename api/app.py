@@ -37,6 +37,8 @@ _log = logging.getLogger(__name__)
 
 PREFLIGHT_SECONDS = 7200
 """How long browsers may cache a preflight answer, in seconds; they cap it at two hours."""
+SLOW_BODY_SECONDS = 0.5
+"""After a body that took longer to arrive the caller is identified again."""
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
@@ -141,14 +143,7 @@ def _direct_handler(
             call.release()
 
     async def serve_call(call: Call) -> Response:
-        try:
-            call.optional_caller = await authenticate(context, call.request)
-        except (HttpError, StorageUnavailable):
-            # On a public operation an invalid credential, or one that cannot be checked now, counts as none.
-            if not operation.public:
-                raise
-        if call.optional_caller is None and not operation.public:
-            raise Unauthorized("log in first")
+        await _identify(call, operation)
         if call.optional_caller is not None:
             context.system.ref(STATISTICS).offer(RequestServed(call.optional_caller.id))
         if operation.method == "GET" or operation.raw_media_types:
@@ -158,22 +153,44 @@ def _direct_handler(
     return answer
 
 
+async def _identify(call: Call, operation: Operation) -> None:
+    """Find out who the caller is; Unauthorized if the operation needs a credential and there is none."""
+    call.optional_caller = None
+    try:
+        call.optional_caller = await authenticate(call.context, call.request)
+    except (HttpError, StorageUnavailable):
+        # On a public operation an invalid credential, or one that cannot be checked now, counts as none.
+        if not operation.public:
+            raise
+    if call.optional_caller is None and not operation.public:
+        raise Unauthorized("log in first")
+
+
 async def _serve_change(call: Call, operation: Operation) -> Response:
-    """Serve a change to its end, even if the client disconnects.
+    """Serve a change to its end, even if the client disconnects; only the stop of the server ends it.
 
     A cancellation between a commit and its announcement would leave caches stale. If it is unknown whether
     the transaction was committed, everything cached is read again.
     """
     if operation.body is not None or operation.form is not None:
+        clock = call.context.clock
+        began = clock.monotonic()
         await call.raw_body()
+        if clock.monotonic() - began >= SLOW_BODY_SECONDS:
+            # The caller's rights may have ended while the body was on its way.
+            await _identify(call, operation)
     response: Response | None = None
     with trio.CancelScope(shield=True) as call.shield:
+        call.context.changes.add(call.shield)
         try:
             response = await operation.serve(call)
         except StorageUnavailable:
             await publish_changes(call.context.system, EverythingChanged())
             raise
-    assert response is not None
+        finally:
+            call.context.changes.discard(call.shield)
+    if response is None:
+        raise Unavailable("the server is stopping")
     return response
 
 

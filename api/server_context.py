@@ -74,6 +74,8 @@ class ServerContext:
     """Makes a client elsewhere the first user (api/auth/setup.py)."""
     closing: trio.Event = field(default_factory=trio.Event)
     """Set when the server begins to stop, for requests that never end by themselves."""
+    changes: set[trio.CancelScope] = field(default_factory=set)
+    """Shields of the changes that are being served; the stop of the server gives them a deadline."""
     restart_requested: trio.Event = field(default_factory=trio.Event)
     """Set to make the program stop and start again."""
     loop_stops: LoopStops = field(default_factory=LoopStops)

@@ -5,7 +5,7 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -29,15 +29,22 @@ HTTP: Kind[None, None] = Kind("http")
 GRACE_SECONDS = 2.0
 """At shutdown requests in progress may take so long to end, in seconds; then they are aborted."""
 
+CHANGE_SECONDS = 3.0
+"""After the grace time a request that changes something may take so long, in seconds; then its transaction is
+rolled back."""
+
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServedApp:
-    """An application, and the event that ends its WebSockets at shutdown."""
+    """An application, and what ends its requests at shutdown."""
 
     app: QuartTrio
     closing: trio.Event
+    """Set to end WebSockets and other requests without an end of their own."""
+    changes: Collection[trio.CancelScope] = ()
+    """Shields of requests that change something, which a client that disconnects does not cancel."""
 
 
 class HttpServer(Actor[None]):
@@ -105,6 +112,8 @@ class HttpServer(Actor[None]):
                         for listener in listeners:
                             await listener.wait_empty()
                 finally:
+                    for change in tuple(self._served.changes):
+                        change.deadline = trio.current_time() + CHANGE_SECONDS
                     # Hypercorn shields its sends and closes; closing the sockets ends them.
                     for listener in listeners:
                         listener.abort_all()

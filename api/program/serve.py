@@ -115,7 +115,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     outgoing=outgoing,
                     loop_stops=loop_stops,
                 )
-                return ServedApp(app=create_app(context), closing=context.closing)
+                return ServedApp(app=create_app(context), closing=context.closing, changes=context.changes)
 
             services: list[ChildSpec[Any]] = [
                 password_resets_spec(database, outgoing.mail, token_key, settings),

@@ -182,7 +182,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
     def create_served_app(system: System) -> ServedApp:
         if contexts:
             # The socket and the test client are served by one application.
-            return ServedApp(app=apps[0], closing=contexts[0].closing)
+            return ServedApp(app=apps[0], closing=contexts[0].closing, changes=contexts[0].changes)
         context = ServerContext(
             system=system,
             database=database,
@@ -196,7 +196,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
         contexts.append(context)
         apps.append(create_app(context))
         RoutedOnce.rules = apps[0].url_map
-        return ServedApp(app=apps[0], closing=context.closing)
+        return ServedApp(app=apps[0], closing=context.closing, changes=context.changes)
 
     outgoing = build_outgoing_services(chosen, clock)
     sockets = bind("127.0.0.1", 0) if listen else ()

@@ -2,7 +2,10 @@ import json
 from base64 import b64encode
 
 import trio
+import trio.testing
 
+from motorpool.api import app as app_module
+from motorpool.api.http import server as http_server
 from motorpool.api.program.settings import HttpSettings
 from motorpool.storage.errors import StorageUnavailable
 
@@ -137,3 +140,47 @@ async def test_clients_that_leave_in_the_middle_leave_the_database_usable(starti
             await trio.sleep(milliseconds / 1000)
             await trio.aclose_forcefully(client)
         assert (await served.admin.get("/devices")).status == 200
+
+
+async def test_a_change_that_waits_in_the_database_does_not_hold_up_the_stop(starting, database, monkeypatch):
+    monkeypatch.setattr(http_server, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(http_server, "CHANGE_SECONDS", 0.05)
+    async with database.transaction() as holder:
+        async with starting(listen=True) as served:
+            number = await served.device(served.admin, "1")
+            await holder.execute("select from devices where id = $1 for update", number)
+            body = b'{"name": "other", "uniqueId": "1"}'
+            head = (
+                f"PUT /api/devices/{number} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+                f"Cookie: JSESSIONID={served.cookie(served.admin)}\r\n\r\n"
+            )
+            client = await trio.open_tcp_stream("127.0.0.1", served.port)
+            await client.send_all(head.encode() + body)
+            waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+            while not await database.fetch_value(waiting):  # noqa: ASYNC110 - another process says so
+                await trio.sleep(0.01)
+            await client.aclose()
+            began = trio.current_time()
+        # Well below the time after which the statement itself is given up.
+        assert trio.current_time() - began < 20
+    assert await database.fetch_value("select name from devices") == "Vehicle 1"
+
+
+async def test_rights_that_end_while_a_body_is_on_its_way_have_ended(served, monkeypatch):
+    monkeypatch.setattr(app_module, "SLOW_BODY_SECONDS", 0)
+    boss = await served.user("boss", administrator=True)
+    body = (await served.admin.get(f"/users/{boss.id}")).json()
+    headers = {"Cookie": f"JSESSIONID={served.cookie(boss)}", "Content-Type": "application/json"}
+    client = served.app.test_client(use_cookies=False)
+    async with client.request(f"/api/users/{boss.id}", method="PUT", headers=headers) as request:
+        sent = json.dumps({**body, "name": "Boss"}).encode()
+        await request.send(sent[:5])
+        # Identified by what is in memory, the request waits for its body.
+        await trio.testing.wait_all_tasks_blocked()
+        demoted = await served.admin.put(f"/users/{boss.id}", json={**body, "administrator": False})
+        assert demoted.status == 200
+        await request.send(sent[5:])
+        await request.send_complete()
+        answer = await request.as_response()
+    assert answer.status_code == 400
+    assert (await served.admin.get(f"/users/{boss.id}")).json()["administrator"] is False
