@@ -41,6 +41,7 @@ from motorpool.actors.video.media_requests import media_requests_spec
 from motorpool.actors.video.playback import playback_spec
 from motorpool.actors.video.segment_store import segment_store_spec
 from motorpool.actors.video.snapshot import snapshot_spec
+from motorpool.actors.video.sound import sound_spec
 from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.jt808.codec import Jt808
@@ -130,6 +131,7 @@ def fleet_tree(
                 ),
             ),
             decoders_spec(),
+            sound_spec(),
             # Above streams and playbacks, which hand over their last fragments when they stop.
             capture_spec(
                 database,

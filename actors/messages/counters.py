@@ -13,7 +13,6 @@ __all__ = [
     "ACCEPT_FAILURES",
     "CONNECTIONS_REFUSED",
     "COUNTERS",
-    "DECODERS_FAILED",
     "DEVICES_REFUSED",
     "FILES_REMOVED",
     "FILE_BYTES",
@@ -30,6 +29,7 @@ __all__ = [
     "SEGMENTS_MADE",
     "SMS_SENT",
     "STEPS_SETTLED",
+    "WORKERS_FAILED",
     "FastCounter",
 ]
 
@@ -84,10 +84,8 @@ OUTBOX_GIVEN_UP = Counter(
     "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
 )
 
-DECODERS_FAILED = Counter(
-    "motorpool_decoders_failed",
-    "Processes that crashed or hung while they decoded a key frame.",
-    registry=None,
+WORKERS_FAILED = Counter(
+    "motorpool_media_workers_failed", "Processes for media that crashed or hung.", ("work",), registry=None
 )
 FILE_BYTES = Gauge(
     "motorpool_file_bytes", "Files of devices on disk, as of the last sweep.", ("kind",), registry=None
@@ -115,7 +113,7 @@ COUNTERS = (
     SMS_SENT,
     GEOCODER_REQUESTS,
     OUTBOX_GIVEN_UP,
-    DECODERS_FAILED,
+    WORKERS_FAILED,
     FILE_BYTES,
     FILES_REMOVED,
     STEPS_SETTLED,

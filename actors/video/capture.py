@@ -34,6 +34,7 @@ from motorpool.actors.video.capture_list import (
 )
 from motorpool.actors.video.decoders import DECODERS, ProbeFormat
 from motorpool.actors.video.decoders import PATIENCE_SECONDS as DECODERS_PATIENCE_SECONDS
+from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
@@ -96,6 +97,7 @@ class Capture(Actor[CaptureMessage]):
         self._record: CaptureRecord
         self._source: Ref[Subscribe | Unsubscribe]
         self._writer: CaptureWriter | None = None
+        self._sound: SoundTranscoder
         self._started_at = 0.0
         self._received_at: float | None = None
         self._subscribed_at = 0.0
@@ -112,6 +114,7 @@ class Capture(Actor[CaptureMessage]):
             self.context.leave()
             return
         self._record = record
+        self._sound = SoundTranscoder(self.context.system)
         self._started_at = self._subscribed_at = self.context.clock.monotonic()
         kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
         self._source = self.context.system.ref(kind, (record.device_id, record.channel))
@@ -260,6 +263,17 @@ class Capture(Actor[CaptureMessage]):
             self._writer = CaptureWriter(folder, self._record.file_name, reserve_bytes=self._reserve_bytes)
         return self._writer
 
+    async def _transcode(self, fragments: Sequence[MediaFragment]) -> list[MediaFragment]:
+        """Return the fragments with AAC alone, which a stream made of all but what it had open at its end."""
+        transcoded = []
+        for fragment in fragments:
+            try:
+                transcoded.append(await self._sound.transcode(msgspec.structs.replace(fragment, last=True)))
+            except CodecError as error:
+                self.context.log.warning("sound is left out: %s", error)
+                transcoded.append(msgspec.structs.replace(fragment, audio_frames=()))
+        return transcoded
+
     async def _probe(self, writer: CaptureWriter, fragments: Sequence[MediaFragment]) -> None:
         """Learn the format of pictures whose coding is new to the file; the file plays without it."""
         for coding, keyframe in writer.unprobed(fragments).items():
@@ -275,6 +289,8 @@ class Capture(Actor[CaptureMessage]):
     async def _in_thread(
         self, writer: CaptureWriter, fragments: Sequence[MediaFragment], *, last: bool = False
     ) -> None:
+        if any(self._sound.is_needed(fragment) for fragment in fragments):
+            fragments = await self._transcode(fragments)
         await self._probe(writer, fragments)
         encoded = writer.encode(fragments)
 

@@ -4,25 +4,15 @@ A process is started for the first request, serves one request at a time, and en
 a while. One that fails costs its request, and is replaced for the next one.
 """
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 import trio
 
-from motorpool.actors.messages.counters import DECODERS_FAILED
-from motorpool.actors.video.decoder_worker import (
-    LENGTH_BYTES,
-    DecodeRequest,
-    FormatFound,
-    JpegEncoded,
-    Rejected,
-    WorkerReply,
-)
+from motorpool.actors.messages.counters import WORKERS_FAILED
+from motorpool.actors.video.media_worker import DecodeRequest, FormatFound, JpegEncoded, Rejected, WorkerReply
+from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, WorkerProcess
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
@@ -49,14 +39,6 @@ IDLE_SECONDS = 60.0
 """A process that was not needed for so long ends."""
 WAITING_REQUESTS = 100
 """Requests that wait for a process; further ones fail at once."""
-REPLY_BYTES = 64 << 20
-"""Largest reply; a process whose decoder was taken over may claim any length."""
-READ_BYTES = 1 << 16
-EXIT_SECONDS = 1.0
-"""A process that closed its pipes has this long to end by itself, so that its exit status is known."""
-COMMAND = (sys.executable, "-m", "motorpool.actors.video.decoder_worker")
-INHERITED = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
-"""Variables that the processes get: none of them is a secret of the server's."""
 
 
 class EncodeJpeg(msgspec.Struct, Request[bytes], NodeLocal, frozen=True, gc=False):
@@ -87,9 +69,9 @@ class Decoders(Actor[DecoderMessage]):
         self._command = command
         self._send, self._receive = trio.open_memory_channel[tuple[DecoderMessage, _Reply]](WAITING_REQUESTS)
         self._slots = trio.Semaphore(PROCESSES)
-        self._idle: list[tuple[trio.Process, float]] = []
+        self._idle: list[tuple[WorkerProcess, float]] = []
         """Processes that wait, each with the time since when; the one used last at the end."""
-        self.processes: dict[int, trio.Process] = {}
+        self.processes: dict[int, WorkerProcess] = {}
         """Those that run, by process id."""
 
     def handle(self, message: DecoderMessage) -> object:
@@ -115,18 +97,21 @@ class Decoders(Actor[DecoderMessage]):
 
     async def _serve(self, nursery: trio.Nursery, message: DecoderMessage, reply: _Reply) -> None:
         """Serve one request, in the process that was used last if it is idle."""
-        process: trio.Process | None = None
+        process: WorkerProcess | None = None
         try:
             with trio.fail_after(DECODE_SECONDS):
-                while self._idle and (process is None or process.returncode is not None):
-                    process, _ = self._idle.pop()
-                if process is None or process.returncode is not None:
-                    process = None
-                    process = await self._start(nursery)
-                found = await _exchange(process, message)
-        except (_ProcessFailedError, OSError, trio.TooSlowError) as error:
-            reason = await self._failed(process, error)
-            reply.answer(Failure(CodecError(f"the key frame does not decode: {reason}")))
+                process = await self._take(nursery)
+                found = await _decode(process, message)
+        except (WorkerFailedError, trio.TooSlowError) as error:
+            if isinstance(error, trio.TooSlowError):
+                reason = f"was stopped after {DECODE_SECONDS:g} s"
+            else:
+                reason = str(error) if process is None else await process.explain(error)
+            if process is not None:
+                await self._end(process)
+            WORKERS_FAILED.labels("decoder").inc()
+            self.context.log.warning("the decoder %s", reason)
+            reply.answer(Failure(CodecError(f"the key frame does not decode: the decoder {reason}")))
         else:
             self._idle.append((process, trio.current_time()))
             reply.answer(
@@ -135,6 +120,22 @@ class Decoders(Actor[DecoderMessage]):
         finally:
             self._slots.release()
 
+    async def _take(self, nursery: trio.Nursery) -> WorkerProcess:
+        """Return an idle process, or a new one."""
+        while self._idle:
+            process, _ = self._idle.pop()
+            if not process.has_ended:
+                return process
+        process = await WorkerProcess.start(self._command)
+        self.processes[process.pid] = process
+        nursery.start_soon(self._collect, process)
+        return process
+
+    async def _collect(self, process: WorkerProcess) -> None:
+        """Collect the exit status as soon as the process has ended, for whatever reason."""
+        await process.wait()
+        self.processes.pop(process.pid, None)
+
     async def _end_idle(self) -> None:
         while True:
             await trio.sleep(IDLE_SECONDS / 2)
@@ -142,88 +143,22 @@ class Decoders(Actor[DecoderMessage]):
                 process, _ = self._idle.pop(0)
                 await self._end(process)
 
-    async def _end(self, process: trio.Process) -> None:
-        """Kill a process and wait until it has ended; it holds nothing that could be lost."""
-        process.kill()
-        with trio.CancelScope(shield=True):
-            await process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    await pipe.aclose()
+    async def _end(self, process: WorkerProcess) -> None:
+        await process.end()
         self.processes.pop(process.pid, None)
 
-    async def _start(self, nursery: trio.Nursery) -> trio.Process:
-        process = await trio.lowlevel.open_process(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in INHERITED if name in os.environ},
-            # Ctrl+C must reach only the server, which ends its processes itself.
-            start_new_session=True,
-        )
-        self.processes[process.pid] = process
-        nursery.start_soon(self._reap, process)
-        return process
 
-    async def _reap(self, process: trio.Process) -> None:
-        """Collect the exit status as soon as the process has ended, for whatever reason."""
-        await process.wait()
-        self.processes.pop(process.pid, None)
-
-    async def _failed(self, process: trio.Process | None, error: Exception) -> str:
-        """End a process that failed; return why."""
-        if process is None:
-            reason = f"no decoder could be started: {error}"
-        else:
-            with trio.move_on_after(EXIT_SECONDS, shield=True):
-                if isinstance(error, _ProcessFailedError):
-                    await process.wait()
-            code = process.returncode
-            await self._end(process)
-            if isinstance(error, trio.TooSlowError):
-                reason = f"the decoder was stopped after {DECODE_SECONDS:g} s"
-            elif code is None:
-                reason = f"the decoder was stopped: {error}"
-            else:
-                name = signal.Signals(-code).name if code < 0 else f"code {code}"
-                reason = f"the decoder ended with {name}"
-        DECODERS_FAILED.inc()
-        self.context.log.warning("%s", reason)
-        return reason
-
-
-class _ProcessFailedError(Exception):
-    """A process ended, or sent what is no reply."""
-
-
-async def _exchange(process: trio.Process, message: DecoderMessage) -> WorkerReply:
-    """Send a request to a process and return its reply; raises _ProcessFailedError."""
-    assert process.stdin is not None
-    assert process.stdout is not None
+async def _decode(process: WorkerProcess, message: DecoderMessage) -> JpegEncoded | FormatFound | Rejected:
+    """Have a process decode a key frame; raises WorkerFailedError."""
     operation: Literal["jpeg", "format"] = "jpeg" if isinstance(message, EncodeJpeg) else "format"
-    request = msgspec.msgpack.encode(DecodeRequest(operation, message.coding, message.keyframe))
-    received = bytearray()
+    request = DecodeRequest(operation, message.coding, message.keyframe)
     try:
-        await process.stdin.send_all(len(request).to_bytes(LENGTH_BYTES) + request)
-        expected = LENGTH_BYTES
-        while len(received) < expected:
-            chunk = await process.stdout.receive_some(READ_BYTES)
-            if not chunk:
-                raise _ProcessFailedError("it closed its output")
-            received += chunk
-            if expected == LENGTH_BYTES <= len(received):
-                expected += int.from_bytes(received[:LENGTH_BYTES])
-                if expected > REPLY_BYTES:
-                    raise _ProcessFailedError(f"its reply has {expected} bytes")
-        if len(received) > expected:
-            raise _ProcessFailedError("it sent more than a reply")
-        reply: WorkerReply = _decode_reply(bytes(received[LENGTH_BYTES:]))
-    except (trio.BrokenResourceError, msgspec.DecodeError) as error:
-        raise _ProcessFailedError(f"{type(error).__name__}: {error}") from error
-    if isinstance(reply, JpegEncoded if operation == "format" else FormatFound):
-        raise _ProcessFailedError("its reply is that of another request")
-    return reply
+        reply = _decode_reply(await process.exchange(msgspec.msgpack.encode(request)))
+    except msgspec.DecodeError as error:
+        raise WorkerFailedError(f"sent no reply: {error}") from error
+    if isinstance(reply, Rejected | (JpegEncoded if operation == "jpeg" else FormatFound)):
+        return reply
+    raise WorkerFailedError("sent the reply to another request")
 
 
 _decode_reply = msgspec.msgpack.Decoder(WorkerReply).decode

@@ -36,6 +36,7 @@ from motorpool.actors.video.playback_session import PREFIX, PlaybackSession
 from motorpool.actors.video.segment_builder import SegmentBuilder
 from motorpool.actors.video.segment_store import SEGMENT_STORE, DeleteSessions, EndSession, StoreSegment
 from motorpool.actors.video.sequence_allocator import SequenceAllocator
+from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.event_playlist import EventPlaylist
 from motorpool.codecs.media.fragments import MediaFragment
@@ -145,7 +146,9 @@ class Playback(Actor[PlaybackMessage]):
             await self._end(self._session, "replaced by a new playback", superseded=True)
         await self._store.tell(DeleteSessions(self.context.ref))
         first_index, first_discontinuity = self._next_numbers()
-        self._builder = SegmentBuilder(self._subscribers, self.context.log, waits=True)
+        self._builder = SegmentBuilder(
+            self._subscribers, SoundTranscoder(self.context.system), self.context.log, waits=True
+        )
         self._session = PlaybackSession(
             f"{self._device_id}-{self._channel}-{first_index}",
             self._settings,

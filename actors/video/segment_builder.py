@@ -1,12 +1,11 @@
 """From media fragments to segments, as live streams and playbacks have in common."""
 
 import msgspec
-import trio
 
 from motorpool.actors.messages.counters import MEDIA_UNITS_DROPPED
+from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.runtime.actor import ActorLog
@@ -20,24 +19,26 @@ class SegmentBuilder:
     A fragment that FFmpeg rejects is left out, and the next one is marked as a discontinuity.
     """
 
-    def __init__(self, subscribers: Subscribers, log: ActorLog, *, waits: bool = False) -> None:
+    def __init__(
+        self, subscribers: Subscribers, sound: SoundTranscoder, log: ActorLog, *, waits: bool = False
+    ) -> None:
         """`waits`: for subscribers whose mailbox is full; otherwise they miss the fragment."""
         self._subscribers = subscribers
         self._log = log
         self._waits = waits
-        self._transcoder = AudioTranscoder()
+        self._sound = sound
         self._has_gap = False
         """The fragment before was left out."""
 
-    def build(self, fragment: MediaFragment) -> Segment | None:
-        """Return the fragment's segment, without waiting; None where it is left out.
+    def is_slow(self, fragment: MediaFragment) -> bool:
+        """Whether the fragment needs transcoding, and with that `build_slowly`."""
+        return self._sound.is_needed(fragment)
 
-        For subscribers that are not waited for. Blocking where the fragment needs transcoding.
+    def build(self, fragment: MediaFragment) -> Segment | None:
+        """Return the segment of a fragment that is not slow, without waiting; None where it is left out.
+
+        For subscribers that are not waited for.
         """
-        try:
-            fragment = self._transcoder.transcode(fragment)
-        except CodecError as error:
-            return self._leave_out(error)
         if self._has_gap:
             fragment = msgspec.structs.replace(fragment, discontinuity=True)
         if self._subscribers.members:
@@ -45,12 +46,9 @@ class SegmentBuilder:
         return self._mux(fragment)
 
     async def build_slowly(self, fragment: MediaFragment) -> Segment | None:
-        """Return the fragment's segment; None where it is left out. Transcodes in a thread."""
+        """Return the fragment's segment; None where it is left out."""
         try:
-            if fragment.needs_transcoding:
-                fragment = await trio.to_thread.run_sync(self._transcoder.transcode, fragment)
-            else:
-                fragment = self._transcoder.transcode(fragment)
+            fragment = await self._sound.transcode(fragment)
         except CodecError as error:
             return self._leave_out(error)
         if self._has_gap:

@@ -39,6 +39,7 @@ from motorpool.actors.video.camera_control import CameraControl
 from motorpool.actors.video.live_reads import LiveReads
 from motorpool.actors.video.segment_builder import SegmentBuilder
 from motorpool.actors.video.sequence_allocator import SequenceAllocator
+from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import Segment
@@ -84,7 +85,7 @@ class Stream(Actor[StreamMessage]):
         context, settings = self.context, self._settings
         self._clock = context.clock
         self._camera = CameraControl(context, self._device_id, self._channel, settings.start_seconds)
-        self._builder = SegmentBuilder(self._subscribers, context.log)
+        self._builder = SegmentBuilder(self._subscribers, SoundTranscoder(context.system), context.log)
         self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "live", context.log)
         self._first_index, first_discontinuity = await self._numbers.load()
         self._playlist = LivePlaylist(
@@ -193,12 +194,12 @@ class Stream(Actor[StreamMessage]):
     # Segments
 
     def _append(self, *fragments: MediaFragment | None) -> Coroutine[Any, Any, None] | None:
-        """List the segments of fragments: at once, or after waiting for a thread or the database."""
+        """List the segments of fragments: at once, or after waiting for sound or the database."""
         emitted = [fragment for fragment in fragments if fragment is not None]
         if not emitted:
             return None
         if not self._numbers.has_room(self._playlist.next_index, len(emitted) + 1) or any(
-            fragment.needs_transcoding for fragment in emitted
+            self._builder.is_slow(fragment) for fragment in emitted
         ):
             return self._append_slowly(emitted)
         for fragment in emitted:

@@ -1,6 +1,7 @@
 """Audio as HLS and MP4 carry it: AAC as it came, telephone codings transcoded, in order across fragments."""
 
 import itertools
+from collections.abc import Sequence
 
 import av
 import msgspec
@@ -10,7 +11,7 @@ from motorpool.codecs.media.aac import AacTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import Coding
 
-__all__ = ["AudioTranscoder"]
+__all__ = ["AudioTranscoder", "with_audio"]
 
 
 class AudioTranscoder:
@@ -32,20 +33,23 @@ class AudioTranscoder:
         """
         if not fragment.needs_transcoding and self._transcoder is None:
             return fragment
+        return with_audio(fragment, self.transcode_frames(fragment.audio_frames, last=fragment.last))
+
+    def transcode_frames(self, audio_frames: Sequence[AudioFrame], *, last: bool) -> tuple[AudioFrame, ...]:
+        """As `transcode`, for the audio of a fragment alone.
+
+        Raises:
+            CodecError: FFmpeg rejects the audio; the stream's next fragment may do.
+        """
         try:
-            transcoded = self._transcode(fragment)
+            return tuple(self._transcode(audio_frames, last=last))
         except av.FFmpegError as error:
             self._transcoder = None
             raise CodecError(f"its sound cannot be transcoded: {error}") from error
-        return msgspec.structs.replace(
-            fragment,
-            audio_frames=tuple(transcoded),
-            has_audio=fragment.has_audio or bool(fragment.audio_frames),
-        )
 
-    def _transcode(self, fragment: MediaFragment) -> list[AudioFrame]:
+    def _transcode(self, audio_frames: Sequence[AudioFrame], *, last: bool) -> list[AudioFrame]:
         transcoded: list[AudioFrame] = []
-        for layout, frames in itertools.groupby(fragment.audio_frames, _layout):
+        for layout, frames in itertools.groupby(audio_frames, _layout):
             if self._transcoder is not None and self._transcoder.layout != layout:
                 transcoded += self._transcoder.drain()
                 self._transcoder = None
@@ -55,10 +59,16 @@ class AudioTranscoder:
             if self._transcoder is None:
                 self._transcoder = AacTranscoder(*layout)
             transcoded += self._transcoder.transcode(list(frames))
-        if fragment.last and self._transcoder is not None:
+        if last and self._transcoder is not None:
             transcoded += self._transcoder.drain()
             self._transcoder = None
         return transcoded
+
+
+def with_audio(fragment: MediaFragment, audio_frames: tuple[AudioFrame, ...]) -> MediaFragment:
+    """Return the fragment with its audio transcoded."""
+    has_audio = fragment.has_audio or bool(fragment.audio_frames)
+    return msgspec.structs.replace(fragment, audio_frames=audio_frames, has_audio=has_audio)
 
 
 def _layout(frame: AudioFrame) -> tuple[Coding, int]:

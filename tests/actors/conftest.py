@@ -22,7 +22,9 @@ from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE
 from motorpool.actors.video.decoders import DECODERS, EncodeJpeg, ProbeFormat
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS
+from motorpool.actors.video.sound import SOUND, TranscodeAudio
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
 from motorpool.codecs.media.units import AccessUnit, Coding
@@ -159,6 +161,22 @@ class InProcessDecoder(Probe):
             return Failure(error)
 
 
+class InProcessSound(Probe):
+    """Stands for the processes for sound; records what it was asked for."""
+
+    def __init__(self):
+        super().__init__({TranscodeAudio: None})
+        self.transcoders = {}
+
+    def handle(self, message):
+        super().handle(message)
+        transcoder = self.transcoders.setdefault(message.stream, AudioTranscoder())
+        try:
+            return transcoder.transcode_frames(message.frames, last=message.last)
+        except CodecError as error:
+            return Failure(error)
+
+
 class Neighbours:
     """Probes in the places around an actor under test, made by its specs and by the test."""
 
@@ -166,6 +184,7 @@ class Neighbours:
         self.writer = Probe()
         self.directory = Probe()
         self.media_requests = Probe()
+        self.sound = InProcessSound()
         self.decoders = InProcessDecoder({EncodeJpeg: None, ProbeFormat: None})
         self.devices = {}
         self.connections = {}
@@ -199,6 +218,10 @@ class Neighbours:
     @property
     def decoders_spec(self):
         return ChildSpec(kind=DECODERS, factory=lambda: self.decoders, resident=False)
+
+    @property
+    def sound_spec(self):
+        return ChildSpec(kind=SOUND, factory=lambda: self.sound, resident=False)
 
     @property
     def devices_spec(self):

@@ -117,6 +117,7 @@ def house(database, make_device, tree, time, tmp_path, neighbours):
             self.running = tree(
                 capture_list_spec(self.per_device),
                 neighbours.decoders_spec,
+                neighbours.sound_spec,
                 *specs,
                 capture_spec(database, tmp_path, self.limits),
             )

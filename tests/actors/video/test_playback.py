@@ -103,6 +103,7 @@ def house(database, make_device, tree, neighbours, time, tmp_path):
             takers = {}
             self.running = tree(
                 neighbours.devices_spec,
+                neighbours.sound_spec,
                 segment_store_spec(tmp_path, self.quota_bytes),
                 playback_spec(database, self.limits),
                 DynamicSpec(kind=TAKER, name="takers", factory=lambda key: takers.setdefault(key, Probe())),

@@ -59,6 +59,7 @@ def house(database, make_device, tree, neighbours, time):
             self.running = tree(
                 neighbours.devices_spec,
                 neighbours.decoders_spec,
+                neighbours.sound_spec,
                 stream_spec(database, self.limits),
                 snapshot_spec(),
                 neighbours.connections_spec,

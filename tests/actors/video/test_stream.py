@@ -102,6 +102,7 @@ def house(database, make_device, tree, neighbours, time):
             takers = {}
             self.running = tree(
                 neighbours.devices_spec,
+                neighbours.sound_spec,
                 stream_spec(database, self.limits),
                 DynamicSpec(
                     kind=TAKER,

@@ -1,0 +1,160 @@
+"""A process that decodes pictures and sound of cameras: a decoder that crashes or hangs must not do so in the
+server.
+
+`actors/video/worker_process.py` starts it as `python -m motorpool.actors.video.media_worker`. Requests arrive
+on standard input and each is replied to on standard output, both as MessagePack behind a length of four
+bytes. It ends with its input.
+
+Imports little, since it is started on demand.
+"""
+
+import os
+import resource
+import sys
+from collections import OrderedDict
+from contextlib import suppress
+from typing import BinaryIO, Literal
+
+import msgspec
+
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.fragments import AudioFrame
+from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
+from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
+from motorpool.codecs.media.units import Coding
+
+__all__ = [
+    "LENGTH_BYTES",
+    "STREAMS",
+    "AudioTranscoded",
+    "DecodeRequest",
+    "FormatFound",
+    "JpegEncoded",
+    "Rejected",
+    "TranscodeRequest",
+    "WorkerReply",
+    "apply_limits",
+    "main",
+]
+
+LENGTH_BYTES = 4
+"""Length of the big-endian number before each message."""
+MEMORY_BYTES = 1 << 30
+"""Address space of the process; a picture of 8K takes 550 MB with the program, a stream's sound 1.2 MB."""
+CPU_SECONDS = 20
+"""Processor time of one request, in case that nobody is left who ends the process."""
+
+
+STREAMS = 400
+"""Streams whose encoder of sound is kept; the one that was silent longest begins anew."""
+
+
+class DecodeRequest(msgspec.Struct, frozen=True, tag=True):
+    """Decode a key frame that holds its parameter sets."""
+
+    operation: Literal["jpeg", "format"]
+    coding: Coding
+    keyframe: bytes
+
+
+class TranscodeRequest(msgspec.Struct, frozen=True, tag=True):
+    """Make this audio AAC, after the earlier one of the same stream."""
+
+    stream: int
+    frames: tuple[AudioFrame, ...]
+    last: bool
+    """Return also what the encoder holds back."""
+
+
+class JpegEncoded(msgspec.Struct, frozen=True, tag=True):
+    """The reply to `jpeg`."""
+
+    content: bytes
+
+
+class FormatFound(msgspec.Struct, frozen=True, tag=True):
+    """The reply to `format`."""
+
+    format: PictureFormat
+
+
+class AudioTranscoded(msgspec.Struct, frozen=True, tag=True):
+    """The reply to a `TranscodeRequest`."""
+
+    frames: tuple[AudioFrame, ...]
+
+
+class Rejected(msgspec.Struct, frozen=True, tag=True):
+    """FFmpeg rejects it."""
+
+    reason: str
+
+
+WorkerReply = JpegEncoded | FormatFound | AudioTranscoded | Rejected
+
+
+def apply_limits() -> None:
+    """Limit what the process may use, whatever a picture makes its decoder do."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
+        # Where memory is short, the kernel ends this process and not the server.
+        score.write("1000")
+
+
+def main() -> None:
+    """Serve requests until the input ends."""
+    requests = sys.stdin.buffer
+    # What a library prints must not get between the replies.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    apply_limits()
+    decoder = msgspec.msgpack.Decoder(DecodeRequest | TranscodeRequest)
+    work = Work()
+    while content := _read_message(requests):
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit = int(used.ru_utime + used.ru_stime) + CPU_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+        reply = msgspec.msgpack.encode(work.reply_to(decoder.decode(content)))
+        replies.write(len(reply).to_bytes(LENGTH_BYTES))
+        replies.write(reply)
+        replies.flush()
+
+
+class Work:
+    """What is done for requests, and the encoders of sound that live from request to request."""
+
+    def __init__(self) -> None:
+        self._transcoders: OrderedDict[int, AudioTranscoder] = OrderedDict()
+
+    def reply_to(self, request: DecodeRequest | TranscodeRequest) -> WorkerReply:
+        """Return the reply to a request."""
+        try:
+            if isinstance(request, TranscodeRequest):
+                return AudioTranscoded(self._transcode(request))
+            if request.operation == "jpeg":
+                return JpegEncoded(encode_jpeg(request.coding, request.keyframe))
+            return FormatFound(probe_format(request.coding, request.keyframe))
+        except CodecError as error:
+            return Rejected(str(error))
+
+    def _transcode(self, request: TranscodeRequest) -> tuple[AudioFrame, ...]:
+        transcoder = self._transcoders.pop(request.stream, None) or AudioTranscoder()
+        transcoded = transcoder.transcode_frames(request.frames, last=request.last)
+        if not request.last:
+            self._transcoders[request.stream] = transcoder
+            if len(self._transcoders) > STREAMS:
+                self._transcoders.popitem(last=False)
+        return transcoded
+
+
+def _read_message(requests: BinaryIO) -> bytes:
+    """Return the next message; empty at the end of the input."""
+    return requests.read(int.from_bytes(requests.read(LENGTH_BYTES)))
+
+
+if __name__ == "__main__":
+    main()
