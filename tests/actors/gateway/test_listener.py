@@ -308,10 +308,11 @@ async def test_out_of_files_it_waits_for_as_long_as_it_takes(listening, time, br
 
 
 @pytest.fixture
-def few_descriptors():
-    """A process that may have 256 open files."""
+def few_descriptors(monkeypatch):
+    """A process that may open 256 files beside those that the test run has open."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256 + len(os.listdir("/proc/self/fd")), limits[1]))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, limits[1]))
     yield 256
     resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 

@@ -37,6 +37,7 @@ class OpenId:
             import oidc_provider_mock
 
             self._app = oidc_provider_mock.app()
+        self._lock = threading.Lock()
         self._server = make_server("127.0.0.1", 0, self._wsgi, threaded=True, request_handler=Quiet)
         self.issuer = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
@@ -91,7 +92,8 @@ class OpenId:
 
             environ["wsgi.input"] = io.BytesIO(body)
         began: list[Any] = []
-        with warnings.catch_warnings():
+        # The filters of warnings belong to the process: threads must not change them at the same time.
+        with self._lock, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             parts = self._app(environ, lambda *args: began.append(args) or (lambda _: None))
             body = b"".join(parts)
