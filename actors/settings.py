@@ -46,7 +46,7 @@ class DeviceSettings:
     host: str = "0.0.0.0"  # noqa: S104 - devices come from outside
     """Address that the device ports listen on."""
     connections: Annotated[int, Meta(ge=16, extra={"unit": "connections"})] = 100_000
-    """Most connections to all device ports, as far as half of the limit of open files allows. The last tenth
+    """Most connections to all device ports, as far as five eighths of the limit of open files allow. The last tenth
     is for addresses with at most one."""
     connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 20000
     """Most connections from one address (IPv6: one /64 network) to all device ports."""

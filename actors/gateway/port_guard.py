@@ -19,8 +19,8 @@ __all__ = [
 RESERVED_DESCRIPTORS = 1024
 """Open files that connections leave to the database, files and worker processes; at most a quarter of all."""
 
-DEVICE_SHARE, MEDIA_SHARE, HTTP_SHARE = 2, 1, 1
-"""Quarters of the rest that each kind of connection may take."""
+DEVICE_SHARE, MEDIA_SHARE, HTTP_SHARE = 5, 1, 2
+"""Eighths of the rest that each kind of connection may take."""
 
 DEVICE_MEMORY = 128 << 20
 MEDIA_MEMORY = 256 << 20
@@ -39,12 +39,12 @@ class PortGuard:
     log: PeerLog = field(default_factory=PeerLog)
 
 
-def descriptor_share(quarters: int) -> int:
-    """Return how many connections may be open for so many quarters of the process's limit of open files."""
+def descriptor_share(eighths: int) -> int:
+    """Return how many connections may be open for so many eighths of the process's limit of open files."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return 1 << 30
-    return (limit - min(RESERVED_DESCRIPTORS, limit // 4)) * quarters // 4
+    return (limit - min(RESERVED_DESCRIPTORS, limit // 4)) * eighths // 8
 
 
 def device_guard(connections: int, per_client: int) -> PortGuard:
