@@ -46,8 +46,8 @@ class DeviceSettings:
     host: str = "0.0.0.0"  # noqa: S104 - devices come from outside
     """Address that the device ports listen on."""
     connections: Annotated[int, Meta(ge=16, extra={"unit": "connections"})] = 100_000
-    """Most connections to all device ports, as far as five eighths of the limit of open files allow. The last tenth
-    is for addresses with at most one."""
+    """Most connections to all device ports, as far as five eighths of the limit of open files allow. The
+    last tenth is for addresses with at most one."""
     connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 20000
     """Most connections from one address (IPv6: one /64 network) to all device ports."""
     idle_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 1800.0
@@ -100,7 +100,7 @@ class VideoSettings:
     """Live video and playback of recordings."""
 
     connections: Annotated[int, Meta(ge=16, extra={"unit": "connections"})] = 10_000
-    """Most media connections, as far as a quarter of the limit of open files allows. The last tenth is for
+    """Most media connections, as far as an eighth of the limit of open files allows. The last tenth is for
     addresses with at most one."""
     connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 2000
     """Most media connections from one address (IPv6: one /64 network)."""

@@ -6,6 +6,7 @@ spares each message a task switch.
 """
 
 import socket
+import sys
 from collections.abc import Callable
 
 import trio
@@ -81,7 +82,8 @@ class DeviceSocket:
         self.reason = ""
         """Why the connection ended; empty while it lives."""
         try:
-            self.peer: str = connected.getpeername()[0]
+            # Interned, as is the local host: a fleet behind a gateway has one address.
+            self.peer: str = sys.intern(connected.getpeername()[0])
         except OSError:
             self.peer = ""
 
@@ -89,7 +91,7 @@ class DeviceSocket:
     def local_host(self) -> str:
         """The server's address that the peer connected to; empty once the connection has ended."""
         try:
-            return str(self.raw.getsockname()[0])
+            return sys.intern(str(self.raw.getsockname()[0]))
         except OSError:
             return ""
 

@@ -57,6 +57,8 @@ class RegistrationLoad(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     phones: tuple[str, ...]
     """One terminal each; every second one uses the 2019 version."""
+    at_once: int = 0
+    """Terminals that register in the same moment, the next ones once these were answered; 0: all."""
 
 
 class RegistrationResult(msgspec.Struct, frozen=True, kw_only=True, tag="registrations"):

@@ -55,13 +55,18 @@ class Registrations:
     def run(self) -> RegistrationResult:
         """Register all, and wait for the answers."""
         frames = [(self._sockets[each], self._terminals[each].register()) for each in self._terminals]
+        at_once = self._load.at_once or len(frames)
         begin = time.perf_counter()
-        for connected, frame in frames:
-            # Some hundred bytes into an empty buffer: they always fit.
-            connected.send(frame)
-        while self._open and time.perf_counter() < begin + PATIENCE_SECONDS:
-            for descriptor, _ in self._poll.poll(1.0):
-                self._receive(descriptor, begin)
+        for first in range(0, len(frames), at_once):
+            batch = frames[first : first + at_once]
+            for connected, frame in batch:
+                # Some hundred bytes into an empty buffer: they always fit.
+                connected.send(frame)
+            while len(self._open) > len(frames) - first - len(batch):
+                if time.perf_counter() > begin + PATIENCE_SECONDS:
+                    break
+                for descriptor, _ in self._poll.poll(1.0):
+                    self._receive(descriptor, begin)
         seconds = time.perf_counter() - begin
         latencies = sorted(self._latencies)
         return RegistrationResult(

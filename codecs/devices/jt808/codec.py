@@ -64,9 +64,10 @@ class Jt808(DeviceCodec):
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
         self._framer = UploadFramer()
-        self._reassembler = PacketReassembler()
+        # Made when first needed: most connections carry neither subpackaged messages nor files.
+        self._reassembler: PacketReassembler | None = None
+        self._uploads: AttachmentUploads | None = None
         self._responses = ResponseEncoder()
-        self._uploads = AttachmentUploads(self._responses)
         self._sent_commands = SentCommands()
         self._clock = TerminalClock(zone)
         self._phone = b""
@@ -81,7 +82,9 @@ class Jt808(DeviceCodec):
         reports: list[Report] = []
         for item in self._framer.receive(data):
             if not isinstance(item, bytes):
-                reports.append(self._uploads.add_chunk(item) if isinstance(item, UploadChunk) else item)
+                reports.append(
+                    self._open_uploads().add_chunk(item) if isinstance(item, UploadChunk) else item
+                )
                 continue
             try:
                 frame = decode_frame(item)
@@ -147,6 +150,8 @@ class Jt808(DeviceCodec):
 
     def tick(self, now: float) -> bytes:
         """Request missing packets after 5 s without one, and abandon their messages after 60 s."""
+        if self._reassembler is None:
+            return b""
         return b"".join(self._reassembler.resend_requests(now, self._responses.next_serial))
 
     def set_timezone(self, zone: tzinfo | None) -> None:
@@ -156,7 +161,8 @@ class Jt808(DeviceCodec):
     @property
     def buffered(self) -> int:
         """At most 4 KiB of an unfinished frame, 64 KiB of a file and 1 MiB of incomplete messages."""
-        return self._framer.buffered + self._reassembler.buffered
+        reassembler = self._reassembler
+        return self._framer.buffered + (reassembler.buffered if reassembler is not None else 0)
 
     def _identify_sender(self, frame: Frame, reports: list[Report]) -> None:
         """Note a phone number that is new, or known in the other form; report a `Login` for a new one.
@@ -182,9 +188,12 @@ class Jt808(DeviceCodec):
         assert identity is not None
         body = frame.body
         if frame.total:
-            if self._reassembler.is_repeated(identity, frame):
+            reassembler = self._reassembler
+            if reassembler is None:
+                reassembler = self._reassembler = PacketReassembler()
+            if reassembler.is_repeated(identity, frame):
                 return
-            joined = self._reassembler.add(identity, frame)
+            joined = reassembler.add(identity, frame)
             if joined is None:
                 # Each packet is answered; the last one with the response to the whole message.
                 reports.append(Heartbeat(self._receipt(frame)))
@@ -201,7 +210,9 @@ class Jt808(DeviceCodec):
             self._sent_commands,
         )
         is_upload = frame.message_id in UPLOAD_MESSAGES
-        message_reports = self._uploads.read(message, self.server_key) if is_upload else read_message(message)
+        message_reports = (
+            self._open_uploads().read(message, self.server_key) if is_upload else read_message(message)
+        )
         if message_reports is not None:
             reports.extend(message_reports)
         elif frame.message_id == TIME_REQUEST and self.utc_now is not None:
@@ -211,6 +222,11 @@ class Jt808(DeviceCodec):
             )
         else:
             reports.append(ImmediateReply(self._responses.refuse(message.receipt, UNSUPPORTED)))
+
+    def _open_uploads(self) -> AttachmentUploads:
+        if self._uploads is None:
+            self._uploads = AttachmentUploads(self._responses)
+        return self._uploads
 
     def _receipt(self, frame: Frame) -> int:
         return make_receipt(self._identity_bits, frame.message_id, frame.serial)

@@ -21,6 +21,8 @@ MAX_CHUNK_BYTES = 1 << 20
 """Longest chunk that is accepted; a greater length is noise, or media on the wrong port."""
 
 _CHUNK_HEADER = Struct(">4s50sII")
+_EMPTY = bytearray()
+"""Shared by the connections that receive no file; never changed."""
 
 
 class UploadChunk(msgspec.Struct, frozen=True, gc=False):
@@ -58,7 +60,7 @@ class UploadFramer:
         """The beginning of a chunk's header."""
         self._name = b""
         self._offset = 0
-        self._content = bytearray()
+        self._content = _EMPTY
         self._missing = 0
         """Bytes missing of the unfinished chunk."""
 
@@ -114,10 +116,12 @@ class UploadFramer:
 
     def _append_content(self, data: bytes, position: int, items: list[UploadItem]) -> int:
         end = min(len(data), position + self._missing, position + CHUNK_PART_BYTES - len(self._content))
+        if self._content is _EMPTY:
+            self._content = bytearray()
         self._content += data[position:end]
         self._missing -= end - position
         if not self._missing or len(self._content) == CHUNK_PART_BYTES:
             items.append(UploadChunk(self._name, self._offset, bytes(self._content)))
             self._offset += len(self._content)
-            self._content.clear()
+            self._content = _EMPTY
         return end

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 import pytest
 import trio
 
+from motorpool.actors.gateway import port_guard
 from motorpool.actors.gateway.limits import ConnectionLimits
 from motorpool.actors.gateway.listener import MAX_FAILURES, Listener, listener_spec
 from motorpool.actors.gateway.port_guard import (
@@ -317,8 +318,12 @@ def few_descriptors(monkeypatch):
     resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
-async def test_device_connections_leave_descriptors_to_the_rest(listening, time, few_descriptors):
-    share = descriptor_share(2)
+async def test_device_connections_leave_descriptors_to_the_rest(
+    listening, time, few_descriptors, monkeypatch
+):
+    # The peers are in this process and take as many.
+    monkeypatch.setattr(port_guard, "DEVICE_SHARE", 4)
+    share = descriptor_share(4)
     assert share == 96
     with ExitStack() as opened:
         async with listening(guard=device_guard(100_000, 100_000)) as port:
@@ -335,9 +340,9 @@ async def test_device_connections_leave_descriptors_to_the_rest(listening, time,
 
 def test_shares_of_the_limit_of_open_files_leave_a_reserve(monkeypatch):
     for limit, http, devices, media in (
-        (1024, 192, 384, 192),
-        (4096, 768, 1536, 768),
-        (524_288, 130_816, 261_632, 130_816),
+        (1024, 192, 480, 96),
+        (4096, 768, 1920, 384),
+        (524_288, 130_816, 327_040, 65_408),
         (resource.RLIM_INFINITY, 1 << 30, 1 << 30, 1 << 30),
     ):
         monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: (limit, limit))
