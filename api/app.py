@@ -230,7 +230,8 @@ def answer_error(error: Exception, request: Request | Websocket) -> Response:
 
 
 def _allow_origin(request: Request, response: Response, allowed: str | None) -> None:
-    response.headers["Access-Control-Allow-Headers"] = "origin, content-type, accept, authorization"
+    response.headers["Access-Control-Allow-Headers"] = "origin, content-type, accept, authorization, if-match"
+    response.headers["Access-Control-Expose-Headers"] = "ETag, X-Warning"
     response.headers["Access-Control-Allow-Credentials"] = "true"
     response.headers["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS"
     if request.method == "OPTIONS":

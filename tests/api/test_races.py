@@ -11,7 +11,7 @@ from motorpool.api.engine.examples import BODIES
 from motorpool.storage import groups, server, users
 
 CONNECTIONS = 8
-"""As many as the pool has connections to the database."""
+"""Clients that send at once."""
 
 Call = Callable[[], Awaitable[Any]]
 

@@ -343,6 +343,8 @@ async def test_a_preflight_is_answered_by_the_setting_without_login(starting):
         assert answer.headers["Access-Control-Allow-Origin"] == "https://fleet.example.org"
         assert "PUT" in answer.headers["Access-Control-Allow-Methods"]
         assert "authorization" in answer.headers["Access-Control-Allow-Headers"]
+        assert "if-match" in answer.headers["Access-Control-Allow-Headers"]
+        assert "ETag" in answer.headers["Access-Control-Expose-Headers"]
         bad = await served.client().call("OPTIONS", "/api/devices/1", headers={**FOREIGN, **asked})
         assert bad.headers.get("Access-Control-Allow-Origin") is None
 

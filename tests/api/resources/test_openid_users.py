@@ -245,6 +245,17 @@ async def test_the_group_of_administrators_gives_the_role_and_takes_it_from_who_
         assert await role(served, "admin@example.org") is True
 
 
+async def test_the_last_administrator_stays_one_whatever_the_provider_says(starting, openid, database):
+    chosen = openid.settings(allow_registration=True, admin_group="bosses")
+    async with starting(openid=chosen) as served:
+        await openid.user("a1", email=ANN, groups=["bosses"])
+        assert (await openid.log_in(served.client(), "a1")).status == 303
+        await database.execute("delete from users where email = 'admin@example.org'")
+        await openid.user("a1", email=ANN, groups=[])
+        assert (await openid.log_in(served.client(), "a1")).status == 303
+        assert await database.fetch_value("select administrator from users where email = $1", ANN) is True
+
+
 EMPTY = "delete from users; update server set initialised = false"
 
 

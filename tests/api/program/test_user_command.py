@@ -1,0 +1,37 @@
+import pytest
+
+from motorpool.api.program.errors import StartFailed
+from motorpool.api.program.settings import LoginSettings, Settings
+from motorpool.api.program.user_command import UserEdit, edit_user
+from motorpool.storage import links, server, users
+from motorpool.storage.records import User
+
+
+@pytest.fixture
+def settings(tmp_path, database_url):
+    cheap = LoginSettings(hash_memory_kib=64, hash_rounds=1)
+    return Settings(data=tmp_path, database=database_url, login=cheap)
+
+
+async def test_the_first_user_of_the_command_line_initialises_the_server(settings, database):
+    done = await edit_user(settings, UserEdit("ann@example.org", password="secret words", administrator=True))
+    assert done == "user ann@example.org created, administrator"
+    assert await server.is_initialised(database)
+
+
+async def test_the_last_administrator_stays_one_on_the_command_line_too(settings, database):
+    ann = await users.TABLE.insert(database, User(email="ann@example.org", administrator=True))
+    with pytest.raises(StartFailed, match="is the last administrator"):
+        await edit_user(settings, UserEdit("ann@example.org", administrator=False))
+    assert await users.TABLE.fetch(database, ann.id) == ann
+    await users.TABLE.insert(database, User(email="ben@example.org", administrator=True))
+    await edit_user(settings, UserEdit("ann@example.org", administrator=False))
+    assert not (await users.TABLE.fetch(database, ann.id)).administrator
+
+
+async def test_who_becomes_administrator_on_the_command_line_has_no_manager(settings, database):
+    boss = await users.TABLE.insert(database, User(email="boss@example.org", user_limit=-1))
+    ann = await users.TABLE.insert(database, User(email="ann@example.org"))
+    await links.add(database, links.USER_USER, boss.id, ann.id)
+    await edit_user(settings, UserEdit("ann@example.org", administrator=True))
+    assert await links.find(database, links.USER_USER) == []
