@@ -17,7 +17,7 @@ from motorpool.api.engine.examples import BODIES
 
 EXAMPLES = int(os.environ.get("CRAWL_EXAMPLES", "4"))
 
-EMAIL, PASSWORD = "crawler@example.org", "crawler"
+EMAIL, PASSWORD = "crawler@example.org", "correct horse"
 ADDRESS = b'{"display_name": "x", "address": {"road": "Markt", "town": "Bruchsal", "country_code": "de"}}'
 
 CONFIG = f"""
