@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motorpool.api.program.errors import SettingsError, StartFailed
+from motorpool.api.program.private_files import use_private_umask
 from motorpool.api.program.version import program_version
 
 if TYPE_CHECKING:
@@ -41,13 +42,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         run: Callable[[argparse.Namespace], int] = options.run
-        return run(options)
+        code = run(options)
+        sys.stdout.flush()
     except SettingsError as error:
         return _fail(str(error), 2)
     except StartFailed as error:
         return _fail(str(error), 1)
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # The reader wants no more, as in `motorpool settings | head`. Python flushes again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return code
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
@@ -129,6 +136,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     settings = _settings(options)
     open_log(settings.log)
+    use_private_umask()
     try:
         restart = trio.run(partial(serve, settings, demo=options.demo, record=options.record))
     except BaseExceptionGroup as group:
@@ -141,7 +149,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _print_settings(options: argparse.Namespace) -> int:
-    from motorpool.api.program.configuration import describe
+    from motorpool.api.program.settings_listing import describe
 
     del options
     for line in describe():
@@ -162,6 +170,7 @@ def _edit_user(options: argparse.Namespace) -> int:
             return _fail("the password is empty", 2)
         password = entered
     edit = UserEdit(options.email, password, options.administrator, options.unlink_openid)
+    use_private_umask()
     print(trio.run(edit_user, settings, edit))
     return 0
 
@@ -171,6 +180,7 @@ def _back_up(options: argparse.Namespace) -> int:
 
     from motorpool.api.program.backup import back_up
 
+    use_private_umask()
     print(trio.run(back_up, _settings(options), options.file))
     return 0
 
@@ -180,6 +190,7 @@ def _restore(options: argparse.Namespace) -> int:
 
     from motorpool.api.program.backup import restore
 
+    use_private_umask()
     print(trio.run(partial(restore, _settings(options), options.file, force=options.force)))
     return 0
 

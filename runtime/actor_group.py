@@ -18,8 +18,6 @@ class ActorGroup(ABC, Generic[K, M]):
 
     resident = False
     """Whether its actors keep a worker."""
-    lifecycle_log_level: int
-    """The log level of "started" and "left"."""
     starts_on_message = False
     """Whether an actor that was stopped is started again by the next message."""
 

@@ -138,7 +138,7 @@ class Cell(Generic[M]):
         self.state = State.RUNNING
         self.start_awaited = False
         self._settle()
-        log.log(self.group.lifecycle_log_level, "%s started", self.path)
+        log.debug("%s started", self.path)
         if type(self.actor).run is not Actor.run:
             self._spawn_run(self.actor)
 
@@ -391,7 +391,7 @@ class Cell(Generic[M]):
         if self.life_scope is not None:
             self.life_scope.close(self.end_error)
         if self.state is not State.DOWN and reason is not EndReason.CRASH:
-            log.log(self.group.lifecycle_log_level, "%s %s", self.path, reason.value)
+            log.debug("%s %s", self.path, reason.value)
         if self.actor is not None:
             try:
                 self.actor.release()

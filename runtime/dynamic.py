@@ -34,8 +34,6 @@ log = logging.getLogger(__name__)
 class Dynamic(ActorGroup[K, M]):
     """The actors of a `DynamicSpec`. Each is restarted by itself, after a back-off by a shared timer."""
 
-    lifecycle_log_level = logging.DEBUG
-
     def __init__(self, spec: DynamicSpec[K, M], path: str, runtime: RuntimeContext) -> None:
         super().__init__(spec.kind, path, spec, runtime)
         self.starts_on_message = spec.start_on_message and spec.factory is not None

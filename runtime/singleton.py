@@ -1,6 +1,5 @@
 """A child of which there is only one: started and restarted by its supervisor."""
 
-import logging
 from typing import TYPE_CHECKING
 
 import trio
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 class Singleton(ActorGroup[None, M]):
     """The one actor of a `ChildSpec`. Its mailbox exists from the start of the system to its end."""
-
-    lifecycle_log_level = logging.INFO
 
     def __init__(
         self, spec: ChildSpec[M], path: str, runtime: RuntimeContext, supervisor: "Supervisor"

@@ -7,24 +7,19 @@ StorageUnavailable before and after.
 
 import logging
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 
-import msgspec
 import trio
 
 from motorpool.storage import migrations, partitions
+from motorpool.storage.connections import Connection, first_connection, open_connection
 from motorpool.storage.driver import (
-    DRIVER_ERRORS,
-    LOOP_CLOSED,
     Foreign,
-    connect,
-    is_permanent,
     open_loop,
-    to_storage_error,
 )
-from motorpool.storage.errors import SetupFailed, StorageError, StorageUnavailable
+from motorpool.storage.errors import SetupFailed, StorageUnavailable
 from motorpool.storage.exception_groups import GroupUnwrapper
 from motorpool.storage.pool import Pool
 from motorpool.storage.postgres.embedded import EmbeddedServer
@@ -40,59 +35,11 @@ OLDEST_MAJOR = 15
 """The oldest PostgreSQL whose features we use."""
 _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
-_SETTLE_SECONDS = 5.0
-_RETRY_SECONDS = 0.25
 _DURABILITY = """
     select current_setting('server_version'), concat_ws(', ', 'fsync ' || current_setting('fsync'),
         'full_page_writes ' || current_setting('full_page_writes'),
         'synchronous_commit ' || current_setting('synchronous_commit'))
 """
-
-
-class _Connection:
-    """One connection of the driver, spoken to from Trio."""
-
-    __slots__ = ("_loop", "clean", "driver")
-
-    def __init__(self, loop: Foreign, driver: Foreign) -> None:
-        self._loop = loop
-        self.driver = driver
-        self.clean = True
-        """No statement was left in the middle, and no transaction either."""
-
-    async def call(
-        self, seconds: float, method: Callable[..., Awaitable[Foreign]], *args: object, **more: object
-    ) -> Foreign:
-        if not self.clean:
-            raise StorageError(
-                "a statement of this transaction was cancelled, so nothing more can be done in it"
-            )
-        self.clean = False
-        try:
-            with trio.fail_after(seconds):
-                answer = await self._loop.run_aio_coroutine(method(*args, **more))
-        except trio.TooSlowError:
-            raise StorageUnavailable(f"the database gave no answer within {seconds:g} s") from None
-        except LOOP_CLOSED:
-            raise StorageUnavailable("the database is being closed") from None
-        except DRIVER_ERRORS as error:
-            self.clean = True
-            raise to_storage_error(error) from error
-        self.clean = True
-        return answer
-
-    async def reset(self) -> bool:
-        self.clean = True
-        with suppress(StorageError):
-            # The driver first waits until what was cancelled has really ended.
-            await self.call(_SETTLE_SECONDS, self.driver.execute, "rollback")
-        return self.clean and self.is_usable()
-
-    def is_usable(self) -> bool:
-        return not self.driver.is_closed()
-
-    def terminate(self) -> None:
-        self.driver.terminate()
 
 
 class Database(Statements):
@@ -104,13 +51,13 @@ class Database(Statements):
         self._server = server
         self._closed = False
         self._answered = True
-        self.pool: Pool[_Connection] = Pool(
+        self.pool: Pool[Connection] = Pool(
             settings.pool_size,
             acquire_seconds=settings.acquire_seconds,
             connect=self._connect,
-            reset=_Connection.reset,
-            is_usable=_Connection.is_usable,
-            terminate=_Connection.terminate,
+            reset=Connection.reset,
+            is_usable=Connection.is_usable,
+            terminate=Connection.terminate,
         )
 
     def __repr__(self) -> str:
@@ -170,7 +117,7 @@ class Database(Statements):
         self._answered = True
         return answer
 
-    async def _take(self) -> _Connection:
+    async def _take(self) -> Connection:
         if self._closed:
             raise StorageUnavailable("the database is closed: use it inside `async with open_database(…)`")
         if self._server is not None and not self._server.up:
@@ -181,8 +128,8 @@ class Database(Statements):
             self._answered = False
             raise
 
-    async def _connect(self) -> _Connection:
-        return await _connect(self._loop, self._settings, self._server, _DATABASE)
+    async def _connect(self) -> Connection:
+        return await open_connection(self._loop, self._settings, self._server, _DATABASE)
 
     async def close(self) -> None:
         """Refuse all further calls; for `open_database`."""
@@ -257,10 +204,10 @@ async def _set_up(
     settings: DatabaseSettings,
     server: EmbeddedServer | None,
     clock_now: Callable[[], datetime],
-) -> _Connection:
+) -> Connection:
     """Bring the tables up to date; return the connection this was done on, reset."""
     if server is not None:
-        connection = await _first_connection(loop, settings, server, "postgres")
+        connection = await first_connection(loop, settings, server, "postgres")
         try:
             session = Session(connection, settings.start_seconds)
             sql = "select exists (select from pg_database where datname = $1)"
@@ -268,7 +215,7 @@ async def _set_up(
                 await session.execute(f"create database {_DATABASE}")
         finally:
             connection.terminate()
-    connection = await _first_connection(loop, settings, server, _DATABASE)
+    connection = await first_connection(loop, settings, server, _DATABASE)
     try:
         _check_version(connection)
         session = Session(connection, math.inf)
@@ -282,64 +229,10 @@ async def _set_up(
     return connection
 
 
-def _check_version(connection: _Connection) -> None:
+def _check_version(connection: Connection) -> None:
     version = connection.driver.get_server_version()
     if version.major < OLDEST_MAJOR:
         raise SetupFailed(
             f"the database server is PostgreSQL {version.major}.{version.minor},"
             f" needed is {OLDEST_MAJOR} or later"
         )
-
-
-async def _first_connection(
-    loop: Foreign, settings: DatabaseSettings, server: EmbeddedServer | None, database: str
-) -> _Connection:
-    """Wait for a server that is only just starting; a login that is refused is not tried again."""
-    reason: StorageError = StorageUnavailable("there was no time to connect to the database")
-    with trio.move_on_after(settings.start_seconds):
-        while True:
-            try:
-                return await _connect(loop, settings, server, database)
-            except StorageUnavailable as error:
-                reason = error
-                if is_permanent(error):
-                    raise SetupFailed(f"the database refuses us: {error}") from error
-            await trio.sleep(_RETRY_SECONDS)
-    raise reason
-
-
-async def _connect(
-    loop: Foreign, settings: DatabaseSettings, server: EmbeddedServer | None, database: str
-) -> _Connection:
-    where: dict[str, Foreign] = (
-        {"dsn": settings.url}
-        if server is None
-        # Every argument is given, so that nothing is taken from the user's PG… variables or ~/.pgpass.
-        else {
-            "host": str(server.socket_folder),
-            "port": 5432,
-            "user": "motorpool",
-            "password": "none",
-            "database": database,
-            "ssl": False,
-        }
-    )
-    driver = await connect(
-        loop,
-        where,
-        connect_seconds=settings.connect_seconds,
-        statement_seconds=settings.statement_seconds,
-        jsonb=(_encode_jsonb, _decode_jsonb),
-    )
-    return _Connection(loop, driver)
-
-
-_json_encoder = msgspec.json.Encoder()
-
-
-def _encode_jsonb(value: object) -> bytes:
-    return b"\x01" + _json_encoder.encode(value)
-
-
-def _decode_jsonb(stored: bytes) -> object:
-    return msgspec.json.decode(memoryview(stored)[1:])

@@ -1,12 +1,8 @@
 """Settings from motorpool.toml and the environment; the environment wins (docs/decisions/0005)."""
 
-import ast
 import difflib
 import functools
-import inspect
 import ipaddress
-import itertools
-import json
 import math
 import tomllib
 import types
@@ -20,9 +16,10 @@ from msgspec import Meta
 
 from motorpool.actors.outgoing import Mail
 from motorpool.api.program.errors import SettingsError
+from motorpool.api.program.private_files import is_readable_by_others
 from motorpool.api.program.settings import Settings
 
-__all__ = ["RENAMED", "Key", "describe", "keys", "load", "sentences"]
+__all__ = ["RENAMED", "Key", "Value", "keys", "load", "sections"]
 
 PREFIX = "MOTORPOOL_"
 ELSEWHERE = frozenset({"MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"})
@@ -32,6 +29,8 @@ RENAMED: Mapping[tuple[str, str], tuple[str, str]] = {
     ("schedules", "homecoming_seconds"): ("schedules", "reconnect_grace_seconds"),
 }
 """Section and key of settings of earlier releases, and what they are called now."""
+
+DEFAULT_FILE = Path("motorpool.toml")
 
 DEMO_DEVICE_HOST = "127.0.0.1"
 
@@ -87,6 +86,11 @@ def load(
     known = {key.variable: key for key in keys()}
     renamed = {_variable(*old): _variable(*new) for old, new in RENAMED.items()}
     warnings = []
+    path = file or DEFAULT_FILE
+    if any(key.secret and (key.section, key.name) in chosen for key in keys()) and is_readable_by_others(
+        path
+    ):
+        warnings.append(f"{path} holds secrets, and any user of this machine may read it: chmod o-r {path}")
     for variable, text in environ.items():
         if not variable.startswith(PREFIX) or variable in ELSEWHERE:
             continue
@@ -105,37 +109,13 @@ def load(
     return _build(chosen), tuple(warnings)
 
 
-def describe() -> Iterator[str]:
-    """Yield the lines of `motorpool settings`: a commented motorpool.toml with every default."""
-    section = ""
-    meanings = sentences()
-    for key in keys():
-        if key.section != section:
-            section = key.section
-            yield ""
-            yield f"[{section}]"
-        unit = f" ({key.unit})" if key.unit else ""
-        choices = f" One of: {', '.join(key.choices)}." if key.choices else ""
-        yield f"# {meanings[key.section, key.name]}{choices}{unit}  {key.variable}"
-        yield f"# {key.name} = {_as_toml(key.default)}"
-
-
 @functools.cache
 def keys() -> tuple[Key, ...]:
     """Return all settings in the order of `Settings`, those of the top level first."""
-    return tuple(key for section, struct in _structs().items() for key in _keys_of(section, struct))
+    return tuple(key for section, struct in sections().items() for key in _keys_of(section, struct))
 
 
-def sentences() -> dict[tuple[str, str], str]:
-    """Return what each setting means, by its section and name: read from the source, which takes a while."""
-    return {
-        (section, name): sentence
-        for section, struct in _structs().items()
-        for name, sentence in _field_docstrings(struct).items()
-    }
-
-
-def _structs() -> dict[str, type[typing.Any]]:
+def sections() -> dict[str, type[typing.Any]]:
     """Return the classes of the settings by their sections; "" is the top level."""
     hints = typing.get_type_hints(Settings)
     names = [item.name for item in fields(Settings) if is_dataclass(hints[item.name])]
@@ -167,23 +147,8 @@ def _keys_of(section: str, struct: type[typing.Any]) -> Iterator[Key]:
         )
 
 
-def _field_docstrings(struct: type[typing.Any]) -> dict[str, str]:
-    """Return the text below each field of a class, on one line; Python does not keep it."""
-    body = ast.parse(inspect.getsource(struct)).body[0]
-    assert isinstance(body, ast.ClassDef)
-    return {
-        item.target.id: " ".join(below.value.value.split())
-        for item, below in itertools.pairwise(body.body)
-        if isinstance(item, ast.AnnAssign)
-        and isinstance(item.target, ast.Name)
-        and isinstance(below, ast.Expr)
-        and isinstance(below.value, ast.Constant)
-        and isinstance(below.value.value, str)
-    }
-
-
 def _from_file(file: Path | None) -> dict[tuple[str, str], Value]:
-    path = file if file is not None else Path("motorpool.toml")
+    path = file or DEFAULT_FILE
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -195,12 +160,12 @@ def _from_file(file: Path | None) -> dict[tuple[str, str], Value]:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     by_place = {(key.section, key.name): key for key in keys()}
-    sections = {section for section, _ in by_place if section}
+    names = {section for section, _ in by_place if section}
     chosen: dict[tuple[str, str], Value] = {}
     for name, value in content.items():
         entries = (
             {(name, inner): item for inner, item in value.items()}
-            if name in sections and isinstance(value, dict)
+            if name in names and isinstance(value, dict)
             else {("", name): value}
         )
         for place, item in entries.items():
@@ -344,18 +309,3 @@ def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:
     if openid.force and not openid.enabled:
         raise SettingsError("[openid] force needs [openid] issuer and [openid] client_id")
     return settings
-
-
-def _as_toml(value: Value) -> str:
-    match value:
-        case None:
-            return '""'
-        case bool():
-            return str(value).lower()
-        case tuple():
-            return "[" + ", ".join(f'"{item}"' for item in value) + "]"
-        case str() | Path():
-            # The escapes of JSON are TOML's too.
-            return json.dumps(str(value), ensure_ascii=False)
-        case _:
-            return f"{value:g}" if isinstance(value, float) else str(value)

@@ -29,6 +29,7 @@ from motorpool.api.program.demo import fleet_program_spec, load_or_create_creden
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.outgoing_services import build_outgoing_services
+from motorpool.api.program.private_files import hide_from_others
 from motorpool.api.program.reboot import restart_process
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
@@ -82,6 +83,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
     raise_file_limit(settings)
     clock = SystemClock()
     loop_stops = LoopStops()
+    _hide_data(settings.data)
     sockets = _bind(settings)
     try:
         async with open_configured_database(settings, clock) as database:
@@ -272,6 +274,14 @@ def error_line(error: BaseException) -> str:
     else:
         text = str(root) or type(root).__name__
     return text.partition("\n")[0]
+
+
+def _hide_data(data: Path) -> None:
+    try:
+        if data.exists():
+            hide_from_others(data)
+    except OSError as error:
+        _log.warning("other users of this machine may read %s: %s", data, error.strerror)
 
 
 def _bind(settings: Settings) -> tuple[socket.socket, ...]:

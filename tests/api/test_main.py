@@ -80,3 +80,19 @@ def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
     assert (last.returncode, "last administrator" in last.stderr.splitlines()[-1]) == (1, True)
     changed = run("BOSS@example.org", "--administrator", "--unlink-openid")
     assert (changed.returncode, changed.stdout) == (0, "user boss@example.org changed\n")
+
+
+def test_settings_whose_reader_has_left_are_no_traceback():
+    program = subprocess.Popen(
+        [sys.executable, "-m", "motorpool", "settings"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert program.stdout is not None
+    assert program.stderr is not None
+    # As `motorpool settings | head -1`: the pipe holds less than all settings.
+    program.stdout.close()
+    assert program.stderr.read() == ""
+    assert program.wait(60) == 141
+    program.stderr.close()

@@ -229,3 +229,18 @@ def test_it_may_be_opened_again_in_another_run(database_url):
             return await database.fetch_value("select 1")
 
     assert [trio.run(partial(once)) for _ in range(2)] == [1, 1]
+
+
+async def test_each_try_to_reach_the_database_is_a_line_that_names_it_and_the_reason(caplog):
+    caplog.set_level("WARNING")
+    url = "postgresql://motorpool:s3cret@127.0.0.1:1/fleet"
+    with (
+        trio.fail_after(20),
+        pytest.raises(StorageUnavailable, match=r"127\.0\.0\.1:1 cannot be reached: .*111"),
+    ):
+        async with opened(url, start_seconds=1):
+            pass
+    lines = [text for text in caplog.messages if "cannot be reached" in text]
+    assert len(lines) >= 2
+    assert all("the database at 127.0.0.1:1" in line and "trying for another" in line for line in lines)
+    assert "s3cret" not in caplog.text

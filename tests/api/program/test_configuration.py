@@ -7,14 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.program.configuration import RENAMED, describe, keys, load
+from motorpool.api.program.configuration import RENAMED, keys, load
 from motorpool.api.program.errors import SettingsError
+from motorpool.api.program.settings_listing import describe
 
 
 def write(folder: Path, text: str) -> Path:
     path = folder / "motorpool.toml"
     path.write_text(text, "utf-8")
     return path
+
+
+def test_secrets_in_a_file_that_others_may_read_are_a_warning(tmp_path):
+    file = tmp_path / "motorpool.toml"
+    file.write_text('[mail]\npassword = "x"\n')
+    for mode, warned in ((0o644, True), (0o604, True), (0o640, False), (0o600, False)):
+        file.chmod(mode)
+        _, warnings = load(file, {})
+        assert [f"chmod o-r {file}" in warning for warning in warnings] == [True] * warned
+    file.write_text('[mail]\nname = "Fleet"\n')
+    file.chmod(0o644)
+    assert load(file, {})[1] == ()
 
 
 def test_without_a_file_and_variables_the_defaults_of_the_contract_hold(tmp_path, monkeypatch):

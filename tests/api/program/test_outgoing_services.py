@@ -6,10 +6,11 @@ from ipaddress import ip_address
 import pytest
 
 from motorpool.actors.outgoing.geocoders import PROVIDERS
-from motorpool.api.program.configuration import describe, load
+from motorpool.api.program.configuration import load
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.settings import Settings
+from motorpool.api.program.settings_listing import describe
 from motorpool.runtime import SystemClock
 from motorpool.storage.outbox import OutgoingMessage
 
