@@ -1,12 +1,13 @@
 """Who may see which device (docs/permissions.md#access-to-devices)."""
 
 from motorpool.actors.messages.access import ACCESS, GetVisible, MaySee
+from motorpool.api.auth.authentication import confirm_caller
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.server_context import ServerContext
 
-__all__ = ["may_see_device", "require_device", "visible_device_ids"]
+__all__ = ["confirm_device", "may_see_device", "require_device", "visible_device_ids"]
 
 
 async def visible_device_ids(context: ServerContext, caller: Caller) -> frozenset[int]:
@@ -18,6 +19,13 @@ async def may_see_device(call: Call, device_id: int) -> bool:
     """Whether the device exists and the caller may see it; an administrator sees any."""
     user_id = 0 if call.caller.administrator else call.caller.id
     return await call.context.system.ref(ACCESS).ask(MaySee(user_id, device_id))
+
+
+async def confirm_device(call: Call, device_id: int) -> None:
+    """Check again, after a wait, that the caller is identified and may see the device."""
+    if call.rights_may_have_changed:
+        await confirm_caller(call)
+        await require_device(call, device_id)
 
 
 async def require_device(call: Call, device_id: int) -> None:

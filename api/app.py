@@ -37,8 +37,6 @@ _log = logging.getLogger(__name__)
 
 PREFLIGHT_SECONDS = 7200
 """How long browsers may cache a preflight answer, in seconds; they cap it at two hours."""
-SLOW_BODY_SECONDS = 0.5
-"""After a body that took longer to arrive the caller is identified again."""
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
@@ -173,11 +171,9 @@ async def _serve_change(call: Call, operation: Operation) -> Response:
     the transaction was committed, everything cached is read again.
     """
     if operation.body is not None or operation.form is not None:
-        clock = call.context.clock
-        began = clock.monotonic()
         await call.raw_body()
-        if clock.monotonic() - began >= SLOW_BODY_SECONDS:
-            # The caller's rights may have ended while the body was on its way.
+        if call.rights_may_have_changed:
+            call.rights_changes = call.context.rights_changes
             await _identify(call, operation)
     response: Response | None = None
     with trio.CancelScope(shield=True) as call.shield:

@@ -10,12 +10,14 @@ import trio
 
 from motorpool.actors.gateway.limits import MemoryBudget
 from motorpool.actors.messages.changes import (
+    CHANGES,
     COMMITTED_CHANGES,
     CalendarChanged,
     Change,
     DeviceChanged,
     EverythingChanged,
     GroupChanged,
+    LinkChanged,
     ServerChanged,
     SessionEnded,
     TokenRevoked,
@@ -80,6 +82,8 @@ class ServerContext:
     """Set to make the program stop and start again."""
     loop_stops: LoopStops = field(default_factory=LoopStops)
     """How long the event loop stood still; measured by the program."""
+    rights_changes: int = 0
+    """How often anything was changed on which rights depend: requests that take long check theirs again."""
     started: datetime = field(init=False)
     """When this server started, by the wall clock."""
     accounts: Accounts = field(init=False)
@@ -136,6 +140,9 @@ class ServerContext:
             rows, max_rows=MAX_DEVICES, max_age_seconds=DEVICE_MAX_AGE_SECONDS, monotonic=monotonic
         )
         self.system.topic(COMMITTED_CHANGES).listen(self._drop_changed_rows)
+        # Counted again when all followers have applied it: what was checked in between may be stale.
+        self.system.topic(COMMITTED_CHANGES).listen(self._count_changes_of_rights)
+        self.system.topic(CHANGES).listen(self._count_changes_of_rights)
 
     @property
     def server_stale(self) -> bool:
@@ -175,6 +182,16 @@ class ServerContext:
                     self._server_changes += 1
                     self.devices.clear()
                     self.accounts.clear()
+                case _:
+                    pass
+
+    def _count_changes_of_rights(self, changes: tuple[Change, ...]) -> None:
+        for change in changes:
+            match change:
+                case DeviceChanged() | GroupChanged():
+                    self.rights_changes += change.affects_visibility
+                case UserChanged() | LinkChanged() | SessionEnded() | TokenRevoked() | EverythingChanged():
+                    self.rights_changes += 1
                 case _:
                     pass
 

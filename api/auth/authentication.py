@@ -21,7 +21,7 @@ from motorpool.api.auth.password_logins import check_code, check_password, recor
 from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read
 from motorpool.api.engine.call import Call
 from motorpool.api.http.addresses import is_trusted, peer_address
-from motorpool.api.http.errors import Unauthorized
+from motorpool.api.http.errors import Forbidden, Unauthorized
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import sessions
 from motorpool.storage.records import Session, User
@@ -33,9 +33,11 @@ __all__ = [
     "authenticate_token",
     "begin_session",
     "caller_of_token",
+    "confirm_caller",
     "end_session",
     "log_in",
     "read_token",
+    "refuse_cross_site",
     "remember_login",
 ]
 
@@ -187,6 +189,38 @@ async def end_session(call: Call) -> None:
     if cookie:
         await sessions.delete(call.context.database, _hash_secret(cookie))
         await publish_changes(call.context.system, SessionEnded(_hash_secret(cookie)))
+
+
+def refuse_cross_site(call: Call) -> None:
+    """Refuse a GET that changes something if a page of another site made the browser send it.
+
+    Browsers send the cookie with links from other sites (`SameSite=Lax`), and say so. Pages of the allowed
+    origins send an `Origin`.
+
+    Raises:
+        Forbidden: the request is such a one.
+    """
+    if call.request.headers.get("Sec-Fetch-Site") != "cross-site" or "Authorization" in call.request.headers:
+        return
+    origin = call.request.headers.get("Origin")
+    allowed = [word.strip() for word in (call.context.settings.http.cors_origin or "").split(",")]
+    if origin is None or not ("*" in allowed or origin in allowed):
+        raise Forbidden("a page of another site may not do this")
+
+
+async def confirm_caller(call: Call) -> None:
+    """Identify the caller again if they may have lost rights since, in a request that took long.
+
+    Raises:
+        Unauthorized: their credential is no longer valid.
+    """
+    if call.optional_caller is None or not call.rights_may_have_changed:
+        return
+    call.rights_changes = call.context.rights_changes
+    caller = await authenticate(call.context, call.request)
+    if caller is None or caller.id != call.optional_caller.id:
+        raise Unauthorized("log in first")
+    call.optional_caller = caller
 
 
 def is_secure(context: ServerContext, request: Request | Websocket) -> bool:

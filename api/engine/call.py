@@ -37,6 +37,8 @@ class Call:
         """The parameters in the braces of the path; the router has converted them as declared."""
         self.optional_caller: Caller | None = None
         """None for an anonymous client, which only public operations ever see."""
+        self.rights_changes = context.rights_changes
+        """That of the context when the caller was identified."""
         self.body_bytes = FORM_BYTES
         """Limit of the body, that of the operation."""
         self._body: bytes | None = None
@@ -51,6 +53,14 @@ class Call:
         if self.optional_caller is None:
             raise Unauthorized("log in first")
         return self.optional_caller
+
+    @property
+    def rights_may_have_changed(self) -> bool:
+        """Whether the caller may have lost rights since they were identified."""
+        if self.context.rights_changes != self.rights_changes:
+            return True
+        expires = self.optional_caller.expires if self.optional_caller is not None else None
+        return expires is not None and expires <= self.now
 
     @property
     def id(self) -> int:

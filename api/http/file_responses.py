@@ -8,7 +8,7 @@ import mimetypes
 import os
 import re
 import stat
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate, parsedate_to_datetime
 from pathlib import Path, PurePosixPath
@@ -16,10 +16,14 @@ from pathlib import Path, PurePosixPath
 import trio
 from quart import Request, Response
 
+from motorpool.api.http.errors import HttpError
+
 __all__ = ["media_type", "send_file"]
 
 CHUNK_BYTES = 256 * 1024
 """Files up to this size are sent as one chunk (docs/performance.md#http)."""
+
+Confirm = Callable[[], Awaitable[None]]
 
 _TYPES = mimetypes.MimeTypes()
 """Python's own table, without those of the operating system."""
@@ -59,11 +63,17 @@ class FileVersion:
 
 
 async def send_file(
-    request: Request, root: Path, name: str, headers: Mapping[str, str], content_type: str | None = None
+    request: Request,
+    root: Path,
+    name: str,
+    headers: Mapping[str, str],
+    content_type: str | None = None,
+    confirm: Confirm | None = None,
 ) -> Response | None:
     """Build the answer for a file below `root`; None if there is none, or if it leads out of `root`.
 
-    Without `content_type` the suffix of the name determines it.
+    Without `content_type` the suffix of the name determines it. `confirm` is called before each piece of a
+    long file; the answer ends where it raises HttpError.
 
     Conditional requests and ranges are answered with 304, 206 or 416.
     """
@@ -92,7 +102,9 @@ async def send_file(
     elif found.content is not None:
         response = Response(found.content[start:end], status, headers=all_headers, content_type=kind)
     else:
-        response = Response(_chunks(found, start, end), status, headers=all_headers, content_type=kind)
+        response = Response(
+            _chunks(found, start, end, confirm), status, headers=all_headers, content_type=kind
+        )
     response.headers["Content-Length"] = str(end - start)
     return response
 
@@ -157,7 +169,7 @@ def _range(request: Request, found: FileVersion) -> tuple[int, int] | None:
     return start, end
 
 
-async def _chunks(found: FileVersion, start: int, end: int) -> AsyncIterator[bytes]:
+async def _chunks(found: FileVersion, start: int, end: int, confirm: Confirm | None) -> AsyncIterator[bytes]:
     file = await trio.to_thread.run_sync(open, found.path, "rb")
     try:
         if _etag(os.fstat(file.fileno())) != found.etag:
@@ -169,6 +181,11 @@ async def _chunks(found: FileVersion, start: int, end: int) -> AsyncIterator[byt
             if not chunk:
                 raise OSError(f"{found.path} became shorter while it was sent")
             remaining -= len(chunk)
+            if confirm is not None:
+                try:
+                    await confirm()
+                except HttpError as error:
+                    raise PermissionError(f"access to {found.path} ended while it was sent") from error
             yield chunk
     finally:
         file.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 import trio
 from quart import Response
 
+from motorpool.api.auth.authentication import confirm_caller
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -52,6 +53,8 @@ async def save_file(call: Call) -> Response:
     try:
         try:
             await _receive(call, part)
+            await confirm_caller(call)
+            ADMINISTER.require(call.caller)
             with trio.CancelScope(shield=True):
                 await record_action(call, call.context.database, "upload", "file", attributes={"path": path})
                 await trio.to_thread.run_sync(_put, data / OVERRIDE, path, part)

@@ -2,10 +2,12 @@
 docs/server.md#files).
 """
 
+from functools import partial
+
 from quart import Response
 
 from motorpool.actors.files.media_files import device_folder, media_folder, save_image
-from motorpool.api.access import may_see_device, require_device
+from motorpool.api.access import confirm_device, may_see_device, require_device
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -62,7 +64,8 @@ async def get_media(call: Call) -> Response:
         kind = "application/octet-stream"
         headers["Content-Disposition"] = "attachment"
     home = device_folder(media_folder(call.context.settings.data), unique_id)
-    response = await send_file(call.request, home, name, headers, kind)
+    confirm = partial(confirm_device, call, found[0])
+    response = await send_file(call.request, home, name, headers, kind, confirm)
     if response is None:
         raise ResourceNotFound("no such file")
     return response
@@ -84,6 +87,8 @@ async def save_device_image(call: Call) -> Response:
     if (call.request.content_length or 0) > IMAGE_BYTES:
         raise BadRequest(f"the picture is larger than {IMAGE_BYTES} bytes")
     content = await call.raw_body()
+    await confirm_device(call, call.id)
+    CHANGE["device"].require(call.caller)
     if len(content) > IMAGE_BYTES:
         raise BadRequest(f"the picture is larger than {IMAGE_BYTES} bytes")
     extension, beginnings = IMAGES[kind]

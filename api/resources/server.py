@@ -14,6 +14,7 @@ from quart import Response
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
 from motorpool.actors.schedules.stored_calendars import TIME_ZONE, ZONE_FIELDS
+from motorpool.api.auth.authentication import refuse_cross_site
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import privileged_values, record_action
 from motorpool.api.engine.call import Call
@@ -168,9 +169,10 @@ def _timezones() -> list[str]:
     return sorted(available_timezones())
 
 
-@OPERATIONS.operation("GET", "/server/gc", answers={200: Content(media_type="text/plain")}, errors=(400,))
+@OPERATIONS.operation("GET", "/server/gc", answers={200: Content(media_type="text/plain")}, errors=(400, 403))
 async def collect_garbage(call: Call) -> Response:
     """Run a garbage collection; for administrators."""
+    refuse_cross_site(call)
     ADMINISTER.require(call.caller)
     return as_text(f"{gc.collect()} objects collected")
 

@@ -13,6 +13,7 @@ from motorpool.api.auth.authentication import (
     end_session,
     log_in,
     read_token,
+    refuse_cross_site,
     remember_login,
 )
 from motorpool.api.auth.credentials import may_act_as, may_log_in
@@ -61,7 +62,7 @@ class RevokeForm(msgspec.Struct, rename="camel"):
     token: str
 
 
-@OPERATIONS.operation("GET", "/session", query=TokenQuery, answer=User, errors=(404,), public=True)
+@OPERATIONS.operation("GET", "/session", query=TokenQuery, answer=User, errors=(403, 404), public=True)
 async def get_session(call: Call) -> Response:
     """Who is logged in; with `token` logs in by it."""
     text = call.query(TokenQuery).token
@@ -69,6 +70,7 @@ async def get_session(call: Call) -> Response:
         if call.optional_caller is None:
             raise ResourceNotFound("nobody is logged in")
         return as_json(show(call.optional_caller.user))
+    refuse_cross_site(call)
     try:
         token = await read_token(call.context, text)
     except InvalidToken as error:
@@ -157,9 +159,10 @@ async def revoke_token(call: Call) -> Response:
     return no_content()
 
 
-@OPERATIONS.operation("GET", "/session/{id}", answer=User)
+@OPERATIONS.operation("GET", "/session/{id}", answer=User, errors=(403,))
 async def impersonate(call: Call) -> Response:
     """Open a session as another user; for administrators and their managers."""
+    refuse_cross_site(call)
     user = await users.TABLE.fetch(call.context.database, call.id)
     permitted = user is not None and await may_see_user(call, call.context.database, user.id)
     if not permitted and not call.caller.administrator:

@@ -24,7 +24,8 @@ from motorpool.actors.messages.playback import (
 )
 from motorpool.actors.video.segment_store import segment_path
 from motorpool.actors.video.snapshot import SnapshotFailed, read_snapshot
-from motorpool.api.access import require_device
+from motorpool.api.access import confirm_device, require_device
+from motorpool.api.auth.authentication import refuse_cross_site
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
@@ -76,6 +77,7 @@ class Directives(msgspec.Struct, frozen=True):
     "/stream/{deviceId}/{channel}/live.m3u8",
     query=Directives,
     answers={200: Content(media_type=PLAYLIST, text="The live playlist; empty where nothing streams")},
+    errors=(403,),
     bypasses_quart=True,
 )
 async def get_live_playlist(call: Call) -> Response:
@@ -84,6 +86,7 @@ async def get_live_playlist(call: Call) -> Response:
     With parts switched on (`video.part_seconds`) it is Low-Latency HLS, and `_HLS_msn` with `_HLS_part` waits
     until the playlist holds that: at most three target durations, then 503. What is too far ahead is 400.
     """
+    refuse_cross_site(call)
     stream = await _stream_key(call)
     video = call.context.settings.video
     wanted = call.query(Directives)
@@ -96,6 +99,7 @@ async def get_live_playlist(call: Call) -> Response:
     else:
         patience = video.start_seconds + 5
         found = await call.context.system.ref(STREAM, stream).ask(ReadPlaylist(), seconds=patience)
+    await confirm_device(call, stream[0])
     match found:
         case WaitFailure.TOO_FAR_AHEAD:
             raise BadRequest("_HLS_msn, _HLS_part: too far ahead")
@@ -114,6 +118,7 @@ async def get_live_part(container: Container, call: Call) -> Response:
     stream = await _stream_key(call)
     question = ReadPart(call.path["index"], call.path["part"])
     content = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
+    await confirm_device(call, stream[0])
     if content is None:
         raise ResourceNotFound("the part is not there")
     return as_bytes(content, container.media_type, FOR_EVER)
@@ -139,6 +144,7 @@ async def get_live_segment(container: Container, call: Call) -> Response:
             headers={"Last-Modified": "When the picture arrived at the server"},
         )
     },
+    errors=(403,),
 )
 async def get_snapshot(call: Call) -> Response:
     """The latest picture of a camera; its first reader may start the camera.
@@ -146,9 +152,11 @@ async def get_snapshot(call: Call) -> Response:
     The last key frame of the live stream, in its own size. 404 where nothing streams and nothing could be
     started in time; 503 where the key frame does not decode, which the next one may.
     """
+    refuse_cross_site(call)
     stream = await _stream_key(call)
     patience = call.context.settings.video.start_seconds + 5
     picture = await read_snapshot(call.context.system, stream, patience)
+    await confirm_device(call, stream[0])
     if isinstance(picture, SnapshotFailed):
         raise Unavailable("the last key frame of this camera does not decode")
     if picture is None:
@@ -168,6 +176,7 @@ async def get_playback_playlist(call: Call) -> Response:
     playback = await _stream_key(call)
     patience = call.context.settings.video.start_seconds + 5
     playlist = await call.context.system.ref(PLAYBACK, playback).ask(ReadPlayback(), seconds=patience)
+    await confirm_device(call, playback[0])
     return as_bytes(playlist.encode(), PLAYLIST, FRESH)
 
 

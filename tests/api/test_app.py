@@ -4,7 +4,6 @@ from base64 import b64encode
 import trio
 import trio.testing
 
-from motorpool.api import app as app_module
 from motorpool.api.http import server as http_server
 from motorpool.api.program.settings import HttpSettings
 from motorpool.storage.errors import StorageUnavailable
@@ -166,8 +165,7 @@ async def test_a_change_that_waits_in_the_database_does_not_hold_up_the_stop(sta
     assert await database.fetch_value("select name from devices") == "Vehicle 1"
 
 
-async def test_rights_that_end_while_a_body_is_on_its_way_have_ended(served, monkeypatch):
-    monkeypatch.setattr(app_module, "SLOW_BODY_SECONDS", 0)
+async def test_rights_that_end_while_a_body_is_on_its_way_have_ended(served):
     boss = await served.user("boss", administrator=True)
     body = (await served.admin.get(f"/users/{boss.id}")).json()
     headers = {"Cookie": f"JSESSIONID={served.cookie(boss)}", "Content-Type": "application/json"}

@@ -10,12 +10,17 @@ import httpx
 import pyotp
 import pytest
 import trio
+import trio.testing
 import trio_websocket
 
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import LinkChanged
+from motorpool.actors.video.snapshot import SnapshotImage
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.engine.examples import BODIES
 from motorpool.api.program.settings import HttpSettings, LoginSettings
 from motorpool.api.resources import OPERATIONS
+from motorpool.storage import links
 
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
 FOREIGN = {"Origin": "https://evil.example.org"}
@@ -368,3 +373,49 @@ async def test_head_is_get_without_its_body(starting):
         assert (await client.head(f"{base}/api/devices")).status_code == 401
         # The connection is still in step.
         assert (await client.get(f"{base}/api/health")).text == "OK"
+
+
+async def test_a_link_of_another_site_changes_nothing(served):
+    """Browsers send the cookie with it, since it is a GET."""
+    ann = await served.user("ann")
+    van = await served.device(served.admin, "1")
+    token = (await served.admin.post("/session/token")).text
+    elsewhere = {"Sec-Fetch-Site": "cross-site"}
+    for path in (
+        f"/session?token={token}",
+        f"/session/{ann.id}",
+        f"/stream/{van}/1/live.m3u8",
+        f"/stream/{van}/1/snapshot.jpg",
+        "/server/gc",
+    ):
+        answer = await served.admin.get(path, headers=elsewhere)
+        assert (answer.status, answer.text) == (403, "a page of another site may not do this"), path
+    assert (await served.admin.get("/session")).json()["id"] == served.admin_id
+    assert (await served.admin.get("/session", headers=elsewhere)).status == 200
+    beside = {"Sec-Fetch-Site": "same-site"}
+    assert (await served.admin.get(f"/session/{ann.id}", headers=beside)).status == 200
+    bearer = {**elsewhere, "Authorization": f"Bearer {token}"}
+    assert (await served.client().get(f"/stream/{van}/1/live.m3u8", headers=bearer)).status == 200
+
+
+async def test_a_page_of_an_allowed_origin_is_no_other_site(starting):
+    async with starting(http=HttpSettings(cors_origin="https://fleet.example")) as served:
+        token = (await served.admin.post("/session/token")).text
+        for origin, status in (("https://fleet.example", 200), ("https://evil.example", 403)):
+            headers = {"Sec-Fetch-Site": "cross-site", "Origin": origin}
+            assert (await served.client().get(f"/session?token={token}", headers=headers)).status == status
+
+
+async def test_rights_that_end_while_an_answer_is_awaited_are_not_used(served, monkeypatch):
+    ann = await served.user("ann", deviceLimit=-1)
+    van = await served.device(ann, "1")
+    path = f"/stream/{van}/1/snapshot.jpg"
+
+    async def taken(*_):
+        await links.remove(served.context.database, links.USER_DEVICE, ann.id, van)
+        await publish_changes(served.context.system, LinkChanged("user", ann.id, "device", van))
+        return SnapshotImage(b"jpeg", served.clock.now())
+
+    monkeypatch.setattr("motorpool.api.resources.streams.read_snapshot", taken)
+    answer = await ann.get(path)
+    assert (answer.status, answer.text) == (404, "no such device")

@@ -185,3 +185,24 @@ def test_any_name_has_a_type(text):
 )
 def test_types_come_from_endings(name, expected):
     assert media_type(name) == expected
+
+
+async def test_a_long_file_ends_with_the_right_to_it(root):
+    asked = []
+
+    async def confirm():
+        asked.append(len(asked))
+        if len(asked) > 1:
+            raise ResourceNotFound("no such device")
+
+    app = QuartTrio(__name__, static_folder=None)
+    async with app.test_request_context("/long.bin"):
+        from quart import request
+
+        response = await send_file(request, root, "long.bin", {}, confirm=confirm)
+        pieces = aiter(response.response)
+        sent = await anext(pieces)
+        with pytest.raises(PermissionError):
+            await anext(pieces)
+    assert sent == LONG[:CHUNK_BYTES]
+    assert len(asked) == 2
