@@ -387,14 +387,14 @@ async def test_a_password_set_from_the_shell_ends_sessions_and_tokens(starting, 
         token = (await ann.post("/session/token", form={})).text
         environ = {**os.environ, "MOTORPOOL_DATA": str(tmp_path), "MOTORPOOL_DATABASE": database_url}
         command = [sys.executable, "-m", "motorpool", "user", "ann@example.org", "--password"]
-        done = await trio.run_process(command, stdin=b"new\n", env=environ, capture_stdout=True)
+        done = await trio.run_process(command, stdin=b"a new password\n", env=environ, capture_stdout=True)
         assert done.stdout == b"user ann@example.org changed\n"
         # A running server looks again within half a minute.
         assert MAX_AGE_SECONDS <= 30
         served.context.accounts.clear()
         assert (await ann.get("/devices")).status == 401
         assert (await served.client(bearer(token)).get("/devices")).status == 401
-        await served.log_in("ann@example.org", "new")
+        await served.log_in("ann@example.org", "a new password")
 
 
 async def test_nobody_opens_a_session_as_a_user_who_may_not_log_in(served):
