@@ -6,6 +6,8 @@ answer of the name server (DNS rebinding) has no effect.
 
 import socket
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
@@ -13,13 +15,15 @@ import trio
 
 from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 
-__all__ = ["AddressGuard", "is_public"]
+__all__ = ["AddressGuard", "OwnServer", "is_own", "is_public"]
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
 MAX_ADDRESSES = 8
 """Of one name, the most that are tried."""
+_NOBODYS = {4: "192.0.2.1", 6: "2001:db8::1"}
+"""Addresses for documentation; where these can be bound to, the system lets programs bind to any."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 _LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
@@ -49,18 +53,69 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
     return None
 
 
-class AddressGuard:
-    """Permits public addresses, and the private networks that the operator allows (`webhook.allow`)."""
+def _plain(address: Address) -> Address:
+    """Return the IPv4 address of an IPv6 address that stands for one, else the address."""
+    inner = _inner(address) if isinstance(address, IPv6Address) else None
+    return inner or address
 
-    def __init__(self, allow: Iterable[str] = ()) -> None:
+
+def is_own(address: Address) -> bool:
+    """Return whether an address is one of this machine: only those can be bound to."""
+    address = _plain(address)
+    return _binds(str(address)) and not _binds(_NOBODYS[address.version])
+
+
+def _binds(address: str) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
+async def _addresses(host: str, port: int) -> tuple[str, ...]:
+    found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
+
+
+@dataclass(frozen=True)
+class OwnServer:
+    """Where the server itself is reached from outside, be it through a router that forwards to it."""
+
+    hosts: tuple[str, ...] = ()
+    """Names or addresses that users know the server by."""
+    ports: frozenset[int] = frozenset()
+
+
+class AddressGuard:
+    """Permits public addresses, and the private networks that the operator allows (`webhook.allow`).
+
+    Public addresses of this machine, and of the server as seen from outside, count as private ones: requests
+    from the server itself may be let in where those of its users are not.
+    """
+
+    def __init__(self, allow: Iterable[str] = (), own: OwnServer | None = None) -> None:
         self._allow: tuple[Network, ...] = tuple(ip_network(network, strict=False) for network in allow)
+        self._own = own or OwnServer()
 
     def permits(self, address: Address) -> bool:
         """Return whether a user may make the server connect to an address."""
-        if is_public(address):
-            return True
+        return self._is_allowed(address) or (is_public(address) and not is_own(address))
+
+    def _is_allowed(self, address: Address) -> bool:
         inner = _inner(address) if isinstance(address, IPv6Address) else None
         return any(address in network or (inner is not None and inner in network) for network in self._allow)
+
+    async def _own_addresses(self, port: int) -> set[Address]:
+        if port not in self._own.ports:
+            return set()
+        found: set[Address] = set()
+        for host in self._own.hosts:
+            with suppress(OSError, UnicodeError):
+                found.update(_plain(ip_address(text)) for text in await _addresses(host, port))
+        return {address for address in found if not self._is_allowed(address)}
 
     async def resolve(self, host: str, port: int, *, trusted: bool = False) -> tuple[str, ...]:
         """Return the addresses of a host that may be connected to, in the resolver's order.
@@ -72,14 +127,19 @@ class AddressGuard:
             DeliveryRefused: none of its addresses is permitted.
         """
         try:
-            found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            texts = await _addresses(host, port)
         except (OSError, UnicodeError):
             raise Unreachable(f"{host} has no address") from None
-        texts = tuple(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
         if not trusted:
-            texts = tuple(text for text in texts if self.permits(ip_address(text)))
+            own = await self._own_addresses(port)
+            texts = tuple(
+                text
+                for text in texts
+                if _plain(ip_address(text)) not in own and self.permits(ip_address(text))
+            )
         if not texts:
             raise DeliveryRefused(
-                f"{host} lies in a private network, which webhook.allow does not name", permanent=True
+                f"{host} lies in a private network or is this server, which webhook.allow does not name",
+                permanent=True,
             )
         return texts[:MAX_ADDRESSES]

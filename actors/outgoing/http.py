@@ -9,7 +9,7 @@ import msgspec
 import trio
 
 from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
-from motorpool.actors.outgoing.guard import AddressGuard
+from motorpool.actors.outgoing.guard import AddressGuard, OwnServer
 
 __all__ = ["HttpResponse", "OutgoingHttp"]
 
@@ -46,9 +46,14 @@ class OutgoingHttp:
     """
 
     def __init__(
-        self, allow: tuple[str, ...] = (), *, max_concurrent: int = 20, tls: ssl.SSLContext | None = None
+        self,
+        allow: tuple[str, ...] = (),
+        *,
+        own: OwnServer | None = None,
+        max_concurrent: int = 20,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        self.guard = AddressGuard(allow)
+        self.guard = AddressGuard(allow, own)
         # Separate, because users may name servers that never respond.
         self._slots = {trusted: trio.Semaphore(max_concurrent) for trusted in (False, True)}
         self._given_tls = tls

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import trio
 
 from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
+from motorpool.actors.outgoing.guard import OwnServer
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.mail import Mail
 from motorpool.actors.outgoing.sms import Sms, SmsGateway
@@ -18,6 +19,7 @@ class OutgoingServices:
 
     Args:
         allow: private networks that users' URLs may lead to, in CIDR notation.
+        own: where the server is reached from outside; users' URLs may not lead there either.
         mail: the server's own mail account; without one only users with their own account get mail.
         sms: the SMS gateway; without one no text message is sent.
         geocoder: the geocoder; without one `geocoder` is None.
@@ -28,12 +30,13 @@ class OutgoingServices:
         self,
         *,
         allow: tuple[str, ...] = (),
+        own: OwnServer | None = None,
         mail: SmtpAccount | None = None,
         sms: SmsGateway | None = None,
         geocoder: GeocoderService | None = None,
         monotonic: Callable[[], float] = trio.current_time,
     ) -> None:
-        self.http = OutgoingHttp(allow)
+        self.http = OutgoingHttp(allow, own=own)
         self.mail = Mail(self.http, mail)
         self.sms = Sms(self.http, sms, monotonic)
         self.geocoder = Geocoder(self.http, geocoder, monotonic) if geocoder is not None else None

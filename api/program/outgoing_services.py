@@ -1,6 +1,9 @@
 """From the settings to the services that reach out of the server: what is not configured is not there."""
 
+from urllib.parse import urlsplit
+
 from motorpool.actors.outgoing import GeocoderService, OutgoingServices, SmsGateway, SmtpAccount
+from motorpool.actors.outgoing.guard import OwnServer
 from motorpool.actors.outgoing.smtp import Security
 from motorpool.api.program.settings import GeocoderSettings, MailSettings, Settings, SmsSettings
 from motorpool.runtime import Clock
@@ -12,11 +15,19 @@ def build_outgoing_services(settings: Settings, clock: Clock) -> OutgoingService
     """The one OutgoingServices of a server."""
     return OutgoingServices(
         allow=settings.webhook.allow,
+        own=_own_server(settings),
         mail=_mail(settings.mail),
         sms=_sms(settings.sms),
         geocoder=_geocoder(settings.geocoder),
         monotonic=clock.monotonic,
     )
+
+
+def _own_server(settings: Settings) -> OwnServer:
+    public = urlsplit(settings.public_url)
+    hosts = (public.hostname, settings.public.host, settings.device.host)
+    ports = {80, 443, settings.address[1], public.port or 443}
+    return OwnServer(tuple(host for host in hosts if host), frozenset(ports))
 
 
 def _mail(settings: MailSettings) -> SmtpAccount | None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motorpool.actors.outgoing import guard as guard_module
 from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
-from motorpool.actors.outgoing.guard import AddressGuard, is_public
+from motorpool.actors.outgoing.guard import AddressGuard, OwnServer, is_own, is_public
 
 PRIVATE = """
     0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1
@@ -83,3 +84,35 @@ async def test_an_unknown_name_is_unreachable(names):
     names({})
     with pytest.raises(Unreachable, match=r"nowhere\.example has no address"):
         await AddressGuard().resolve("nowhere.example", 80)
+
+
+def test_public_addresses_of_this_machine_are_not_reached(monkeypatch):
+    # Addresses of this machine that everybody may reach, as on a server in a data centre.
+    monkeypatch.setattr(guard_module, "is_public", lambda _: True)
+    guard = AddressGuard(("127.0.0.2/32",))
+    for own in ("127.0.0.1", "::ffff:127.0.0.1", "127.0.0.3"):
+        assert is_own(ip_address(own))
+        assert not guard.permits(ip_address(own))
+    assert guard.permits(ip_address("127.0.0.2"))
+    for other in ("8.8.8.8", "2606:4700::1"):
+        assert guard.permits(ip_address(other))
+
+
+def test_where_any_address_can_be_bound_to_none_is_taken_for_ones_own(monkeypatch):
+    monkeypatch.setattr(guard_module, "_binds", lambda _: True)
+    assert not is_own(ip_address("8.8.8.8"))
+    assert AddressGuard().permits(ip_address("8.8.8.8"))
+
+
+async def test_the_server_as_seen_from_outside_is_not_reached(names):
+    names({"fleet.example": [["8.8.8.8"]] * 9, "hook.example": [["::ffff:8.8.8.8", "8.8.4.4"]] * 9})
+    own = OwnServer(("fleet.example", "unknown.example"), frozenset({443}))
+    guard = AddressGuard((), own)
+    assert await guard.resolve("hook.example", 443) == ("8.8.4.4",)
+    with pytest.raises(DeliveryRefused, match="is this server"):
+        await guard.resolve("fleet.example", 443)
+    # Another service at the same public address is none of ours.
+    assert await guard.resolve("fleet.example", 8443) == ("8.8.8.8",)
+    assert await guard.resolve("fleet.example", 443, trusted=True) == ("8.8.8.8",)
+    allowed = AddressGuard(("8.8.8.8/32",), own)
+    assert await allowed.resolve("fleet.example", 443) == ("8.8.8.8",)
