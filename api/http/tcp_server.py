@@ -5,6 +5,7 @@ Hypercorn itself changes to HTTP/2 on a plain connection whenever a client asks 
 a limit for clients that grant no window (docs/decisions/0132).
 """
 
+import random
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
@@ -20,10 +21,14 @@ from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr
 
+from motorpool.api.http.work_slices import WorkSlices
+
 __all__ = ["ConnectionConfig", "HttpConnection"]
 
 _HEAD_START = b"HTTP/1.1 2"
 """First bytes of a head that is always followed by a body or an end of the answer."""
+_JITTER = 0.25
+"""Share by which deadlines differ, so that those of connections that were opened together pass one by one."""
 _VERSIONS = (b"1.1", b"1.0")
 _VERSION_NOT_SUPPORTED = 505
 _RECEIVE_BYTES = 16 * 1024
@@ -40,6 +45,11 @@ class ConnectionConfig(Config):
     head_timeout = 20.0
     """Seconds from the first byte of a request to the end of its headers."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.slices = WorkSlices()
+        """Shared by all connections."""
+
 
 class _IdleTimer:
     """Closes a connection that is idle or does not finish the headers of a request; one task for all its
@@ -51,11 +61,12 @@ class _IdleTimer:
         self._scope: trio.CancelScope | None = None
         self._is_over = False
         self._is_in_head = False
+        self._jitter = 1 + random.random() * _JITTER  # noqa: S311 - no secret
 
     async def restart(self, task_group: Any, action: Callable[..., Any]) -> None:  # noqa: ANN401 - Hypercorn's form
         """Start the timer: no request is in progress."""
         self._is_in_head = False
-        deadline = trio.current_time() + self._server.config.keep_alive_timeout
+        deadline = trio.current_time() + self._server.config.keep_alive_timeout * self._jitter
         if self._server.context.terminated.is_set():
             deadline = -inf
         if self._scope is None:
@@ -75,7 +86,8 @@ class _IdleTimer:
         if scope is None or scope.deadline == inf or self._is_in_head:
             return
         self._is_in_head = True
-        scope.deadline = min(scope.deadline, trio.current_time() + self._server.config.head_timeout)
+        seconds = self._server.config.head_timeout * self._jitter
+        scope.deadline = min(scope.deadline, trio.current_time() + seconds)
 
     def end(self) -> None:
         """End the timer's task with the connection."""
@@ -89,7 +101,10 @@ class _IdleTimer:
             if scope.deadline == inf:
                 await trio.sleep_forever()  # until the request has ended
         if not self._is_over:
+            slices = self._server.config.slices
+            await slices.begin()
             await self._server.close_idle()
+            slices.end()
 
 
 class _UnsupportedVersion(Exception):
@@ -172,7 +187,7 @@ class HttpConnection(TCPServer):
         await super().protocol_send(event)
 
     async def _read_data(self) -> None:
-        receive, protocol = self.stream.receive_some, self.protocol
+        receive, protocol, slices = self.stream.receive_some, self.protocol, self.config.slices
         while True:
             try:
                 with trio.fail_after(self.config.read_timeout or inf):
@@ -184,7 +199,9 @@ class HttpConnection(TCPServer):
                 if not data or self._unwanted > _LINGER_BYTES:
                     break
                 continue
+            await slices.begin()
             await protocol.handle(RawData(bytes(data)))
+            slices.end()
             if not data:
                 break
             self._idle.note_bytes()

@@ -249,8 +249,32 @@ class ViewerResult(msgspec.Struct, frozen=True, kw_only=True, tag="viewers"):
     cpu_share: float
 
 
+class AttackLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.attackers`."""
+
+    host: str
+    source: str
+    """Address that the attackers come from."""
+    http_port: int
+    jt808_port: int
+    osmand_port: int
+    media_port: int
+    seconds: float
+    scale: float = 1.0
+    """Multiplies how many peers attack."""
+
+
+class AttackResult(msgspec.Struct, frozen=True, kw_only=True, tag="attack"):
+    """Result of an AttackLoad, by the name of the attack."""
+
+    attempts: dict[str, int]
+    ended: dict[str, int]
+    """Attempts that the server answered or closed within the time."""
+
+
 Message = (
     Mark
+    | AttackResult
     | TerminalResult
     | RegistrationResult
     | CommandedResult
@@ -263,6 +287,7 @@ Message = (
 )
 Load = (
     TerminalLoad
+    | AttackLoad
     | RegistrationLoad
     | CommandedLoad
     | ReporterLoad

@@ -31,6 +31,10 @@ MAX_OPEN_BYTES = 4 << 20
 """Of all unfinished units of a connection together."""
 MAX_GARBAGE_BYTES = 256 << 10
 """A peer that sends this much without one packet sends no media."""
+MAX_UNIDENTIFIED_BYTES = 32 << 10
+"""Before the first packet."""
+CANDIDATE_BYTES = 64
+"""What the magic number of a packet counts for, at least, where no packet follows: each costs time."""
 
 _FURTHEST_GAP = 1000
 """A larger step in the sequence is a restart of the count, not loss."""
@@ -220,8 +224,11 @@ class Jt1078Parser:
         following = data.find(MAGIC, position + 1)
         if following < 0:
             following = max(position + 1, len(data) - 3)  # the magic itself may be incomplete
-        self._garbage_bytes += following - position
-        if self._garbage_bytes > MAX_GARBAGE_BYTES:
+            self._garbage_bytes += following - position
+        else:
+            self._garbage_bytes += max(following - position, CANDIDATE_BYTES)
+        limit = MAX_GARBAGE_BYTES if self._sim_bytes else MAX_UNIDENTIFIED_BYTES
+        if self._garbage_bytes > limit:
             raise CodecError(f"{self._garbage_bytes} bytes without a media packet")
         return following
 

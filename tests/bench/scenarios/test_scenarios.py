@@ -8,6 +8,7 @@ from motorpool.bench.scenarios import names, scenario
 def test_every_scenario_has_a_title_for_the_list() -> None:
     assert names() == [
         "api",
+        "attack",
         "codecs",
         "idle",
         "ingest",

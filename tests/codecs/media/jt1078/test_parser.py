@@ -329,13 +329,25 @@ def test_another_sim_on_the_connection_ends_it() -> None:
         codec.receive(Jt1078Sender("13800000000").encode(picture()))
 
 
-def test_endless_junk_ends_the_connection() -> None:
+@pytest.mark.parametrize(
+    ("first", "limit"),
+    [(b"", parser.MAX_UNIDENTIFIED_BYTES), (Jt1078Sender(SIM).encode(picture()), parser.MAX_GARBAGE_BYTES)],
+)
+def test_endless_junk_ends_the_connection(first: bytes, limit: int) -> None:
     codec = Jt1078Parser()
-    for _ in range(parser.MAX_GARBAGE_BYTES // 1000):
+    codec.receive(first)
+    for _ in range(limit // 1000):
         codec.receive(b"\x55" * 1000)
         assert codec.buffered < 2000
     with pytest.raises(CodecError, match="without a media packet"):
         codec.receive(b"\x55" * 1000)
+
+
+def test_junk_in_which_packets_seem_to_begin_ends_the_connection_earlier() -> None:
+    """Each place where a packet seems to begin costs as much time as many other bytes."""
+    codec = Jt1078Parser()
+    with pytest.raises(CodecError, match="without a media packet"):
+        codec.receive(b"01cd" * (parser.MAX_UNIDENTIFIED_BYTES // parser.CANDIDATE_BYTES + 10))
 
 
 @settings(max_examples=150)

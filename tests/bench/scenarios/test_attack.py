@@ -1,0 +1,21 @@
+"""The scenario `attack`, for a moment, so that it cannot rot."""
+
+import pytest
+
+from motorpool.bench.figures import Report
+from motorpool.bench.load.attackers import ATTACKS
+from motorpool.bench.options import Options
+from motorpool.bench.scenarios import attack, scenario
+
+
+def test_terminals_report_and_the_server_answers_through_all_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attack, "SCALE", 0.02)
+    report = Report({})
+    scenario("attack").run(Options(seconds=0.5, terminals=20), report, lambda _: None)
+    figures = {figure.metric: figure.value for figure in report.figures}
+    assert figures["terminals under attack"] > 0
+    assert figures["GET /devices afterwards"] > 0
+    refused = [note for note in report.notes if "rejected" in note]
+    assert all(": 0 messages rejected" in note for note in refused)
+    for name in ATTACKS:
+        assert any(note.startswith(f"{name}: ") for note in report.notes)
