@@ -1,4 +1,5 @@
 import io
+import json
 import os
 import subprocess
 import sys
@@ -48,38 +49,55 @@ def test_an_empty_password_is_refused_before_anything_is_opened(monkeypatch, cap
     assert capsys.readouterr().err == "motorpool: the password is empty\n"
 
 
+COMMANDS = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from motorpool.api.main import main
+
+done = []
+for words, given in json.loads(sys.argv[1]):
+    sys.stdin, out, errors = io.StringIO(given), io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors):
+        sys.argv = ["motorpool", *words]
+        code = main()
+    done.append([code, out.getvalue(), errors.getvalue()])
+print(json.dumps(done))
+"""
+"""Runs one command line after the other: a process for each would mostly import."""
+
+
 def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
     environ = {**os.environ, "MOTORPOOL_DATA": str(tmp_path), "MOTORPOOL_DATABASE": database_url}
-
-    def run(*words, given="secret word\n"):
-        return subprocess.run(
-            [sys.executable, "-m", "motorpool", "user", *words],
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            env=environ,
-            cwd=tmp_path,
+    lines = [
+        (("user", *words), f"{given}\n")
+        for words, given in (
+            (("boss@example.org", "--administrator"), ""),
+            (("boss@example.org", "--password"), "short"),
+            (("boss@example.org", "--password"), "boss@example.org"),
+            (("boss@example.org", "--password", "--administrator"), "secret word"),
+            (("BOSS@example.org", "--no-administrator"), ""),
+            (("BOSS@example.org", "--administrator", "--unlink-openid"), ""),
         )
-
-    missing = run("boss@example.org", "--administrator")
-    assert missing.returncode == 1
+    ]
+    program = subprocess.run(
+        [sys.executable, "-c", COMMANDS, json.dumps(lines)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env=environ,
+        cwd=tmp_path,
+    )
+    missing, short, own, made, last, changed = json.loads(program.stdout)
+    assert missing[0] == 1
     assert (
-        missing.stderr.splitlines()[-1]
-        == "motorpool: there is no user boss@example.org; --password creates one"
+        missing[2].splitlines()[-1] == "motorpool: there is no user boss@example.org; --password creates one"
     )
-    for weak in ("short\n", "boss@example.org\n"):
-        refused = run("boss@example.org", "--password", given=weak)
-        assert (refused.returncode, refused.stderr.splitlines()[-1][:20]) == (1, "motorpool: password:")
-    made = run("boss@example.org", "--password", "--administrator")
-    assert (made.returncode, made.stdout) == (0, "user boss@example.org created, administrator\n"), (
-        made.stderr
-    )
-    last = run("BOSS@example.org", "--no-administrator")
-    assert (last.returncode, "last administrator" in last.stderr.splitlines()[-1]) == (1, True)
-    changed = run("BOSS@example.org", "--administrator", "--unlink-openid")
-    assert (changed.returncode, changed.stdout) == (0, "user boss@example.org changed\n")
+    for code, _, errors in (short, own):
+        assert (code, errors.splitlines()[-1][:20]) == (1, "motorpool: password:")
+    assert made[:2] == [0, "user boss@example.org created, administrator\n"], made
+    assert (last[0], "last administrator" in last[2].splitlines()[-1]) == (1, True)
+    assert changed[:2] == [0, "user boss@example.org changed\n"]
 
 
 def test_settings_whose_reader_has_left_are_no_traceback():
