@@ -47,6 +47,8 @@ class Report:
         self.figures: list[Figure] = []
         self.goals: dict[tuple[str, str], Goal] = {}
         self.notes: list[str] = []
+        self.samples: list[Mapping[str, float]] = []
+        """Values over time, for the JSON."""
 
     def add(
         self,
@@ -85,7 +87,12 @@ class Report:
 
     def write(self, path: Path) -> None:
         """Write the JSON described in docs/performance.md#json."""
-        content = {"machine": dict(self._machine), "results": [msgspec.to_builtins(f) for f in self.figures]}
+        content: dict[str, object] = {
+            "machine": dict(self._machine),
+            "results": [msgspec.to_builtins(f) for f in self.figures],
+        }
+        if self.samples:
+            content["samples"] = self.samples
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -61,6 +61,18 @@ def resident_bytes(pid: int) -> int:
     return int(_read(pid, "statm").split()[1]) * _PAGE_BYTES
 
 
+def open_files(pid: int) -> int:
+    """Return the number of open file descriptors of a process.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except FileNotFoundError:
+        raise ProcessLookupError(pid) from None
+
+
 def command_line(pid: int) -> list[str]:
     """Return the command line of a process.
 

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compare", type=Path, metavar="FILE", help="show the differences from an earlier --json"
     )
     parser.add_argument("--seconds", type=float, help="length of each measured span (default: by scenario)")
-    parser.add_argument("--minutes", type=float, default=10.0, help="length of a play (default 10)")
+    parser.add_argument("--minutes", type=float, default=10.0, help="length of play, soak, fuzz (default 10)")
     parser.add_argument("--terminals", type=int, default=1000, help="reporting terminals (default 1000)")
     parser.add_argument(
         "--idle-terminals",
@@ -36,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--streams", type=int, default=400, help="live streams (default 400)")
     parser.add_argument("--actors", type=int, default=100_000, help="idle actors (default 100000)")
     parser.add_argument("--schedules", type=int, default=10_000, help="scheduled commands (default 10000)")
+    parser.add_argument("--soak-streams", type=int, default=40, help="live streams of soak (default 40)")
+    parser.add_argument(
+        "--soak-requests", type=float, default=50.0, help="API requests a second of soak (default 50)"
+    )
+    parser.add_argument("--soak-sockets", type=int, default=20, help="WebSockets of soak (default 20)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the mutations of fuzz (default 1)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,6 +70,10 @@ def run(args: argparse.Namespace) -> int:
         streams=args.streams,
         actors=args.actors,
         schedules=args.schedules,
+        soak_streams=args.soak_streams,
+        soak_requests=args.soak_requests,
+        soak_sockets=args.soak_sockets,
+        seed=args.seed,
     )
     report = Report(machine.facts())
     failed = _measure(args.scenarios, options, report, console)

@@ -14,12 +14,20 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     """Length of each measured span; None: the default of the scenario."""
     minutes: float = 10.0
-    """Length of the scenario `play`."""
+    """Length of the scenarios `play`, `soak` and `fuzz`."""
     terminals: int = 1000
     idle_terminals: int = 10_000
     streams: int = 400
     actors: int = 100_000
     schedules: int = 10_000
+    soak_streams: int = 40
+    """Live streams of the scenario `soak`; each has two viewers."""
+    soak_requests: float = 50.0
+    """API requests a second of the scenario `soak`."""
+    soak_sockets: int = 20
+    """WebSockets of the scenario `soak`."""
+    seed: int = 1
+    """Of the mutations of the scenario `fuzz`."""
 
     def span(self, usual: float) -> float:
         """Return the length of a span whose default is `usual` seconds."""

@@ -44,6 +44,16 @@ class Server:
         return 5015 + self.offset
 
     @property
+    def media_ports(self) -> tuple[int, int]:
+        """Ports for media of live streams and of playbacks."""
+        return 5263 + self.offset, 5363 + self.offset
+
+    @property
+    def osmand_port(self) -> int:
+        """Port for OsmAnd requests."""
+        return 5055 + self.offset
+
+    @property
     def log(self) -> str:
         """Everything the server has logged."""
         return (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")

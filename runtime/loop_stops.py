@@ -90,7 +90,7 @@ class LoopStopsCollector(Collector):
         self._prefix = prefix
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the longest stop and the number of long ones."""
+        """Yield the longest stop and the number of long ones, and the number of tasks."""
         yield GaugeMetricFamily(
             f"{self._prefix}_longest_stop_seconds",
             "Longest time for which the event loop served nothing, within the last one to two minutes.",
@@ -101,3 +101,9 @@ class LoopStopsCollector(Collector):
             f"How often the event loop served nothing for more than {LONG_SECONDS:g} s.",
             value=self._stops.count,
         )
+        if trio.lowlevel.in_trio_run():
+            yield GaugeMetricFamily(
+                f"{self._prefix}_tasks",
+                "Tasks of the event loop.",
+                value=trio.lowlevel.current_statistics().tasks_living,
+            )

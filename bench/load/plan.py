@@ -198,6 +198,66 @@ class RequestResult(msgspec.Struct, frozen=True, kw_only=True, tag="requests"):
     cpu_share: float
 
 
+class ChurnLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.churn`: one line on its standard input."""
+
+    host: str
+    http_port: int
+    jt808_port: int
+    osmand_port: int
+    email: str
+    password: str
+    token: str
+    """Of the same user; for WebSockets and edits."""
+    phones: tuple[str, ...]
+    """Terminals that connect, report once and disconnect, one after the other."""
+    sockets: int
+    """WebSockets open at a time."""
+    seconds: float
+
+
+class ChurnResult(msgspec.Struct, frozen=True, kw_only=True, tag="churn"):
+    """What came of a ChurnLoad."""
+
+    counts: dict[str, int]
+    """Completed "terminals", "osmand", "edits", "sessions" and "sockets", and "messages" of WebSockets."""
+    failures: int
+    reasons: tuple[str, ...]
+    """Texts of the first failures."""
+
+
+class FuzzLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.fuzz`: one line on its standard input."""
+
+    host: str
+    http_port: int
+    jt808_port: int
+    osmand_port: int
+    media_ports: tuple[int, ...]
+    token: str
+    """Of an administrator, for requests that are to reach their handlers."""
+    phone: str
+    """A terminal whose messages and media are mutated."""
+    device_id: int
+    """Its device."""
+    seed: int
+    seconds: float
+
+
+class FuzzResult(msgspec.Struct, frozen=True, kw_only=True, tag="fuzz"):
+    """What came of a FuzzLoad."""
+
+    sent: dict[str, int]
+    """Mutated messages by port: "jt808", "osmand", "media", "http"."""
+    statuses: dict[int, int]
+    """Answers of HTTP by status."""
+    server_errors: tuple[str, ...]
+    """The first requests answered with 500."""
+    server_error_count: int
+    silent: int
+    """HTTP requests without an answer in time."""
+
+
 class Streaming(msgspec.Struct, frozen=True, tag="streaming"):
     """Number of cameras that are streaming."""
 
@@ -284,6 +344,8 @@ Message = (
     | CameraResult
     | ReaderResult
     | ViewerResult
+    | ChurnResult
+    | FuzzResult
 )
 Load = (
     TerminalLoad
@@ -295,4 +357,6 @@ Load = (
     | CameraLoad
     | ReaderLoad
     | ViewerLoad
+    | ChurnLoad
+    | FuzzLoad
 )

@@ -69,11 +69,26 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(main, "names", lambda: ["ear"])
     monkeypatch.setattr(main, "scenario", lambda _: SimpleNamespace(TITLE="", STEPS=1, run=listen))
-    words = "--seconds 2 --minutes 3 --terminals 4 --idle-terminals 5 --streams 6 --actors 7 --schedules 8"
+    words = (
+        "--seconds 2 --minutes 3 --terminals 4 --idle-terminals 5 --streams 6 --actors 7 --schedules 8"
+        " --soak-streams 9 --soak-requests 10 --soak-sockets 11 --seed 12"
+    )
     assert main.run(parse("ear", *words.split())) == 0
     assert main.run(parse("ear")) == 0
     assert asked == [
-        Options(seconds=2, minutes=3, terminals=4, idle_terminals=5, streams=6, actors=7, schedules=8),
+        Options(
+            seconds=2,
+            minutes=3,
+            terminals=4,
+            idle_terminals=5,
+            streams=6,
+            actors=7,
+            schedules=8,
+            soak_streams=9,
+            soak_requests=10,
+            soak_sockets=11,
+            seed=12,
+        ),
         Options(),
     ]
 

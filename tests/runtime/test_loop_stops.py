@@ -80,3 +80,14 @@ def test_both_are_metrics() -> None:
     lines = generate_latest(registry).decode().splitlines()
     assert "motorpool_loop_longest_stop_seconds 0.5" in lines
     assert "motorpool_loop_stops_total 1.0" in lines
+
+
+async def test_the_number_of_tasks_is_a_metric() -> None:
+    registry = CollectorRegistry()
+    registry.register(LoopStopsCollector(LoopStops(), "motorpool_loop"))
+    before = registry.get_sample_value("motorpool_loop_tasks")
+    assert before is not None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+        assert registry.get_sample_value("motorpool_loop_tasks") == before + 1
+        nursery.cancel_scope.cancel()
