@@ -40,7 +40,8 @@ class LoopStops(trio.abc.Instrument):
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Measure the loop that this is called in."""
+        """Measure the loop that this is called in, from now on."""
+        self._turn_began = self._now()
         trio.lowlevel.add_instrument(self)
         try:
             yield

@@ -91,3 +91,13 @@ async def test_the_number_of_tasks_is_a_metric() -> None:
         nursery.start_soon(trio.sleep_forever)
         assert registry.get_sample_value("motorpool_loop_tasks") == before + 1
         nursery.cancel_scope.cancel()
+
+
+async def test_what_was_before_the_measurement_is_no_stop() -> None:
+    watch = Watch()
+    stops = LoopStops(watch)
+    watch.now += 3.0  # the server starts
+    with stops.measured():
+        await trio.sleep(0.001)
+    assert stops.count == 0
+    assert stops.longest() == 0.0
