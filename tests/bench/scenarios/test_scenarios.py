@@ -17,6 +17,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "play",
         "registration",
         "schedules",
+        "soak",
     ]
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 
