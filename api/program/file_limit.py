@@ -5,23 +5,34 @@ import resource
 from contextlib import suppress
 
 from motorpool.actors.gateway.port_guard import DEVICE_SHARE, HTTP_SHARE, MEDIA_SHARE, descriptor_share
-from motorpool.api.program.settings import Settings
+from motorpool.actors.settings import DeviceSettings, VideoSettings
+from motorpool.api.program.settings import HttpSettings, Settings
 
 __all__ = ["raise_file_limit"]
+
+FEW_CONNECTIONS = 500
+"""A limit that allows fewer is worth a warning even where nothing was configured."""
 
 _log = logging.getLogger(__name__)
 
 
 def raise_file_limit(settings: Settings) -> None:
-    """Raise the limit as far as allowed, and log which settings it does not allow all the same."""
+    """Raise the limit as far as allowed, and log what it does not allow of what was configured.
+
+    The defaults are for large servers: that a small limit does not allow them is no warning, unless it allows
+    hardly any device.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    for name, chosen, share in (
-        ("device.connections", settings.device.connections, DEVICE_SHARE),
-        ("video.connections", settings.video.connections, MEDIA_SHARE),
-        ("http.connections", settings.http.connections, HTTP_SHARE),
+    for name, chosen, default, share in (
+        ("device.connections", settings.device.connections, DeviceSettings.connections, DEVICE_SHARE),
+        ("video.connections", settings.video.connections, VideoSettings.connections, MEDIA_SHARE),
+        ("http.connections", settings.http.connections, HttpSettings.connections, HTTP_SHARE),
     ):
         allowed = descriptor_share(share)
         if allowed < chosen:
-            _log.warning("%s is %d, but the limit of open files allows %d", name, chosen, allowed)
+            level = logging.DEBUG if chosen == default and allowed >= FEW_CONNECTIONS else logging.WARNING
+            _log.log(
+                level, "%s is %d, but the limit of open files (%d) allows %d", name, chosen, hard, allowed
+            )
