@@ -18,6 +18,7 @@ from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr
 
@@ -127,6 +128,27 @@ class Http1Protocol(H11Protocol):
             raise _UnsupportedVersion
 
 
+class _ConnectionContext(WorkerContext):
+    """The server's context for one connection: a `sleep` ends with it.
+
+    Hypercorn sleeps between the pings of a WebSocket, and would keep an ended one until the next ping.
+    """
+
+    def __init__(self, server: WorkerContext) -> None:
+        self._server = server
+        self.terminate, self.terminated = server.terminate, server.terminated
+        self.ended = trio.Event()
+
+    async def mark_request(self) -> None:
+        """Count a request."""
+        await self._server.mark_request()
+
+    async def sleep(self, wait: float) -> None:  # type: ignore[override]  # of an instance
+        """Sleep, at most until the connection has ended."""
+        with trio.move_on_after(wait):
+            await self.ended.wait()
+
+
 class HttpConnection(TCPServer):
     """One HTTP connection."""
 
@@ -134,6 +156,7 @@ class HttpConnection(TCPServer):
 
     def __init__(self, *arguments: Any) -> None:  # noqa: ANN401 - as the class above has them
         super().__init__(*arguments)
+        self._connection_context = _ConnectionContext(self.context)
         self._idle = _IdleTimer(self)
         self.idle_task = self._idle  # type: ignore[assignment]  # of the same two methods
         self._head = b""
@@ -159,7 +182,7 @@ class HttpConnection(TCPServer):
                 self.protocol = Http1Protocol(  # type: ignore[assignment]  # of the same two methods
                     self.app,
                     self.config,
-                    self.context,
+                    self._connection_context,  # type: ignore[arg-type]  # but for the static method
                     task_group,
                     ConnectionState(self.state.copy()),
                     is_tls,
@@ -207,6 +230,7 @@ class HttpConnection(TCPServer):
             self._idle.note_bytes()
         self._read_ended.set()
         await protocol.handle(Closed())
+        self._connection_context.ended.set()
         self._idle.end()
 
     async def _close(self) -> None:

@@ -1,3 +1,4 @@
+import gc
 import json
 from collections.abc import Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,6 +13,7 @@ from trio_websocket import open_websocket_url
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
 from motorpool.api import websocket
 from motorpool.api.auth.authentication import authenticate
+from motorpool.api.http.tcp_server import HttpConnection
 from motorpool.api.program.settings import HttpSettings
 from motorpool.api.websocket import MAX_PENDING_EVENTS
 from motorpool.storage.records import Event
@@ -364,3 +366,27 @@ async def test_a_user_and_an_address_have_only_so_many_sockets(starting):
         with trio.fail_after(30):
             while await status(cookies[1]) != 101:
                 await trio.lowlevel.checkpoint()
+
+
+async def test_ended_sockets_leave_nothing_behind(served):
+    cookie = served.cookie(await served.user("ann"))
+
+    async def connect_and_leave(abruptly: bool) -> None:
+        async with shake_hands(served, cookie) as (stream, status):
+            assert status == 101
+            await stream.receive_some()
+            if not abruptly:
+                # A masked close frame.
+                await stream.send_all(b"\x88\x82\0\0\0\0\x03\xe8")
+                await read_all(stream)
+
+    def connections() -> int:
+        gc.collect()
+        return sum(isinstance(each, HttpConnection) for each in gc.get_objects())
+
+    with trio.fail_after(60):
+        for number in range(10):
+            await connect_and_leave(number % 2 == 0)
+        # Not only when the next pings would be due: time stands nearly still here.
+        while connections():
+            await trio.testing.wait_all_tasks_blocked(0.01)
