@@ -1,6 +1,8 @@
 """The supervision tree: each child depends only on those above it.
 
-Children start from top to bottom and stop from bottom to top; a crash restarts the children below it.
+Children start from top to bottom and stop from bottom to top; a crash restarts the children below it. Actors
+on which no others depend are in supervisors that never give up (`intensity=None`), so that their crash costs
+nothing else and never ends the program (docs/supervision.md).
 """
 
 from functools import partial
@@ -100,22 +102,28 @@ def fleet_tree(
         name="system",
         strategy=Strategy.REST_FOR_ONE,
         children=(
-            *((recorder_spec(settings.record),) if settings.record else ()),
-            capture_list_spec(settings.captures.per_device),
-            position_writer_spec(database),
-            retention_spec(
-                database,
-                RetentionDays(
-                    positions=settings.positions.retention_days or 0,
-                    events=settings.events.retention_days or 0,
-                    audit=settings.audit.retention_days or 0,
-                    statistics=settings.statistics.retention_days or 0,
-                    runs=settings.schedules.retention_days,
+            # Above all that reports to them until it has stopped.
+            SupervisorSpec(
+                name="upkeep",
+                intensity=None,
+                children=(
+                    *((recorder_spec(settings.record),) if settings.record else ()),
+                    retention_spec(
+                        database,
+                        RetentionDays(
+                            positions=settings.positions.retention_days or 0,
+                            events=settings.events.retention_days or 0,
+                            audit=settings.audit.retention_days or 0,
+                            statistics=settings.statistics.retention_days or 0,
+                            runs=settings.schedules.retention_days,
+                        ),
+                    ),
+                    statistics_spec(database),
                 ),
             ),
+            position_writer_spec(database),
             directory_spec(database),
             access_spec(database),
-            statistics_spec(database),
             media_requests_spec(database),
             device_loader_spec(database),
             device_spec(
@@ -130,14 +138,21 @@ def fleet_tree(
                     text_channel=outgoing.sms.enabled,
                 ),
             ),
-            decoders_spec(),
-            sound_spec(),
+            SupervisorSpec(name="decoding", intensity=None, children=(decoders_spec(), sound_spec())),
             # Above streams and playbacks, which hand over their last fragments when they stop.
-            capture_spec(
-                database,
-                media_folder(settings.data),
-                settings.captures,
-                reserve_bytes=settings.files.reserve_bytes,
+            SupervisorSpec(
+                name="recording",
+                strategy=Strategy.REST_FOR_ONE,
+                intensity=None,
+                children=(
+                    capture_list_spec(settings.captures.per_device),
+                    capture_spec(
+                        database,
+                        media_folder(settings.data),
+                        settings.captures,
+                        reserve_bytes=settings.files.reserve_bytes,
+                    ),
+                ),
             ),
             stream_spec(database, settings.video),
             snapshot_spec(),
@@ -145,16 +160,6 @@ def fleet_tree(
                 settings.data, settings.video.playback_quota_bytes, settings.files.reserve_bytes
             ),
             playback_spec(database, settings.video),
-            capture_retention_spec(
-                media_folder(settings.data),
-                settings.captures.quota_bytes or 0,
-                settings.captures.retention_days or 0,
-            ),
-            file_retention_spec(
-                media_folder(settings.data),
-                settings.files.quota_bytes or 0,
-                settings.files.retention_days or 0,
-            ),
             identification_spec(database, settings.register),
             *((hub_spec(hub),) if hub is not None else ()),
             DynamicSpec(
@@ -166,16 +171,34 @@ def fleet_tree(
                 idle_seconds=None,
             ),
             SupervisorSpec(
-                name="listeners", children=tuple(_listeners(database, settings, hub, server_key, quota))
+                name="listeners",
+                intensity=None,
+                children=tuple(_listeners(database, settings, hub, server_key, quota)),
             ),
-            outbox_spec(database, outgoing, settings.outbox.give_up_days),
-            text_channel_spec(outgoing.sms),
-            schedule_spec(
-                database,
-                reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,
-                status_seconds=settings.device.status_seconds,
+            SupervisorSpec(
+                name="background",
+                intensity=None,
+                children=(
+                    capture_retention_spec(
+                        media_folder(settings.data),
+                        settings.captures.quota_bytes or 0,
+                        settings.captures.retention_days or 0,
+                    ),
+                    file_retention_spec(
+                        media_folder(settings.data),
+                        settings.files.quota_bytes or 0,
+                        settings.files.retention_days or 0,
+                    ),
+                    outbox_spec(database, outgoing, settings.outbox.give_up_days),
+                    text_channel_spec(outgoing.sms),
+                    schedule_spec(
+                        database,
+                        reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,
+                        status_seconds=settings.device.status_seconds,
+                    ),
+                ),
             ),
-            *((SupervisorSpec(name="services", children=services),) if services else ()),
+            *((SupervisorSpec(name="services", intensity=None, children=services),) if services else ()),
         ),
     )
 

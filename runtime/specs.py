@@ -121,13 +121,14 @@ class SupervisorSpec:
     """A node of the tree: children started in order, stopped in reverse, restarted by the strategy.
 
     More than `intensity` restarts within the period: it stops its children and fails, and its own
-    supervisor restarts it as a whole; the root's failure ends the system.
+    supervisor restarts it as a whole; the root's failure ends the system. With None it never fails: the
+    back-off alone limits the restarts.
     """
 
     name: str
     children: "tuple[Child, ...]"
     strategy: Strategy = Strategy.ONE_FOR_ONE
-    intensity: int = 5
+    intensity: int | None = 5
     period_seconds: float = 60.0
     back_off: BackOff = BackOff()
     shutdown_seconds: float | None = None

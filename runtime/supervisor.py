@@ -183,6 +183,7 @@ class Supervisor:
                     await self._suspend(self.children[first + 1 :])
                     await self._restart(self.children[first:], delay)
             nursery.cancel_scope.cancel()  # restarts that still wait for their time
+        assert self._spec.intensity is not None
         exceeded = RestartIntensityExceeded(self.path, self._spec.intensity, self._spec.period_seconds)
         exceeded.__cause__ = error
         return exceeded

@@ -1,5 +1,6 @@
 """Records the traffic of devices to a file (`serve --record FILE`), for `simulate --replay`."""
 
+import contextlib
 from pathlib import Path
 from typing import BinaryIO
 
@@ -75,9 +76,15 @@ class Recorder(Actor[Chunk]):
 
     async def run(self) -> None:
         """Write the buffered chunks once a second."""
-        while True:
-            await trio.sleep(FLUSH_SECONDS)
-            await self._write()
+        try:
+            while True:
+                await trio.sleep(FLUSH_SECONDS)
+                await self._write()
+        finally:
+            # `stop` has closed it, but does not run after a crash.
+            if self._file is not None:
+                with contextlib.suppress(OSError):
+                    self._file.close()
 
     async def stop(self) -> None:
         """Write the buffered chunks and close the file."""

@@ -34,6 +34,12 @@ def test_restarts_are_permitted_as_the_plain_definition_says(
     assert restarts == permitted(crashes, intensity, period)
 
 
+def test_without_an_intensity_every_restart_is_permitted() -> None:
+    history = RestartHistory(None, 60.0, STEADY)
+    assert [history.next_delay(0.0) for _ in range(4)] == [0.1, 0.2, 0.4, 0.8]
+    assert max(history.next_delay(0.0) or 0.0 for _ in range(100)) == STEADY.max_seconds
+
+
 def test_the_wait_grows_with_the_restarts_in_the_period_and_shrinks_when_they_are_past() -> None:
     history = RestartHistory(3, 60.0, STEADY)
     assert [history.next_delay(now) for now in (0.0, 10.0, 20.0, 30.0)] == [0.1, 0.2, 0.4, None]

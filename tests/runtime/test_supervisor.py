@@ -172,6 +172,21 @@ async def test_restarts_outside_the_period_do_not_add_up(autojump_clock: MockClo
         assert system.snapshot()[0].children[0].restarts == 5
 
 
+async def test_without_an_intensity_a_supervisor_never_gives_up(autojump_clock: MockClock) -> None:
+    stations: list[str] = []
+    inner = SupervisorSpec(name="inner", children=(staged(B, stations),), intensity=None)
+    async with open_tree(staged(A, stations), inner, intensity=0) as system:
+        stations.clear()
+        for _ in range(50):
+            await system.ref(B).tell(Broken("again"))
+            await trio.sleep(1)
+        # The pauses grow to 30 s at most, so there are few, but no end of them.
+        await trio.sleep(300)
+        assert set(stations) == {"b starts"}
+        assert len(stations) > 6
+        assert system.snapshot()[0].restarts == 0
+
+
 async def test_a_supervisor_that_gives_up_is_restarted_as_a_whole_by_its_own(
     autojump_clock: MockClock,
 ) -> None:
