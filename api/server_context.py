@@ -31,6 +31,7 @@ from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.one_time_codes import OneTimeCodes
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
+from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.open_sockets import OpenSockets
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
@@ -66,7 +67,7 @@ class ServerContext:
     settings: Settings
     passwords: PasswordHasher
     login_throttle: LoginThrottle
-    token_key: bytes
+    token_keys: SigningKeys
     """Signs tokens; stored in the database."""
     server: ServerSettings
     """The server's settings as last read."""

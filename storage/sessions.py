@@ -11,6 +11,7 @@ __all__ = [
     "delete",
     "delete_by_tokens",
     "delete_expired",
+    "delete_of_tokens",
     "delete_of_user",
     "fetch",
     "insert",
@@ -101,6 +102,11 @@ async def delete_by_tokens(
         user_id,
         token_expires,
     )
+
+
+async def delete_of_tokens(q: Queries) -> None:
+    """Delete all sessions that began with a token."""
+    await q.execute("delete from sessions where token_expires is not null")
 
 
 async def delete_of_user(q: Queries, user_id: int, *, keep: str | None = None) -> None:

@@ -10,7 +10,16 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import expired_rows, known_addresses, positions, runs, sessions, tokens, users
+from motorpool.storage import (
+    expired_rows,
+    known_addresses,
+    positions,
+    runs,
+    sessions,
+    signing_keys,
+    tokens,
+    users,
+)
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
@@ -91,6 +100,7 @@ class Retention(Actor[None]):
         database, now = self._database, self.context.clock.now()
         await sessions.delete_expired(database, now)
         await tokens.delete_expired(database, now)
+        await signing_keys.delete_expired(database, now)
         await known_addresses.delete_before(database, now - known_addresses.LIFETIME)
         if gone := await users.delete_expired_temporary(database, now):
             deleted = [UserChanged(user_id, "deleted") for user_id in gone]

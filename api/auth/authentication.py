@@ -116,7 +116,13 @@ async def authenticate_token(context: ServerContext, text: str) -> Caller | None
 
 async def read_token(context: ServerContext, text: str) -> Token:
     """Verify a session or share token that is not revoked. Raises InvalidToken."""
-    token = read(context.token_key, text, LOGINS, now=context.clock.now())
+    now = context.clock.now()
+    try:
+        token = read(context.token_keys, text, LOGINS, now=now)
+    except InvalidToken:
+        if not await context.token_keys.reload_if_due(now, context.clock.monotonic()):
+            raise
+        token = read(context.token_keys, text, LOGINS, now=now)
     # A token that does not say when it was issued has the epoch here.
     longest = timedelta(days=context.settings.http.token_max_days)
     if token.issued > EPOCH and token.issued + longest <= context.clock.now():

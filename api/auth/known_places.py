@@ -72,7 +72,7 @@ def remember_device(
         **{user: time for user, time in newest if user != str(user_id)},
     }
     text, _ = issue(
-        context.token_key,
+        context.token_keys,
         0,
         DEVICE,
         now + DEVICE_LIFETIME,
@@ -96,6 +96,6 @@ def _device(context: ServerContext, request: Request | Websocket) -> Token | Non
     if not cookie:
         return None
     try:
-        return read(context.token_key, cookie, (DEVICE,), now=context.clock.now())
+        return read(context.token_keys, cookie, (DEVICE,), now=context.clock.now())
     except InvalidToken:
         return None

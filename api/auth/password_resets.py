@@ -13,6 +13,7 @@ from motorpool.actors.outgoing.mail import Mail
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.rate_limits import RateLimit
 from motorpool.api.auth.credentials import may_log_in
+from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import Actor, ChildSpec, Kind
@@ -40,10 +41,10 @@ PASSWORD_RESETS: Kind[None, PasswordResetRequested] = Kind("password_resets")
 class PasswordResets(Actor[PasswordResetRequested]):
     """Mails links to users who may log in, at a limited rate."""
 
-    def __init__(self, database: Database, mail: Mail, token_key: bytes, settings: Settings) -> None:
+    def __init__(self, database: Database, mail: Mail, token_keys: SigningKeys, settings: Settings) -> None:
         self._database = database
         self._mail = mail
-        self._token_key = token_key
+        self._token_keys = token_keys
         self._settings = settings
         self._lifetime = timedelta(minutes=settings.users.reset_minutes)
 
@@ -81,7 +82,7 @@ class PasswordResets(Actor[PasswordResetRequested]):
 
     async def _write(self, user: User) -> None:
         now = self.context.clock.now()
-        text, token = issue(self._token_key, user.id, RESET, now + self._lifetime, now=now)
+        text, token = issue(self._token_keys, user.id, RESET, now + self._lifetime, now=now)
         link = f"{self._settings.public_url}/reset-password?passwordReset={text}"
         message = _reset_mail(user, link, round(self._lifetime.total_seconds() / 60))
         await outbox.enqueue(self._database, message, now=now, expires=token.expires)
@@ -108,11 +109,11 @@ def _reset_mail(user: User, link: str, minutes: int) -> OutgoingMessage:
 
 
 def password_resets_spec(
-    database: Database, mail: Mail, token_key: bytes, settings: Settings
+    database: Database, mail: Mail, token_keys: SigningKeys, settings: Settings
 ) -> ChildSpec[PasswordResetRequested]:
     """Return the child spec of the actor that mails password resets."""
     return ChildSpec(
         kind=PASSWORD_RESETS,
-        factory=lambda: PasswordResets(database, mail, token_key, settings),
+        factory=lambda: PasswordResets(database, mail, token_keys, settings),
         mailbox_size=WAITING,
     )

@@ -1,13 +1,16 @@
 """Signed tokens (JWT) with a purpose; one for another purpose is refused (docs/decisions/0012)."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
 import jwt
 import msgspec
+
+from motorpool.api.auth.signing_keys import SigningKeys
 
 __all__ = [
     "DEVICE",
@@ -67,7 +70,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def issue(
-    key: bytes,
+    keys: SigningKeys,
     user_id: int,
     purpose: str,
     expires: datetime,
@@ -95,23 +98,30 @@ def issue(
     }
     if extra:
         claims["ext"] = extra
-    return jwt.encode(claims, key, algorithm=_ALGORITHM), token
+    return jwt.encode(claims, keys.current, algorithm=_ALGORITHM), token
 
 
 def read(
-    key: bytes, text: str, purposes: Collection[str], *, now: datetime, allow_expired: bool = False
+    keys: SigningKeys, text: str, purposes: Collection[str], *, now: datetime, allow_expired: bool = False
 ) -> Token:
     """Verify signature, purpose and expiry. Raises InvalidToken.
 
     The caller checks revocation, and whether the user's tokens have been ended. `allow_expired` is for
     revoking, which is possible for expired tokens.
     """
-    token = _verified(key, text)
+    token = _verified_by_any(keys.accepted(now), text)
     if token.purpose not in purposes:
         raise InvalidToken("the token is for another purpose")
     if not allow_expired and token.expires <= now:
         raise InvalidToken("the token has expired")
     return token
+
+
+def _verified_by_any(keys: Sequence[bytes], text: str) -> Token:
+    for key in keys[:-1]:
+        with suppress(InvalidToken):
+            return _verified(key, text)
+    return _verified(keys[-1], text)
 
 
 @lru_cache(CACHE_SIZE)

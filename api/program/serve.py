@@ -23,6 +23,7 @@ from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.password_rules import password_fault
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.setup import fetch_setup_token
+from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec, tls_context
 from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
@@ -45,7 +46,6 @@ __all__ = ["error_line", "open_configured_database", "serve"]
 
 STOP_SECONDS = 9.5
 """After so many seconds a shutdown ends the process; the specification allows ten."""
-TOKEN_KEY = "session tokens"  # noqa: S105 - the name of the key, not the key
 """Name of the signing key in the database."""
 SERVER_KEY = "device codecs"
 """Name of the key of the device codecs in the database."""
@@ -94,7 +94,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             if email is not None and password is not None:
                 min_length = 0 if login else settings.login.password_min_length
                 await _create_first_administrator(database, passwords, email, password, min_length)
-            token_key = await tokens.signing_key(database, TOKEN_KEY, partial(secrets.token_bytes, 32))
+            token_keys = await open_keys(database, clock.now())
             server_key = await tokens.signing_key(database, SERVER_KEY, partial(secrets.token_bytes, 32))
             row = await server.fetch(database)
             setup_token = await fetch_setup_token(database)
@@ -110,7 +110,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     settings=settings,
                     passwords=passwords,
                     login_throttle=LoginThrottle(settings.login, clock.monotonic),
-                    token_key=token_key,
+                    token_keys=token_keys,
                     server=row,
                     setup_token=setup_token,
                     restart_requested=state.restart_requested,
@@ -120,7 +120,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 return ServedApp(app=create_app(context), closing=context.closing, changes=context.changes)
 
             services: list[ChildSpec[Any]] = [
-                password_resets_spec(database, outgoing.mail, token_key, settings),
+                password_resets_spec(database, outgoing.mail, token_keys, settings),
                 http_spec(create_served_app, sockets, settings.http),
             ]
             address = _address(sockets)

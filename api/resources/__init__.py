@@ -30,6 +30,7 @@ from motorpool.api.resources import (
     server,
     session,
     share,
+    signing_keys,
     statistics,
     streams,
     users,
@@ -67,6 +68,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *notification_delivery.OPERATIONS,
     *geocode.OPERATIONS,
     *server.OPERATIONS,
+    *signing_keys.OPERATIONS,
     *administration.OPERATIONS,
     *files.OPERATIONS,
 )

@@ -62,7 +62,7 @@ async def begin_openid(call: Call) -> Response:
     set_up = {"setup": "1"} if may_set_up(call, call.query(BeginQuery).setup) else {}
     # The login can be finished only with this cookie, which prevents login CSRF.
     text, token = issue(
-        call.context.token_key,
+        call.context.token_keys,
         0,
         OPENID,
         call.now + LOGIN_TIMEOUT,
@@ -165,7 +165,7 @@ async def _finish_login(call: Call, provider: OpenIdProvider, query: CallbackQue
 def _begun_login(call: Call, state: str) -> Token:
     """Return the token of the login that this browser began, if the state matches it."""
     try:
-        token = read(call.context.token_key, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
+        token = read(call.context.token_keys, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
     except InvalidToken:
         raise LoginRefused("this login took too long, or began in another browser") from None
     if not hmac.compare_digest(token.id.encode(), state.encode("utf-8", "surrogatepass")):

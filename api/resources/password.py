@@ -67,7 +67,7 @@ async def update_password(call: Call) -> Response:
     """Set a new password by the token of the mailed link; every login of before ends."""
     form = await call.form(UpdateForm)
     try:
-        token = read(call.context.token_key, form.token, {RESET}, now=call.now)
+        token = read(call.context.token_keys, form.token, {RESET}, now=call.now)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
     account = await _check(call, call.context.database, token)

@@ -134,7 +134,7 @@ async def create_token(call: Call) -> Response:
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
     by = {"by": str(call.caller.impersonator_id)} if call.caller.impersonator_id else None
-    text, token = issue(call.context.token_key, call.caller.id, SESSION, expires, now=call.now, extra=by)
+    text, token = issue(call.context.token_keys, call.caller.id, SESSION, expires, now=call.now, extra=by)
     async with call.context.database.transaction() as transaction:
         await tokens.add(transaction, issued_token(token, call.caller), call.now)
         await record_action(call, transaction, "create", "token")
@@ -149,7 +149,7 @@ async def revoke_token(call: Call) -> Response:
     """
     form = await call.form(RevokeForm)
     try:
-        token = read(call.context.token_key, form.token, LOGINS, now=call.now, allow_expired=True)
+        token = read(call.context.token_keys, form.token, LOGINS, now=call.now, allow_expired=True)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
     own = call.caller.id in {token.user_id, token.issuer_id}

@@ -19,6 +19,7 @@ from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.passwords import PasswordHasher
+from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec
@@ -28,7 +29,7 @@ from motorpool.api.program.settings import LoginSettings, Settings
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import System, open_system
 from motorpool.runtime.testing import TestClock
-from motorpool.storage import server, tokens
+from motorpool.storage import server
 from motorpool.storage.database import Database
 from motorpool.storage.records import Position
 
@@ -174,7 +175,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
         # Users of tests have short passwords, unless a test is about passwords.
         chosen = replace(chosen, login=replace(chosen.login, password_min_length=0))
     clock = TestClock(NOON)
-    key = await tokens.signing_key(database, "session tokens", lambda: bytes(32))
+    keys = await open_keys(database, NOON)
     row = await server.fetch(database)
     contexts: list[ServerContext] = []
     apps: list[Any] = []
@@ -189,7 +190,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
             settings=chosen,
             passwords=PasswordHasher(chosen.login),
             login_throttle=LoginThrottle(chosen.login, clock.monotonic),
-            token_key=key,
+            token_keys=keys,
             server=row,
             outgoing=outgoing,
         )
@@ -200,7 +201,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
 
     outgoing = build_outgoing_services(chosen, clock)
     sockets = bind("127.0.0.1", 0) if listen else ()
-    resets = password_resets_spec(database, outgoing.mail, key, chosen)
+    resets = password_resets_spec(database, outgoing.mail, keys, chosen)
     services = (resets, *((http_spec(create_served_app, sockets, chosen.http),) if listen else ()))
     try:
         tree = fleet_tree(

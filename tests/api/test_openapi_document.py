@@ -35,6 +35,8 @@ OURS = {
     "get /commands/queue",
     "get /commands/types",
     "get /server/actors",
+    "get /server/signingkeys",
+    "post /server/signingkeys",
     "get /sessions",
     "delete /sessions/{id}",
     "get /tokens",

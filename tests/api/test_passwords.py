@@ -48,7 +48,7 @@ async def test_new_passwords_follow_the_rules_wherever_they_are_set(starting):
         refused = await served.admin.put(path, json={**made.json(), "password": "short"})
         assert (refused.status, refused.text) == (400, "password: needs at least 9 characters")
         now = served.clock.now()
-        link, _ = issue(served.context.token_key, made.json()["id"], RESET, now + timedelta(1), now=now)
+        link, _ = issue(served.context.token_keys, made.json()["id"], RESET, now + timedelta(1), now=now)
         for password, status in (("short", 400), ("ann-2026!", 400), ("horse correct", 200)):
             form = {"token": link, "password": password}
             assert (await served.client().post("/password/update", form=form)).status == status

@@ -1,15 +1,28 @@
 from datetime import UTC, datetime, timedelta
 
 import jwt
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import LOGINS, RESET, SESSION, SHARE, InvalidToken, issue, read
+from motorpool.storage.signing_keys import SigningKey
 
-KEY = bytes(range(32))
+RAW = bytes(range(32))
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+
+
+def keys(*values, accepted_until=None):
+    """Keys of which the first signs."""
+    made = [SigningKey(9 - number, value, NOW, None) for number, value in enumerate(values)]
+    old = [msgspec.structs.replace(key, accepted_until=accepted_until) for key in made[1:]]
+    return SigningKeys(None, [made[0], *old])
+
+
+KEY = keys(RAW)
 
 
 def test_a_token_tells_its_user_purpose_times_and_what_its_maker_added():
@@ -24,7 +37,7 @@ def test_a_token_tells_its_user_purpose_times_and_what_its_maker_added():
 
 def test_a_token_of_the_earlier_form_counts_as_issued_long_ago():
     claims = {"jti": "x", "sub": "42", "aud": "session", "exp": 4102444800}
-    token = read(KEY, jwt.encode(claims, KEY, algorithm="HS256"), LOGINS, now=NOW)
+    token = read(KEY, jwt.encode(claims, RAW, algorithm="HS256"), LOGINS, now=NOW)
     assert token.issued == datetime(1970, 1, 1, tzinfo=UTC)
     assert (token.user_id, token.issuer_id) == (42, 0)
 
@@ -55,12 +68,12 @@ def test_an_expired_token_is_refused_unless_it_is_to_be_revoked():
 
 
 def test_a_token_of_another_key_or_without_signature_is_refused():
-    text, _ = issue(bytes(32), 42, SESSION, NOW + DAY, now=NOW)
+    text, _ = issue(keys(bytes(32)), 42, SESSION, NOW + DAY, now=NOW)
     claims = {"jti": "x", "sub": "42", "aud": "session", "exp": 4102444800}
     unsigned = jwt.encode(claims, None, algorithm="none")
-    incomplete = jwt.encode({"sub": "42", "aud": "session", "exp": 4102444800}, KEY, algorithm="HS256")
+    incomplete = jwt.encode({"sub": "42", "aud": "session", "exp": 4102444800}, RAW, algorithm="HS256")
     odd = [
-        jwt.encode({**claims, **wrong}, KEY, algorithm="HS256")
+        jwt.encode({**claims, **wrong}, RAW, algorithm="HS256")
         for wrong in (
             {"sub": "x"},
             {"exp": 10**30},
@@ -100,3 +113,14 @@ def test_no_changed_letter_goes_unnoticed(data):
             read(KEY, changed, LOGINS, now=NOW)
     else:
         assert read(KEY, changed, LOGINS, now=NOW) == token
+
+
+def test_an_older_key_verifies_until_it_is_no_longer_accepted():
+    text, token = issue(keys(RAW), 42, SESSION, NOW + 7 * DAY, now=NOW)
+    rotated = keys(bytes(32), RAW, accepted_until=NOW + DAY)
+    assert read(rotated, text, LOGINS, now=NOW) == token
+    with pytest.raises(InvalidToken, match="not one of ours"):
+        read(rotated, text, LOGINS, now=NOW + DAY)
+    newer, _ = issue(rotated, 42, SESSION, NOW + 7 * DAY, now=NOW)
+    with pytest.raises(InvalidToken, match="not one of ours"):
+        read(keys(RAW), newer, LOGINS, now=NOW)
