@@ -7,8 +7,10 @@ import trio
 import trio.testing
 
 from motorpool.actors.settings import PublicSettings
+from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import issue
 from motorpool.api.program.settings import HttpSettings, MailSettings, UserSettings
+from motorpool.storage.signing_keys import SigningKey
 
 HOUR = timedelta(hours=1).total_seconds()
 
@@ -196,7 +198,13 @@ async def test_other_tokens_and_what_is_none_set_no_password(served):
     session = (await ann.post("/session/token", form={})).text
     key, now = served.context.token_keys, served.clock.now()
     share, _ = issue(key, ann.id, "share", now + timedelta(hours=1), now=now)
-    foreign, _ = issue(b"x" * 32, ann.id, "reset", now + timedelta(hours=1), now=now)
+    foreign, _ = issue(
+        SigningKeys(None, [SigningKey(1, b"x" * 32, now, None)]),
+        ann.id,
+        "reset",
+        now + timedelta(hours=1),
+        now=now,
+    )
     for token in (session, share, foreign, "x", "é"):
         answer = await update(served, token)
         assert (answer.status, "\n" in answer.text) == (400, False)

@@ -57,7 +57,7 @@ async def test_the_token_is_a_jwt_with_the_expiration_and_a_purpose_of_its_own(s
     device = await served.device(served.admin, "111")
     claims = jwt.decode(
         (await share(served.admin, device)).text,
-        served.context.token_keys,
+        served.context.token_keys.current,
         ["HS256"],
         audience="share",
         options={"verify_exp": False},
