@@ -48,7 +48,6 @@ __all__ = [
     "linked_to",
     "owners",
     "properties",
-    "remove",
     "remove_many",
 ]
 
@@ -145,15 +144,6 @@ async def remove_many(q: Queries, link_type: LinkType, pairs: Iterable[tuple[int
 def _columns(pairs: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
     listed = list(pairs)
     return [owner_id for owner_id, _ in listed], [property_id for _, property_id in listed]
-
-
-async def remove(q: Queries, link_type: LinkType, owner_id: int, property_id: int) -> bool:
-    """Remove a link; return whether it existed."""
-    sql = (
-        f"delete from {link_type.table}"  # noqa: S608 - constant names
-        f" where {link_type.owner_column} = $1 and {link_type.property_column} = $2 returning true"
-    )
-    return await q.fetch_value(sql, owner_id, property_id) is True
 
 
 async def exists(q: Queries, link_type: LinkType, owner_id: int, property_id: int) -> bool:

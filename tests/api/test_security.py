@@ -412,7 +412,7 @@ async def test_rights_that_end_while_an_answer_is_awaited_are_not_used(served, m
     path = f"/stream/{van}/1/snapshot.jpg"
 
     async def taken(*_):
-        await links.remove(served.context.database, links.USER_DEVICE, ann.id, van)
+        await links.remove_many(served.context.database, links.USER_DEVICE, [(ann.id, van)])
         await publish_changes(served.context.system, LinkChanged("user", ann.id, "device", van))
         return SnapshotImage(b"jpeg", served.clock.now())
 

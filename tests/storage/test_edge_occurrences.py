@@ -160,7 +160,7 @@ class TestTargets:
         schedule = await world.schedule(device, group, start=[(command, 0)])
         await world.fire(schedule, NOW + MINUTE)
         later = await world.device(group)
-        await links.remove(world.database, links.DEVICE_SCHEDULED_COMMAND, device.id, schedule.id)
+        await links.remove_many(world.database, links.DEVICE_SCHEDULED_COMMAND, [(device.id, schedule.id)])
         await world.fire(schedule, NOW + 2 * MINUTE)
         assert [run.device_id for run in await world.runs()] == [device.id, later.id]
 
@@ -267,7 +267,7 @@ class TestSuperseding:
         await world.fire(schedule, NOW + 2 * MINUTE, "start")
         await world.fire(schedule, NOW + 2 * MINUTE, "manual", steps="end")
         assert {run.status for run in await world.runs()} == {"pending"}
-        await links.remove(world.database, links.DEVICE_SCHEDULED_COMMAND, other.id, schedule.id)
+        await links.remove_many(world.database, links.DEVICE_SCHEDULED_COMMAND, [(other.id, schedule.id)])
         await world.fire(schedule, NOW + 3 * MINUTE, "end")
         ended = [run for run in await world.runs() if run.reason == "superseded"]
         # A device that has left the schedule meanwhile is not sent what belongs to a window that is over.
@@ -301,7 +301,7 @@ class TestSuperseding:
     async def test_an_edge_without_devices_ends_what_waits_all_the_same(self, world, command, device):
         schedule = await world.schedule(device, start=[(command, 0)], end=[(command, 0)])
         await world.fire(schedule, NOW + MINUTE)
-        await links.remove(world.database, links.DEVICE_SCHEDULED_COMMAND, device.id, schedule.id)
+        await links.remove_many(world.database, links.DEVICE_SCHEDULED_COMMAND, [(device.id, schedule.id)])
         assert await world.fire(schedule, NOW + 2 * MINUTE, "end") == []
         assert [(run.status, run.reason) for run in await world.runs()] == [("skipped", "superseded")]
 

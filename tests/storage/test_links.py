@@ -39,8 +39,8 @@ async def test_an_undone_link_is_gone_and_undoing_it_again_does_nothing(database
     user, one, two = rows
     for device in (one, two):
         await links.add(database, links.USER_DEVICE, user.id, device.id)
-    assert await links.remove(database, links.USER_DEVICE, user.id, one.id)
-    assert not await links.remove(database, links.USER_DEVICE, user.id, one.id)
+    for _ in range(2):
+        await links.remove_many(database, links.USER_DEVICE, [(user.id, one.id)])
     assert await links.properties(database, links.USER_DEVICE, user.id) == [two.id]
 
 
@@ -115,3 +115,17 @@ async def test_a_list_can_be_cut_to_what_an_owner_has(database, rows):
     await links.add(database, links.DEVICE_COMMAND, one.id, command.id)
     query = ListQuery(conditions=(links.linked_to(links.DEVICE_COMMAND, one.id),))
     assert await commands.TABLE.list(database, query) == [command]
+
+
+async def test_many_links_are_added_and_removed_at_once(database):
+    user = await users.TABLE.insert(database, User(email="a@b"))
+    ids = [(await devices.TABLE.insert(database, Device(unique_id=f"{number}"))).id for number in range(4)]
+    pairs = [(user.id, number) for number in ids]
+    for _ in range(2):
+        await links.add_many(database, links.USER_DEVICE, [*pairs, pairs[0]])
+        assert await links.find(database, links.USER_DEVICE) == pairs
+    await links.remove_many(database, links.USER_DEVICE, [pairs[2], pairs[0], (user.id, 999)])
+    assert await links.find(database, links.USER_DEVICE) == [pairs[1], pairs[3]]
+    with pytest.raises(StatementRejected):
+        await links.add_many(database, links.USER_DEVICE, [pairs[0], (user.id, 999)])
+    assert await links.find(database, links.USER_DEVICE) == [pairs[1], pairs[3]]

@@ -46,7 +46,7 @@ class Case:
             "device": (links.USER_DEVICE, self.device),
             "command": (links.USER_COMMAND, self.command),
         }[what]
-        assert await links.remove(self.database, pair, self.owner.id, of.id)
+        await links.remove_many(self.database, pair, [(self.owner.id, of.id)])
 
 
 @pytest.fixture

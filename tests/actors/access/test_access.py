@@ -98,17 +98,17 @@ class History:
 
     async def link_device(self):
         user_id, device_id = self.random.choice(self.user_ids), self.random.choice(self.device_ids)
-        change = self.random.choice([links.add, links.add, links.remove])
+        change = self.random.choice([links.add_many, links.add_many, links.remove_many])
         try:
-            await change(self.database, links.USER_DEVICE, user_id, device_id)
+            await change(self.database, links.USER_DEVICE, [(user_id, device_id)])
         finally:
             await publish_changes(self.system, LinkChanged("user", user_id, "device", device_id))
 
     async def link_group(self):
         user_id, group_id = self.random.choice(self.user_ids), self.random.choice(self.group_ids)
-        change = self.random.choice([links.add, links.add, links.remove])
+        change = self.random.choice([links.add_many, links.add_many, links.remove_many])
         try:
-            await change(self.database, links.USER_GROUP, user_id, group_id)
+            await change(self.database, links.USER_GROUP, [(user_id, group_id)])
         finally:
             await publish_changes(self.system, LinkChanged("user", user_id, "group", group_id))
 
@@ -173,7 +173,7 @@ async def test_each_change_takes_effect_with_its_publication(database, running_s
         await links.add(database, links.USER_DEVICE, user.id, device.id)
         await publish_changes(system, LinkChanged("user", user.id, "device", device.id))
         assert await ref.ask(MaySee(user.id, device.id))
-        await links.remove(database, links.USER_DEVICE, user.id, device.id)
+        await links.remove_many(database, links.USER_DEVICE, [(user.id, device.id)])
         assert await ref.ask(MaySee(user.id, device.id))
         await publish_changes(system, EverythingChanged())
         assert not await ref.ask(MaySee(user.id, device.id))
@@ -226,7 +226,7 @@ async def test_without_the_database_questions_fail(database, running_system, out
         with outage(), pytest.raises(StorageUnavailable):
             await ref.ask(MaySee(user.id, device.id))
         assert await ref.ask(MaySee(user.id, device.id))
-        await links.remove(database, links.USER_DEVICE, user.id, device.id)
+        await links.remove_many(database, links.USER_DEVICE, [(user.id, device.id)])
         with outage():
             await publish_changes(system, LinkChanged("user", user.id, "device", device.id))
             with pytest.raises(StorageUnavailable):

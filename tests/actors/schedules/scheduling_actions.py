@@ -124,7 +124,7 @@ class ModelActions:
         getattr(self.model.owners[user_id], what).add(number)
 
     async def _take(self, what, pair, user_id, number):
-        await links.remove(self.harness.database, pair, user_id, number)
+        await links.remove_many(self.harness.database, pair, [(user_id, number)])
         getattr(self.model.owners[user_id], what).discard(number)
 
     def _row(self, number):
@@ -178,8 +178,8 @@ class ModelActions:
         else:
             linked, pair = schedule.groups, links.GROUP_SCHEDULED_COMMAND
             chosen = self._pick([each for each in self.model.groups if each], group)
-        change = links.remove if chosen in linked else links.add
-        await change(self.harness.database, pair, chosen, number)
+        change = links.remove_many if chosen in linked else links.add_many
+        await change(self.harness.database, pair, [(chosen, number)])
         linked ^= {chosen}
 
     async def _move(self, number, group):
