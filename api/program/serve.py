@@ -29,6 +29,7 @@ from motorpool.api.http.server import ServedApp, http_spec, tls_context
 from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.file_limit import raise_file_limit
+from motorpool.api.program.free_memory import return_free_memory
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.private_files import hide_from_others
 from motorpool.api.program.reboot import restart_process
@@ -60,6 +61,7 @@ async def serve(settings: Settings, *, demo: bool = False, record: Path | None =
         running = trio.CancelScope()
         await nursery.start(_stop_on_signal, state, running)
         nursery.start_soon(_stop_on_restart_request, state)
+        nursery.start_soon(return_free_memory)
         with running:
             await _run_server(settings, state, demo=demo, record=record)
         nursery.cancel_scope.cancel()

@@ -19,8 +19,8 @@ PATIENCE_SECONDS = 120.0
 SOURCE = "127.0.0.66"
 """The attackers come from one address, as an attacker does; terminals and the administrator from another."""
 SCALE = 1.0
-CALM_SECONDS = 30.0
-"""After the attack, until half-sent requests and silent connections have reached their deadlines."""
+CALM_SECONDS = 40.0
+"""After the attack, until half-sent requests have reached their deadlines and freed memory is returned."""
 
 
 def run(options: Options, report: Report, step: Step) -> None:
