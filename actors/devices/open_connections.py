@@ -65,7 +65,6 @@ class OpenConnections:
         session.local_host = message.local_host
         self._timezone = ""
         if older is not None and older != message.connection:
-            self._context.log.warning("connected again from %s: the older connection is closed", message.peer)
             older.offer(Close("replaced by a newer connection of the same device"))
         self.configure()
 

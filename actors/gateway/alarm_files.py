@@ -4,6 +4,8 @@ A device sends them on its main connection, or on one opened for the upload, whi
 by announcing the files.
 """
 
+import logging
+
 import msgspec
 
 from motorpool.actors.devices.eligibility import may_report
@@ -83,7 +85,9 @@ class AlarmFiles:
         if isinstance(report, FileChunk):  # has no reply
             return not refusal
         if refusal:
-            self._context.log.warning("refused files of an alarm: %s", refusal)
+            text, now = "refused files of an alarm: %s", self._context.clock.monotonic()
+            log = self._socket.guard.log
+            log.write(self._context.log, logging.WARNING, now, self._socket.peer, text, refusal)
             self._socket.send(self._codec.refuse(report.receipt))
             return False
         # The end of a file is acknowledged once its position is stored.

@@ -79,6 +79,7 @@ class DeviceConnection(BaseConnection[Report]):
         "_refusals",
         "_rejected",
         "_unique_ids",
+        "_was_identified",
     )
 
     def __init__(
@@ -98,6 +99,7 @@ class DeviceConnection(BaseConnection[Report]):
         self._login_seconds = settings.login_seconds
         self._device: Ref[DeviceMessage] | None = None
         self._unique_ids: tuple[str, ...] = ()
+        self._was_identified = False
         self._refusals = 0
         self._rejected = 0
         self._deadlines = Deadlines(settings)
@@ -226,10 +228,16 @@ class DeviceConnection(BaseConnection[Report]):
         if device is None or not may_report(device, self.context.clock.now()):
             self._refuse(login.receipt, login.unique_ids)
             return
+        # A peer can log in again and again under names of one device.
+        line = ("%s device %s from %s", self._codec.name, device.unique_id, self._socket.peer)
+        if self._was_identified:
+            self._log_peer(logging.INFO, *line)
+        else:
+            self._was_identified = True
+            self.context.log.info(*line)
         self._unique_ids = login.unique_ids
         self._device = actor = self.context.system.ref(DEVICE, device.id)
         self._refusals = 0
-        self.context.log.info("%s device %s from %s", self._codec.name, device.unique_id, self._socket.peer)
         await actor.tell(self._connected())
         if self._device != actor:  # it may not report any more
             self._refuse(login.receipt)

@@ -1,0 +1,56 @@
+"""The scenario `fuzz`, for a moment: mutations of each kind reach their ports, and nothing crashes."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from motorpool.bench.figures import Report
+from motorpool.bench.load.plan import FuzzResult, TerminalResult
+from motorpool.bench.options import BenchError, Options
+from motorpool.bench.scenarios import fuzz, scenario
+from motorpool.bench.server import Server
+
+
+def test_mutations_of_every_kind_crash_nothing(
+    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
+) -> None:
+    report, steps = Report({}), list[str]()
+    monkeypatch.setattr(fuzz, "run_server", start_server)
+    scenario("fuzz").run(Options(seconds=1), report, steps.append)
+    figures = {figure.metric: figure.value for figure in report.figures}
+    assert len(steps) == scenario("fuzz").STEPS
+    for port in ("jt808", "osmand", "media", "http"):
+        assert figures[f"mutations, {port}"] > 0
+    assert figures["good terminals answered"] > 0
+    for metric in ("actors crashed", "HTTP answers of 500 and above", "good terminals rejected"):
+        assert figures[metric] == 0
+
+
+def test_an_answer_with_500_is_a_failure() -> None:
+    good = TerminalResult(
+        seconds=1,
+        answers=1,
+        rejected=0,
+        late=0,
+        p50_ms=1,
+        p99_ms=1,
+        worst_ms=1,
+        cpu_share=0,
+        answered=(1,),
+        message_bytes=1,
+    )
+    found = FuzzResult(
+        sent={"http": 1}, statuses={500: 1}, server_errors=("500: GET /",), server_error_count=1, silent=0
+    )
+    report = Report({})
+    with pytest.raises(BenchError, match="1 crashes, 1 answers of 500 and above"):
+        fuzz.judge(report, found, good, ["devices/1 crashed: KeyError"], seed=7)
+    assert report.notes == ["fuzz: devices/1 crashed: KeyError", "fuzz: 500: GET /"]
+    fuzz.judge(
+        report,
+        FuzzResult(sent={}, statuses={}, server_errors=(), server_error_count=0, silent=0),
+        good,
+        [],
+        7,
+    )
