@@ -1,5 +1,6 @@
 """One live stream: pictures in, a playlist and segments out, started and stopped for its readers."""
 
+import gc
 import io
 import itertools
 
@@ -31,7 +32,10 @@ from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCo
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video import sequence_allocator as numbers_file
 from motorpool.actors.video.camera_control import requested_channel
-from motorpool.actors.video.stream import stream_spec
+from motorpool.actors.video.stream import Stream, stream_spec
+from motorpool.codecs.media.fragments import MediaFragment
+from motorpool.codecs.media.playlist import LivePlaylist
+from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import Actor, DynamicSpec, Kind
 from motorpool.runtime.testing import Probe
@@ -700,3 +704,25 @@ class TestParts:
         assert [fragment.complete for fragment in taken] == [False, False, True] * 2
         pictures = [picture.payload for fragment in taken for picture in fragment.pictures]
         assert pictures == [unit.payload for unit in film(20)[10:20]]
+
+
+async def test_streams_that_have_left_leave_nothing_behind(house, film, time, neighbours):
+    def alive():
+        gc.collect()
+        kinds = (Stream, Segmenter, LivePlaylist, MediaFragment)
+        return sum(isinstance(each, kinds) for each in gc.get_objects())
+
+    async with house(unrequested=True) as stream:
+        units = film(6)
+        for number in range(10):
+            connection, _ = await neighbours.connect(stream.system, 100 + number)
+            ref = stream.system.ref(STREAM, (stream.row.id, 2 + number % 3))
+            assert await ref.ask(Publish(connection))
+            await ref.tell(UnitsPublished(connection, units))
+            assert "#EXTINF" in await ref.ask(ReadPlaylist())
+            await ref.tell(PublisherLeft(connection))
+            await connection.stop()
+        assert alive() >= 9
+        # Their windows are kept for those who still read, and for five minutes.
+        await time.passes(800, step=20)
+        assert alive() == 0
