@@ -7,6 +7,7 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.gateway.limits import client_network
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.api.auth.authentication import remember_login
 from motorpool.api.auth.credentials import may_log_in
@@ -52,7 +53,7 @@ class UpdateForm(msgspec.Struct, rename="camel"):
 async def reset_password(call: Call) -> Response:
     """Mail a link that sets a new password; the answer is the same whether or not anybody gets one."""
     form = await call.form(ResetForm)
-    wait = call.context.resets.hit(call.address)
+    wait = call.context.resets.hit(client_network(call.address))
     if wait:
         raise TooManyRequests(f"too many password resets; try again in {max(1, round(wait))} s", wait)
     if not call.context.system.ref(PASSWORD_RESETS).offer(PasswordResetRequested(form.email)):

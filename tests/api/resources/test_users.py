@@ -213,7 +213,8 @@ async def test_one_address_registers_only_so_often_and_others_go_on(starting):
     async with starting(users=chosen, http=HttpSettings(trusted_proxies=("127.0.0.0/8",))) as served:
         await open_registration(served)
         for number in range(5):
-            headers = {"X-Forwarded-For": "203.0.113.7"}
+            # Addresses of one IPv6 network are one client.
+            headers = {"X-Forwarded-For": f"2001:db8::{number + 1}"}
             answer = await served.client().post("/users", json=raw_user(number), headers=headers)
             assert answer.status == (200 if number < 3 else 429), answer.text
         assert int(answer.headers["Retry-After"]) > 3000
