@@ -50,7 +50,7 @@ from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import PositionReport, Receipt, Report
 from motorpool.runtime import ActorError, MailboxFull, Ref
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StorageError
+from motorpool.storage.errors import StatementRejected, StorageError
 
 __all__ = ["DeviceConnection"]
 
@@ -222,6 +222,8 @@ class DeviceConnection(BaseConnection[Report]):
             device = await self.context.system.ref(IDENTIFICATION).ask(
                 Identify(login.unique_ids), seconds=IDENTIFY_SECONDS
             )
+        except StatementRejected:
+            device = None  # no device can have such an identity
         except (StorageError, ActorError) as error:
             self._socket.close(f"cannot be looked up now: {error}")
             return

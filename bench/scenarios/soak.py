@@ -74,8 +74,9 @@ def run(options: Options, report: Report, step: Step) -> None:
                 raise BenchError(f"{NAME}: {error}") from error
             step("rest")
         loaded = samples.pop()
+        rested = time.monotonic()
         time.sleep(min(REST_SECONDS, seconds))
-        last = take_sample(server, time.monotonic() - loaded.seconds)
+        last = take_sample(server, rested - loaded.seconds)
         step("verdict")
         crashes = server.log.count(" crashed: ")
         _report_tables(report, rows, table_rows(server))
@@ -173,10 +174,11 @@ def _request_load(
 ) -> RequestLoad:
     day = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     device = cameras.devices[0]
+    # Long lists are streamed, without the Content-Length that the load program needs.
     paths = (
         f"/api/devices/{device}",
         "/api/devices?limit=50",
-        "/api/positions",
+        f"/api/devices?id={device}",
         f"/api/positions?deviceId={device}&from={day}&to={datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "/api/groups",
         "/api/server",

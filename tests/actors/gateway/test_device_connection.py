@@ -202,6 +202,13 @@ class TestIdentity:
             assert not peer.ref.alive
             assert neighbours.devices == {}
 
+    async def test_an_identity_that_cannot_be_stored_is_unknown(self, line, time):
+        async with line(OsmAnd) as peer:
+            peer.socket.send(b"GET /?id=a%00b&lat=1&lon=2 HTTP/1.1\r\nHost: a\r\n\r\n")
+            await time.settle()
+            assert peer.text().startswith(b"HTTP/1.1 400")
+            assert peer.ref.alive
+
     @pytest.mark.parametrize("edit", [{"disabled": True}, {"expiration_time": NOW}])
     async def test_a_disabled_or_expired_device_is_refused(self, make_device, line, neighbours, time, edit):
         await make_device(**edit)
@@ -637,6 +644,26 @@ async def test_refused_frames_of_a_peer_fill_no_log(line, time, caplog, make_dev
             await time.settle()
         dropped = [record for record in caplog.records if "dropped bytes" in record.getMessage()]
         assert len(dropped) == 10
+
+
+async def test_logins_of_one_connection_and_refused_files_fill_no_log(line, time, caplog, make_device):
+    await make_device()
+    caplog.set_level("INFO")
+    async with line() as peer:
+        for _ in range(40):
+            peer.terminal.code = "x"
+            peer.socket.send(peer.terminal.authenticate())
+            peer.socket.send(peer.terminal.message(0x1211, b"\x01a\x00\x00\x00\x00\x01"))
+            peer.socket.send(peer.terminal.unregister())
+            await time.settle()
+            peer.answers()
+        texts = [record.getMessage() for record in caplog.records]
+        logins = [text for text in texts if "jt808 device" in text]
+        refused = [text for text in texts if "refused files" in text]
+        assert len(logins) > 1
+        assert refused
+        # The first login is always written, further lines are those of the peer.
+        assert len(logins) + len(refused) == 1 + 10
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the hub needs epoll")
