@@ -712,6 +712,8 @@ async def test_streams_that_have_left_leave_nothing_behind(house, film, time, ne
         kinds = (Stream, Segmenter, LivePlaylist, MediaFragment)
         return sum(isinstance(each, kinds) for each in gc.get_objects())
 
+    # Tests before this one may have left some that nothing collects any more.
+    before = alive()
     async with house(unrequested=True) as stream:
         units = film(6)
         for number in range(10):
@@ -722,7 +724,7 @@ async def test_streams_that_have_left_leave_nothing_behind(house, film, time, ne
             assert "#EXTINF" in await ref.ask(ReadPlaylist())
             await ref.tell(PublisherLeft(connection))
             await connection.stop()
-        assert alive() >= 9
+        assert alive() >= before + 9
         # Their windows are kept for those who still read, and for five minutes.
         await time.passes(800, step=20)
-        assert alive() == 0
+        assert alive() <= before
