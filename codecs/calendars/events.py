@@ -14,6 +14,10 @@ __all__ = ["DateOrTime", "Event", "read_events"]
 
 MAX_INSTANCES = 100_000
 """Instances in the first two years of every event, all together."""
+MAX_REACH = timedelta(days=3660)
+"""Of an instance, from its start to its end, and from where it was before it was moved. The instances of
+so long a time are looked at for each month.
+"""
 MAX_STEPS = 750_000
 """Candidate times that may be examined for these and for COUNT: some seconds on a slow machine."""
 
@@ -116,19 +120,26 @@ class _Reader:
         length = self._length(part, start)
         uid, sequence, status = (part.single_property(name) for name in ("UID", "SEQUENCE", "STATUS"))
         replaced = part.single_property("RECURRENCE-ID")
+        recurrence_id = self._only(replaced) if replaced else None
+        dates = tuple(found for each in part.properties("RDATE") for found in self._dates(each, length))
+        rules = tuple(self._rule(rule, start) for rule in part.properties("RRULE"))
+        moved = local_time(start, UTC) - local_time(recurrence_id or start, UTC)
+        lengths = (length, *(each for _, each in dates)) if rules or dates or replaced else ()
+        if any(abs(each) > MAX_REACH for each in (moved, *lengths)):
+            raise line.error("recurs, and is longer than ten years or moved by more than ten years")
         return Event(
             uid=uid.parse()[1] if uid else f"line {part.line}",
             sequence=self._sequence(sequence) if sequence else 0,
             start=start,
             length=length,
             zone=self._zone,
-            rules=tuple(self._rule(rule, start) for rule in part.properties("RRULE")),
+            rules=rules,
             exclusion_rules=tuple(self._rule(rule, start) for rule in part.properties("EXRULE")),
-            dates=tuple(found for each in part.properties("RDATE") for found in self._dates(each, length)),
+            dates=dates,
             excluded_dates=tuple(
                 moment for each in part.properties("EXDATE") for moment in self._moments(each)
             ),
-            recurrence_id=self._only(replaced) if replaced else None,
+            recurrence_id=recurrence_id,
             this_and_future=replaced is not None and self._is_range(replaced),
             cancelled=status is not None and status.parse()[1].upper() == "CANCELLED",
         )

@@ -14,7 +14,7 @@ __all__ = ["Window", "ZonedCalendar", "merge"]
 Window = tuple[datetime, datetime]
 """Begin and end, excluding the end; UTC."""
 DAY = timedelta(days=1)
-FOREVER = datetime(9998, 12, 31)  # noqa: DTZ001 - local
+EARLIEST, FOREVER = datetime(2, 1, 1), datetime(9998, 12, 31)  # noqa: DTZ001 - local
 
 
 def merge(windows: Iterable[Window]) -> list[Window]:
@@ -105,7 +105,7 @@ class RecurrenceSet:
         """Yield the windows of the recurrence that overlap [start, end), in no order."""
         assert self._main is not None
         first, last = (local_time(each, self._zone) for each in (start, end))
-        instances = self._instances(first - self._before, last + self._behind)
+        instances = self._instances(_shifted(first, -self._before), _shifted(last, self._behind))
         for begin, finish in self._windows_at(self._main, instances):
             if begin < end and start < finish:
                 yield begin, finish
@@ -122,7 +122,7 @@ class RecurrenceSet:
                     shift, event = moved, change
             if not event.cancelled:
                 length = event.length if event is not main else self._dates.get(instance, main.length)
-                yield _window(instance + shift, length, self._zone)
+                yield _window(_shifted(instance, shift), length, self._zone)
 
     def _instances(self, first: datetime, last: datetime) -> set[datetime]:
         """Return the local starts of the instances between two local times, before replacement."""
@@ -156,7 +156,15 @@ def _own_window(event: Event, zone: tzinfo) -> Window:
 
 
 def _window(start: datetime, length: timedelta, zone: tzinfo) -> Window:
-    return _utc(start, zone), _utc(start + length, zone)
+    return _utc(start, zone), _utc(_shifted(start, length), zone)
+
+
+def _shifted(local: datetime, by: timedelta) -> datetime:
+    """Return the sum, or the end of time where it lies beyond: an event may be thousands of years long."""
+    try:
+        return min(max(local + by, EARLIEST), FOREVER)
+    except OverflowError:
+        return FOREVER if by > timedelta(0) else EARLIEST
 
 
 def _utc(local: datetime, zone: tzinfo) -> datetime:

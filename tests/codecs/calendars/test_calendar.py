@@ -32,6 +32,26 @@ def of_year(*events, head=(), zone=UTC):
     return shown(read_calendar(calendar(*events, head=head)).windows(*YEAR, zone=zone))
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        "DTSTART:20260105T080000Z\nDTEND:60260105T090000Z\nRRULE:FREQ=WEEKLY",
+        "DTSTART:20260105T080000Z\nDURATION:PT1H\nRDATE;VALUE=PERIOD:20260106T080000Z/60260106T090000Z",
+        "UID:a\nRECURRENCE-ID;RANGE=THISANDFUTURE:20260105T080000Z\nDTSTART:00030105T080000Z\nDURATION:PT1H",
+    ],
+    ids=["DTEND", "RDATE", "RECURRENCE-ID"],
+)
+def test_instances_that_reach_over_thousands_of_years_are_refused(event):
+    # Each month would look at all instances of those years: minutes for a calendar of a few lines.
+    with pytest.raises(CalendarError, match="ten years"):
+        read_calendar(calendar(event))
+
+
+def test_one_event_may_last_for_ever():
+    text = calendar("DTSTART:20260105T080000Z\nDTEND:99890105T090000Z")
+    assert shown(read_calendar(text).windows(*YEAR)) == ["0105T0800/0101T0000"]
+
+
 def test_the_form_of_the_web_client_is_read():
     text = (
         "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Traccar//NONSGML Traccar//EN\nBEGIN:VEVENT\n"
