@@ -1,7 +1,8 @@
 """The actor of one device connection: decodes reports for the device actor, encodes commands and replies.
 
 Reading is in `base_connection.py`. Messages to the connection (acknowledgements after the commit, commands)
-are handled at once in the sender's task.
+are handled at once in the sender's task. The file is longer than others because it has a branch for every
+message in either direction.
 """
 
 import logging

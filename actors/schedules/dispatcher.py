@@ -1,9 +1,9 @@
 """Carries out scheduled commands: edges become run records, and steps become commands to devices, once each.
 
 Everything is a row before it acts (docs/decisions/0002). For an edge the records of all its steps are
-committed, the first ones marked `sending`; only then are these handed to the devices, each on its own. Their
-outcomes are committed in batches, and with them the times of the steps that follow. Edges wait while the
-database is away. A run that a user asks for does not: it fails with StorageUnavailable.
+committed, the first ones marked `sending`; only then are these handed to the devices. Their outcomes are
+committed in batches, with the times of the steps that follow. Edges wait while the database is away; a run
+that a user asks for does not: it fails with StorageUnavailable.
 """
 
 from collections import deque
@@ -80,9 +80,7 @@ class Dispatcher(Actor[DispatcherMessage]):
     def __init__(
         self, database: Database, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0
     ) -> None:
-        """For the grace after a start, devices may still be reconnecting that sent a message within
-        `status_seconds` before the server stopped.
-        """
+        """For the grace after a start, devices seen `status_seconds` before the stop may be reconnecting."""
         self._database = database
         self._status_seconds = status_seconds
         self._edges: deque[EdgeOccurrence] = deque()

@@ -14,12 +14,8 @@ import msgspec
 import trio
 
 from motorpool.actors.files.media_files import device_folder
-from motorpool.actors.messages.live_stream import (
-    STREAM,
-)
-from motorpool.actors.messages.playback import (
-    PLAYBACK,
-)
+from motorpool.actors.messages.live_stream import STREAM
+from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture_files import CaptureWriter
@@ -43,14 +39,7 @@ from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = [
-    "CAPTURE",
-    "Capture",
-    "CaptureMessage",
-    "EndCapture",
-    "capture_spec",
-    "start_capture",
-]
+__all__ = ["CAPTURE", "Capture", "CaptureMessage", "EndCapture", "capture_spec", "start_capture"]
 
 CHECK_SECONDS = 1.0
 RESUBSCRIBE_SECONDS = 10.0

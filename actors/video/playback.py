@@ -1,8 +1,7 @@
 """Playback of one channel: the recording that a terminal sends after `videoPlayback`, as a growing playlist.
 
 Independent of the channel's live stream. A terminal sends as fast as it can, and nothing is dropped: the
-publisher waits. Reading starts nothing. Each command begins a session, whose playlist replaces the one before
-and has higher numbers.
+publisher waits. Reading starts nothing. Each command begins a session with a new playlist and higher numbers.
 """
 
 from typing import assert_never

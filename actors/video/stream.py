@@ -2,8 +2,7 @@
 
 A publisher (the media connection) sends access units, readers ask for the playlist and segments; reading
 never ends segments or moves the window (docs/decisions/0024). The first reader of an online device's playlist
-may start the camera; what readers started is stopped when nobody has read for a while; what `videoStart`
-started is held until `videoStop`.
+may start the camera, which stops when nobody has read for a while; `videoStart` holds it until `videoStop`.
 """
 
 from collections.abc import Callable, Coroutine

@@ -11,11 +11,11 @@ import trio.testing
 from trio_websocket import open_websocket_url
 
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
-from motorpool.api import websocket
+from motorpool.api import live_updates
 from motorpool.api.auth.authentication import authenticate
 from motorpool.api.http.tcp_server import HttpConnection
+from motorpool.api.live_updates import MAX_PENDING_EVENTS
 from motorpool.api.program.settings import HttpSettings
-from motorpool.api.websocket import MAX_PENDING_EVENTS
 from motorpool.storage.records import Event
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -203,7 +203,7 @@ def identifications(monkeypatch):
         found.append(caller and caller.id)
         return caller
 
-    monkeypatch.setattr(websocket, "authenticate", counted)
+    monkeypatch.setattr(live_updates, "authenticate", counted)
     return found
 
 
@@ -282,7 +282,7 @@ CLOSED = b"\x88\x02\x03\xf0"
 
 
 async def test_a_busy_socket_ends_when_its_token_expires(served, monkeypatch):
-    monkeypatch.setattr("motorpool.api.websocket.MAX_SLEEP_SECONDS", 0.3)
+    monkeypatch.setattr("motorpool.api.live_updates.MAX_SLEEP_SECONDS", 0.3)
     number = await served.device(served.admin, "1")
     token = await served.admin.post("/session/token", form={"expiration": "2026-05-01T12:10:00Z"})
     async with shake_hands(served, query=f"?token={token.text}") as (stream, status):
