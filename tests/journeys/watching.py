@@ -48,6 +48,7 @@ PLAY = """
     setInterval(() => {
       if (!video.currentTime) return;
       told.times.push([Date.now(), video.currentTime]);
+      if (!video.videoWidth) return; // no picture yet, or none while another is loaded
       [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
       context.drawImage(video, 0, 0);
       const pixels = context.getImageData(0, row, canvas.width, 1).data;
