@@ -125,3 +125,18 @@ def test_modules_were_renamed_to_ones_that_exist():
 )
 def test_anchors_are_those_of_github(heading, anchor):
     assert _slug(heading) == anchor
+
+
+def test_each_test_that_is_named_for_a_fault_exists():
+    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    named = re.findall(r"^- `(tests/[\w/]+\.py)`(.*?)(?=^- |^#|\Z)", page, re.MULTILINE | re.DOTALL)
+    assert len(named) > 50
+    missing = []
+    for path, names in named:
+        text = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).is_file() else ""
+        missing += [] if text else [path]
+        for name in re.findall(r"`([\w:]+)`", names):
+            *_, last = name.split("::")
+            if not re.search(rf"^\s*(?:async )?(?:def|class) {last}\b", text, re.MULTILINE):
+                missing.append(f"{path}::{name}")
+    assert missing == []
