@@ -1,26 +1,70 @@
-"""Returns freed memory to the operating system.
+"""Returns freed memory to the operating system after a peak.
 
 The allocator of glibc keeps what lies between blocks that are still used: after an attack, or any other peak,
 the process would stay as large as it was then (docs/performance.md#memory-after-a-peak).
 """
 
 import ctypes
+import mmap
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import trio
 
 __all__ = ["return_free_memory"]
 
-INTERVAL_SECONDS = 30.0
+CHECK_SECONDS = 10.0
+PEAK_BYTES = 32 << 20
+"""Growth since the last time that makes a peak."""
+QUIET_SHARE = 0.3
+"""Of one core, between two checks: above it the server is busy, and the peak may not be over."""
+PATIENCE_CHECKS = 60
+"""Checks after which memory is returned although the server is busy."""
+
+
+class PeakWatch:
+    """Decides when free memory is worth returning: once after each peak."""
+
+    def __init__(self, resident_bytes: int, cpu_seconds: float) -> None:
+        self._base = resident_bytes
+        self._used = cpu_seconds
+        self._waited = 0
+
+    def is_over(self, resident_bytes: int, cpu_seconds: float) -> bool:
+        """Return whether a peak is over, one interval after the last call."""
+        used = cpu_seconds - self._used
+        self._used = cpu_seconds
+        if resident_bytes - self._base < PEAK_BYTES:
+            return False
+        self._waited += 1
+        return used <= QUIET_SHARE * CHECK_SECONDS or self._waited > PATIENCE_CHECKS
+
+    def returned(self, resident_bytes: int) -> None:
+        """Note that memory was returned, and what is still used."""
+        self._base, self._waited = resident_bytes, 0
 
 
 async def return_free_memory() -> None:
-    """Return free memory every half minute, in a thread; only where the allocator is that of glibc."""
+    """Return free memory, in a thread, once a peak is over; only where the allocator is that of glibc.
+
+    The allocator is locked meanwhile, for up to some tenths of a second: so not while the server is busy, and
+    not again before the next peak.
+    """
     trim = _find_trim()
-    while trim is not None:
-        await trio.sleep(INTERVAL_SECONDS)
-        await trio.to_thread.run_sync(trim)
+    if trim is None:
+        return
+    watch = PeakWatch(_resident_bytes(), time.process_time())
+    while True:
+        await trio.sleep(CHECK_SECONDS)
+        if watch.is_over(_resident_bytes(), time.process_time()):
+            await trio.to_thread.run_sync(trim)
+            watch.returned(_resident_bytes())
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
 
 
 def _find_trim() -> Callable[[], object] | None:

@@ -1,24 +1,56 @@
+"""When freed memory is returned: after a peak, once, and not while the server is busy."""
+
 import trio
 
 from motorpool.api.program import free_memory
+from motorpool.api.program.free_memory import CHECK_SECONDS, PATIENCE_CHECKS, PEAK_BYTES, PeakWatch
+
+MB = 1 << 20
 
 
-async def test_memory_is_returned_again_and_again(monkeypatch) -> None:
-    thrice = trio.Event()
+def returned(*checks: tuple[int, float]) -> list[int]:
+    """The checks at which memory is returned; each is resident bytes, and the share of a core used before."""
+    (resident, _), *others = checks
+    watch, used, found = PeakWatch(resident, 7.0), 7.0, []
+    for number, (resident, share) in enumerate(others, 1):
+        used += share * CHECK_SECONDS
+        if watch.is_over(resident, used):
+            found.append(number)
+            watch.returned(resident)
+    return found
+
+
+def test_memory_is_returned_when_a_peak_is_over() -> None:
+    peak = 100 * MB + PEAK_BYTES
+    assert returned((100 * MB, 0.1), (peak, 0.9), (peak, 0.8), (peak, 0.1), (peak, 0.1)) == [3]
+
+
+def test_memory_that_is_still_used_is_not_looked_for_again() -> None:
+    used = 100 * MB + PEAK_BYTES
+    assert returned((100 * MB, 0.1), *[(used, 0.1)] * 20, (used + PEAK_BYTES, 0.1)) == [1, 21]
+
+
+def test_without_a_peak_nothing_is_done() -> None:
+    assert returned((100 * MB, 0.1), *[(100 * MB + PEAK_BYTES - 1, 0.1)] * 100) == []
+
+
+def test_a_server_that_is_always_busy_returns_memory_in_the_end() -> None:
+    used = 100 * MB + PEAK_BYTES
+    assert returned((100 * MB, 0.9), *[(used, 0.9)] * (PATIENCE_CHECKS + 5)) == [PATIENCE_CHECKS + 1]
+
+
+async def test_memory_is_returned_in_a_thread_after_a_check(monkeypatch) -> None:
+    called = trio.Event()
     token = trio.lowlevel.current_trio_token()
-    calls: list[None] = []
-
-    def trim() -> None:
-        calls.append(None)
-        if len(calls) == 3:
-            token.run_sync_soon(thrice.set)
-
-    monkeypatch.setattr(free_memory, "INTERVAL_SECONDS", 0.001)
-    monkeypatch.setattr(free_memory, "_find_trim", lambda: trim)
+    sizes = iter([MB, MB + PEAK_BYTES])
+    monkeypatch.setattr(free_memory, "CHECK_SECONDS", 0.001)
+    monkeypatch.setattr(free_memory, "QUIET_SHARE", 1e9)
+    monkeypatch.setattr(free_memory, "_resident_bytes", lambda: next(sizes, MB))
+    monkeypatch.setattr(free_memory, "_find_trim", lambda: lambda: token.run_sync_soon(called.set))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(free_memory.return_free_memory)
         with trio.fail_after(30):
-            await thrice.wait()
+            await called.wait()
         nursery.cancel_scope.cancel()
 
 
@@ -28,6 +60,7 @@ async def test_where_the_allocator_has_no_such_function_nothing_is_done(monkeypa
         await free_memory.return_free_memory()
 
 
-def test_the_function_of_this_platform_can_be_called() -> None:
+def test_the_functions_of_this_platform_can_be_called() -> None:
     trim = free_memory._find_trim()
     assert trim is None or trim() in (0, 1)
+    assert trim is None or free_memory._resident_bytes() > MB
