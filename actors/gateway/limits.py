@@ -4,6 +4,7 @@ An IPv4 address is one client. An IPv6 client usually has a network of 64 bits t
 addresses count as one.
 """
 
+import hashlib
 import ipaddress
 from collections import Counter
 from functools import lru_cache
@@ -11,11 +12,22 @@ from functools import lru_cache
 __all__ = ["ConnectionLimits", "MemoryBudget", "client_network"]
 
 IPV6_CLIENT_BITS = 64
+LONGEST_NAME = 64
+"""Characters; a proxy that is trusted may send any text as an address, which must not fill the memory."""
+
+
+def client_network(address: str) -> str:
+    """Return the name under which an address is counted: itself, or the /64 network of an IPv6 address.
+
+    Any other text is its own name, or its digest if it is long.
+    """
+    if len(address) > LONGEST_NAME:
+        return hashlib.blake2b(address.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return _network(address)
 
 
 @lru_cache(maxsize=4096)
-def client_network(address: str) -> str:
-    """Return the name under which an address is counted: itself, or the /64 network of an IPv6 address."""
+def _network(address: str) -> str:
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from quart import Request, Response, Websocket
 
-from motorpool.api.auth.login_throttle import client_network
+from motorpool.actors.gateway.limits import client_network
 from motorpool.api.auth.tokens import DEVICE, InvalidToken, Token, issue, read
 from motorpool.api.http.addresses import client_address
 from motorpool.api.server_context import ServerContext

@@ -3,7 +3,6 @@
 """
 
 import hashlib
-import ipaddress
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Literal
 from motorpool.api.http.errors import TooManyRequests
 from motorpool.api.program.settings import LoginSettings
 
-__all__ = ["Attempt", "LoginLocked", "LoginThrottle", "client_network"]
+__all__ = ["Attempt", "LoginLocked", "LoginThrottle"]
 
 MAX_KEYS = 20_000
 """Buckets of each kind; the one whose last attempt is the oldest is dropped first."""
@@ -84,7 +83,7 @@ class LoginThrottle:
 
         Args:
             name: what was typed as the account's name; used only where there is no such account.
-            network: the client's, from `client_network`.
+            network: the client's, from `client_network` (actors/gateway/limits.py).
             account: the id of the account; 0: there is none of that name.
             known_place: what identifies the device or network if it is known to the account.
             factor: which secret is tried, if not the password; each has a count of its own.
@@ -162,20 +161,6 @@ class LoginThrottle:
             del self._buckets[kind][key]
             return None
         return bucket
-
-
-def client_network(address: str) -> str:
-    """Return what counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        # A proxy that is trusted may send anything; a long text must not fill the memory.
-        return _digest(address)
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.IPv6Network((parsed, 64), strict=False))
-    return str(parsed)
 
 
 def _digest(text: str) -> str:

@@ -9,8 +9,9 @@ import msgspec
 import trio
 from quart import Response
 
+from motorpool.actors.gateway.limits import client_network
 from motorpool.api.auth.authentication import begin_session, is_secure, remember_login
-from motorpool.api.auth.login_throttle import LoginLocked, client_network
+from motorpool.api.auth.login_throttle import LoginLocked
 from motorpool.api.auth.openid import LoginRefused, OpenIdProvider, ProviderUnavailable
 from motorpool.api.auth.password_logins import record_denied
 from motorpool.api.auth.setup import may_set_up

@@ -6,8 +6,8 @@ from typing import Annotated
 import msgspec
 import pyotp
 
+from motorpool.actors.gateway.limits import client_network
 from motorpool.api.auth.caller import Caller
-from motorpool.api.auth.login_throttle import client_network
 from motorpool.api.auth.new_users import with_registration_defaults
 from motorpool.api.auth.password_rules import require_acceptable, require_proof
 from motorpool.api.auth.rights import (

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.auth.login_throttle import MAX_KEYS, LoginLocked, LoginThrottle, client_network
+from motorpool.actors.gateway.limits import client_network
+from motorpool.api.auth.login_throttle import MAX_KEYS, LoginLocked, LoginThrottle
 from motorpool.api.program.settings import LoginSettings
 
 LIMITS = LoginSettings(failures_per_account=3, failures_per_address=5)
