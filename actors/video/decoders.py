@@ -5,14 +5,13 @@ a while. One that fails costs its request, and is replaced for the next one.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 import trio
 
 from motorpool.actors.messages.counters import WORKERS_FAILED
-from motorpool.actors.video.media_worker import DecodeRequest, FormatFound, JpegEncoded, Rejected, WorkerReply
-from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, WorkerProcess
+from motorpool.actors.video.media_worker import DecodeRequest, FormatFound, JpegEncoded, Rejected
+from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, WorkerProcess, WorkerProcesses
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
@@ -66,13 +65,12 @@ class Decoders(Actor[DecoderMessage]):
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
         """`command` starts a process."""
-        self._command = command
         self._send, self._receive = trio.open_memory_channel[tuple[DecoderMessage, _Reply]](WAITING_REQUESTS)
         self._slots = trio.Semaphore(PROCESSES)
         self._idle: list[tuple[WorkerProcess, float]] = []
         """Processes that wait, each with the time since when; the one used last at the end."""
-        self.processes: dict[int, WorkerProcess] = {}
-        """Those that run, by process id."""
+        self.processes = WorkerProcesses(command)
+        """Those that run."""
 
     def handle(self, message: DecoderMessage) -> object:
         """Queue a request; the reply comes later."""
@@ -93,7 +91,7 @@ class Decoders(Actor[DecoderMessage]):
                     nursery.start_soon(self._serve, nursery, message, reply)
         finally:
             for process in list(self.processes.values()):
-                await self._end(process)
+                await self.processes.end(process)
 
     async def _serve(self, nursery: trio.Nursery, message: DecoderMessage, reply: _Reply) -> None:
         """Serve one request, in the process that was used last if it is idle."""
@@ -103,12 +101,7 @@ class Decoders(Actor[DecoderMessage]):
                 process = await self._take(nursery)
                 found = await _decode(process, message)
         except (WorkerFailedError, trio.TooSlowError) as error:
-            if isinstance(error, trio.TooSlowError):
-                reason = f"was stopped after {DECODE_SECONDS:g} s"
-            else:
-                reason = str(error) if process is None else await process.explain(error)
-            if process is not None:
-                await self._end(process)
+            reason = await self.processes.end_failed(process, error, DECODE_SECONDS)
             WORKERS_FAILED.labels("decoder").inc()
             self.context.log.warning("the decoder %s", reason)
             reply.answer(Failure(CodecError(f"the key frame does not decode: the decoder {reason}")))
@@ -126,42 +119,21 @@ class Decoders(Actor[DecoderMessage]):
             process, _ = self._idle.pop()
             if not process.has_ended:
                 return process
-        process = await WorkerProcess.start(self._command)
-        self.processes[process.pid] = process
-        nursery.start_soon(self._collect, process)
-        return process
-
-    async def _collect(self, process: WorkerProcess) -> None:
-        """Collect the exit status as soon as the process has ended, for whatever reason."""
-        await process.wait()
-        self.processes.pop(process.pid, None)
+        return await self.processes.start(nursery)
 
     async def _end_idle(self) -> None:
         while True:
             await trio.sleep(IDLE_SECONDS / 2)
             while self._idle and self._idle[0][1] <= trio.current_time() - IDLE_SECONDS:
                 process, _ = self._idle.pop(0)
-                await self._end(process)
-
-    async def _end(self, process: WorkerProcess) -> None:
-        await process.end()
-        self.processes.pop(process.pid, None)
+                await self.processes.end(process)
 
 
 async def _decode(process: WorkerProcess, message: DecoderMessage) -> JpegEncoded | FormatFound | Rejected:
     """Have a process decode a key frame; raises WorkerFailedError."""
-    operation: Literal["jpeg", "format"] = "jpeg" if isinstance(message, EncodeJpeg) else "format"
-    request = DecodeRequest(operation, message.coding, message.keyframe)
-    try:
-        reply = _decode_reply(await process.exchange(msgspec.msgpack.encode(request)))
-    except msgspec.DecodeError as error:
-        raise WorkerFailedError(f"sent no reply: {error}") from error
-    if isinstance(reply, Rejected | (JpegEncoded if operation == "jpeg" else FormatFound)):
-        return reply
-    raise WorkerFailedError("sent the reply to another request")
-
-
-_decode_reply = msgspec.msgpack.Decoder(WorkerReply).decode
+    if isinstance(message, EncodeJpeg):
+        return await process.request(DecodeRequest("jpeg", message.coding, message.keyframe), JpegEncoded)
+    return await process.request(DecodeRequest("format", message.coding, message.keyframe), FormatFound)
 
 
 def _content(reply: JpegEncoded | FormatFound) -> bytes | PictureFormat:

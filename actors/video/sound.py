@@ -11,8 +11,8 @@ import msgspec
 import trio
 
 from motorpool.actors.messages.counters import WORKERS_FAILED
-from motorpool.actors.video.media_worker import AudioTranscoded, Rejected, TranscodeRequest, WorkerReply
-from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, WorkerProcess
+from motorpool.actors.video.media_worker import AudioTranscoded, Rejected, TranscodeRequest
+from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, WorkerProcess, WorkerProcesses
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import with_audio
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
@@ -53,7 +53,6 @@ class TranscodeAudio(msgspec.Struct, Request[tuple[AudioFrame, ...]], NodeLocal,
 SOUND: Kind[None, TranscodeAudio] = Kind("sound")
 
 _Reply = Deferred[tuple[AudioFrame, ...]]
-_decode_reply = msgspec.msgpack.Decoder(WorkerReply).decode
 _numbers = itertools.count()
 
 
@@ -62,13 +61,12 @@ class Sound(Actor[TranscodeAudio]):
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
         """`command` starts a process."""
-        self._command = command
         self._queues = [
             trio.open_memory_channel[tuple[TranscodeAudio, _Reply]](WAITING_REQUESTS)
             for _ in range(PROCESSES)
         ]
-        self.processes: dict[int, WorkerProcess] = {}
-        """Those that run, by process id."""
+        self.processes = WorkerProcesses(command)
+        """Those that run."""
 
     def handle(self, message: TranscodeAudio) -> object:
         """Queue a request; the reply comes later."""
@@ -95,15 +93,16 @@ class Sound(Actor[TranscodeAudio]):
                     message, reply = await queue.receive()
                 if idle.cancelled_caught:
                     assert process is not None
-                    await self._end(process)
+                    await self.processes.end(process)
                     process = None
                     continue
                 try:
                     with trio.fail_after(TRANSCODE_SECONDS):
                         if process is None or process.has_ended:
                             process = None
-                            process = await self._start(nursery)
-                        found = await _transcode(process, message)
+                            process = await self.processes.start(nursery)
+                        request = TranscodeRequest(message.stream, message.frames, message.last)
+                        found = await process.request(request, AudioTranscoded)
                 except (WorkerFailedError, trio.TooSlowError) as error:
                     reply.answer(Failure(await self._failed(process, error)))
                     process = None
@@ -113,46 +112,15 @@ class Sound(Actor[TranscodeAudio]):
                     )
         finally:
             if process is not None:
-                await self._end(process)
-
-    async def _start(self, nursery: trio.Nursery) -> WorkerProcess:
-        process = await WorkerProcess.start(self._command)
-        self.processes[process.pid] = process
-        nursery.start_soon(self._collect, process)
-        return process
-
-    async def _collect(self, process: WorkerProcess) -> None:
-        """Collect the exit status as soon as the process has ended, for whatever reason."""
-        await process.wait()
-        self.processes.pop(process.pid, None)
+                await self.processes.end(process)
 
     async def _failed(
         self, process: WorkerProcess | None, error: WorkerFailedError | trio.TooSlowError
     ) -> CodecError:
-        if isinstance(error, trio.TooSlowError):
-            reason = f"was stopped after {TRANSCODE_SECONDS:g} s"
-        else:
-            reason = str(error) if process is None else await process.explain(error)
-        if process is not None:
-            await self._end(process)
+        reason = await self.processes.end_failed(process, error, TRANSCODE_SECONDS)
         WORKERS_FAILED.labels("sound").inc()
         self.context.log.warning("the process for sound %s", reason)
         return CodecError(f"its sound cannot be transcoded: the process for it {reason}")
-
-    async def _end(self, process: WorkerProcess) -> None:
-        await process.end()
-        self.processes.pop(process.pid, None)
-
-
-async def _transcode(process: WorkerProcess, message: TranscodeAudio) -> AudioTranscoded | Rejected:
-    request = TranscodeRequest(message.stream, message.frames, message.last)
-    try:
-        reply = _decode_reply(await process.exchange(msgspec.msgpack.encode(request)))
-    except msgspec.DecodeError as error:
-        raise WorkerFailedError(f"sent no reply: {error}") from error
-    if isinstance(reply, AudioTranscoded | Rejected):
-        return reply
-    raise WorkerFailedError("sent the reply to another request")
 
 
 class SoundTranscoder:

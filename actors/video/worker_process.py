@@ -5,12 +5,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import TypeVar
 
+import msgspec
 import trio
 
-from motorpool.actors.video.media_worker import LENGTH_BYTES
+from motorpool.actors.video.media_worker import LENGTH_BYTES, Rejected, WorkerReply
 
-__all__ = ["COMMAND", "WorkerFailedError", "WorkerProcess"]
+__all__ = ["COMMAND", "WorkerFailedError", "WorkerProcess", "WorkerProcesses"]
+
+R = TypeVar("R", bound=WorkerReply)
 
 REPLY_BYTES = 64 << 20
 """Largest reply; a process whose decoder was taken over may claim any length."""
@@ -95,6 +99,20 @@ class WorkerProcess:
             raise WorkerFailedError("sent more than a reply")
         return bytes(received[LENGTH_BYTES:])
 
+    async def request(self, request: msgspec.Struct, reply_type: type[R]) -> R | Rejected:
+        """Send a request of `media_worker.py` and return the reply, or why it was rejected.
+
+        Raises:
+            WorkerFailedError: as `exchange`.
+        """
+        try:
+            reply = _decode_reply(await self.exchange(msgspec.msgpack.encode(request)))
+        except msgspec.DecodeError as error:
+            raise WorkerFailedError(f"sent no reply: {error}") from error
+        if isinstance(reply, Rejected | reply_type):
+            return reply
+        raise WorkerFailedError("sent the reply to another request")
+
     async def explain(self, error: WorkerFailedError) -> str:
         """Return what became of a process that failed: its exit status if it ends soon, else the error."""
         with trio.move_on_after(EXIT_SECONDS, shield=True):
@@ -112,3 +130,50 @@ class WorkerProcess:
             for pipe in (self._process.stdin, self._process.stdout):
                 if pipe is not None:
                     await pipe.aclose()
+
+
+_decode_reply = msgspec.msgpack.Decoder(WorkerReply).decode
+
+
+class WorkerProcesses(dict[int, WorkerProcess]):
+    """The processes of one actor that run, by process id."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """`command` starts a process."""
+        super().__init__()
+        self._command = command
+
+    async def start(self, nursery: trio.Nursery) -> WorkerProcess:
+        """Start a process; its exit status is collected in the nursery as soon as it has ended.
+
+        Raises:
+            WorkerFailedError: the system does not start it.
+        """
+        process = await WorkerProcess.start(self._command)
+        self[process.pid] = process
+        nursery.start_soon(self._collect, process)
+        return process
+
+    async def end(self, process: WorkerProcess) -> None:
+        """Kill a process and wait until it has ended."""
+        await process.end()
+        self.pop(process.pid, None)
+
+    async def end_failed(
+        self, process: WorkerProcess | None, error: WorkerFailedError | trio.TooSlowError, seconds: float
+    ) -> str:
+        """End a process that failed, or was stopped after `seconds`; return what became of it.
+
+        None stands for one that could not be started.
+        """
+        if isinstance(error, trio.TooSlowError):
+            reason = f"was stopped after {seconds:g} s"
+        else:
+            reason = str(error) if process is None else await process.explain(error)
+        if process is not None:
+            await self.end(process)
+        return reason
+
+    async def _collect(self, process: WorkerProcess) -> None:
+        await process.wait()
+        self.pop(process.pid, None)
