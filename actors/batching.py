@@ -4,7 +4,6 @@ What thousands of devices need in the same moment, such as a row of theirs after
 statements in place of thousands.
 """
 
-import itertools
 from collections import deque
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -55,10 +54,7 @@ class BatchingActor(Actor[Q], Generic[Q, A]):
             if not self._queue:
                 self._wake = trio.Event()
                 await self._wake.wait()
-            batch = list(itertools.islice(self._queue, BATCH))
-            for _ in batch:
-                self._queue.popleft()
-            await self._answer(batch)
+            await self._answer([self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))])
 
     async def _answer(self, batch: Sequence[tuple[Q, Deferred[A]]]) -> None:
         try:

@@ -1,13 +1,13 @@
 """Devices."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from motorpool.storage import access
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
 from motorpool.storage.tables import Table
 
-__all__ = ["TABLE", "all_by_unique_ids", "by_unique_ids", "ids_by_unique_ids", "register"]
+__all__ = ["TABLE", "all_by_unique_ids", "by_unique_ids", "first_known", "ids_by_unique_ids", "register"]
 
 TABLE = Table(
     "devices",
@@ -18,14 +18,14 @@ TABLE = Table(
 )
 
 
-async def by_unique_ids(q: Queries, candidates: tuple[str, ...]) -> Device | None:
+async def by_unique_ids(q: Queries, candidates: Sequence[str]) -> Device | None:
     """Return the device that one of the names is of; the first name counts most (docs/decisions/0021)."""
-    row = await q.fetch_row(
-        f"select {TABLE.select_list()} from devices where unique_id = any($1::text[])"  # noqa: S608 - constant names
-        " order by array_position($1::text[], unique_id) limit 1",
-        list(candidates),
-    )
-    return None if row is None else TABLE.from_row(row)
+    return first_known(await all_by_unique_ids(q, candidates), candidates)
+
+
+def first_known(known: Mapping[str, Device], candidates: Sequence[str]) -> Device | None:
+    """Return the first device that has one of the names; `known` is of `all_by_unique_ids`."""
+    return next((known[unique_id] for unique_id in candidates if unique_id in known), None)
 
 
 async def all_by_unique_ids(q: Queries, unique_ids: Sequence[str]) -> dict[str, Device]:

@@ -125,10 +125,10 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
 
     def release(self) -> None:
         """Close the socket if it is still open, and report the end."""
-        self._socket.close("the server stops")
+        socket = self._socket
+        socket.close("the server stops")
         if self._tap is not None:
             self._tap.closed()
-        socket = self._socket
         was_identified = self._is_identified
         if self._is_serving:
             self._on_closed()

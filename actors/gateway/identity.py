@@ -48,13 +48,13 @@ class Identification(BatchingActor[Identify, Device | None]):
     async def answer_all(self, requests: Sequence[Identify]) -> list[Device | None]:
         """Look up all, and register those that are unknown if that is enabled."""
         known = await self._identify([request.unique_ids for request in requests])
-        return [_first_known(known, request.unique_ids) for request in requests]
+        return [devices.first_known(known, request.unique_ids) for request in requests]
 
     async def _identify(self, logins: Sequence[tuple[str, ...]]) -> dict[str, Device]:
         known = await devices.all_by_unique_ids(self._database, list(itertools.chain(*logins)))
         if not self._settings.unknown:
             return known
-        unknown = [unique_ids for unique_ids in logins if _first_known(known, unique_ids) is None]
+        unknown = [unique_ids for unique_ids in logins if devices.first_known(known, unique_ids) is None]
         if unknown:
             known |= await self._register(unknown)
         return known
@@ -89,14 +89,6 @@ class Identification(BatchingActor[Identify, Device | None]):
                 self._settings.max_devices,
             )
         self._is_full = is_full
-
-
-def _first_known(known: dict[str, Device], unique_ids: tuple[str, ...]) -> Device | None:
-    for unique_id in unique_ids:
-        device = known.get(unique_id)
-        if device is not None:
-            return device
-    return None
 
 
 def identification_spec(database: Database, settings: RegisterSettings) -> ChildSpec[Identify]:

@@ -1,6 +1,6 @@
 """Links between objects: `{ownerId, propertyId}`, owner first (docs/permissions.md#links)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -140,29 +140,26 @@ async def _apply(call: Call, sent: Mapping[str, SentLink], *, add: bool) -> None
 
 def _read(sent: Mapping[str, SentLink]) -> tuple[LinkType, dict[str, tuple[int, int]]]:
     """Return the kind of the links, and their ids, the owner's first. BadRequest names the wrong one."""
-    first = tuple(next(iter(sent.values())))
-    pair = BY_KEYS.get(tuple(key.lower() for key in first))
+    first_place, first = next(iter(sent.items()))
+    pair = _pair(first, first_place)
     pairs = {}
     for place, link in sent.items():
-        if tuple(link) != first:
+        if tuple(link) != tuple(first):
             raise BadRequest(f"{place}: all links of a list have the same two keys")
-        if pair is None:
-            raise BadRequest(
-                _at(place, "a link has exactly two keys, the owner's first, such as userId and deviceId")
-            )
         for key, number in link.items():
             if type(number) is not int:
                 raise BadRequest(f"{_dotted(place, key)}: expected `int`")
         owner_id, property_id = link.values()
         pairs[place] = (owner_id, property_id)
-    assert pair is not None
     return pair, pairs
 
 
-def _pair(link: Mapping[str, int]) -> LinkType:
-    found = BY_KEYS.get(tuple(key.lower() for key in link))
+def _pair(keys: Iterable[str], place: str = "") -> LinkType:
+    """Return the kind of links with these two keys. Raises BadRequest."""
+    found = BY_KEYS.get(tuple(key.lower() for key in keys))
     if found is None:
-        raise BadRequest("a link has exactly two keys, the owner's first, such as userId and deviceId")
+        text = "a link has exactly two keys, the owner's first, such as userId and deviceId"
+        raise BadRequest(f"{place}: {text}" if place else text)
     return found
 
 
@@ -200,7 +197,3 @@ async def _accessible(call: Call, transaction: Queries, kind: str, ids: Collecti
 
 def _dotted(place: str, key: str) -> str:
     return f"{place}.{key}" if place else key
-
-
-def _at(place: str, text: str) -> str:
-    return f"{place}: {text}" if place else text
