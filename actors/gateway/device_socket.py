@@ -20,6 +20,10 @@ READ_BYTES = 16 * 1024
 """Bytes of one read, and so the most that is decoded in one go."""
 
 
+def _discard(_data: bytes) -> None:
+    """Take what was read of a connection that has ended."""
+
+
 class DeviceSocket:
     """A connected stream socket; only it and its hub use the socket itself."""
 
@@ -72,7 +76,7 @@ class DeviceSocket:
         self._on_close = on_close
         self.guard = guard or PortGuard()
         self._on_ended: Callable[[], None] | None = None
-        self.on_data: Callable[[bytes], None]
+        self.on_data: Callable[[bytes], None] = _discard
         """Set by `watch`."""
         self._is_paused = False
         self.read_bytes = read_bytes
@@ -139,12 +143,12 @@ class DeviceSocket:
     def watch(self, on_data: Callable[[bytes], None], on_ended: Callable[[], None]) -> None:
         """Have the hub call `on_data` with the bytes of each read; `on_ended` is called once, at the end."""
         assert self._hub is not None
-        self.on_data = on_data
-        self._on_ended = on_ended
         if self._closed:
             on_ended()
-        else:
-            self._hub.watch(self.raw.fileno(), self)
+            return
+        self.on_data = on_data
+        self._on_ended = on_ended
+        self._hub.watch(self.raw.fileno(), self)
 
     def pause_reading(self) -> None:
         """Have the hub read no more: what was read is not dealt with yet."""
@@ -221,10 +225,15 @@ class DeviceSocket:
         else:
             trio.lowlevel.notify_closing(self.raw)
         self.raw.close()
-        if self._on_close is not None:
-            self._on_close(self)
-        if self._on_ended is not None:
-            self._on_ended()
+        on_close, on_ended = self._on_close, self._on_ended
+        # What holds the connection is dropped: with what it received it would otherwise wait for the garbage
+        # collector.
+        self._on_close = self._on_ended = None
+        self.on_data = _discard
+        if on_close is not None:
+            on_close(self)
+        if on_ended is not None:
+            on_ended()
 
     def _keep(self, data: bytes) -> None:
         if len(data) > self.backlog_limit:

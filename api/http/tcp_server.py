@@ -170,13 +170,14 @@ class HttpConnection(TCPServer):
         is_tls = isinstance(stream, trio.SSLStream)
         try:
             if is_tls:
-                with trio.move_on_after(self.config.ssl_handshake_timeout) as handshake:
+                with trio.fail_after(self.config.ssl_handshake_timeout):
                     await stream.do_handshake()
-                if handshake.cancelled_caught:
-                    return
             socket = stream.transport_stream.socket if is_tls else stream.socket
             client = parse_socket_addr(socket.family, socket.getpeername())
             server = parse_socket_addr(socket.family, socket.getsockname())
+        except (OSError, trio.BrokenResourceError, trio.TooSlowError):
+            return  # the client is gone, or speaks no TLS
+        try:
             async with TaskGroup() as task_group:
                 self._task_group = task_group
                 self.protocol = Http1Protocol(  # type: ignore[assignment]  # of the same two methods
@@ -196,6 +197,10 @@ class HttpConnection(TCPServer):
             pass  # the client is gone
         finally:
             await self._close()
+            # What was received is freed now; in cycles of this object and the requests that it served it
+            # would stay until garbage is collected.
+            del self.protocol.connection  # type: ignore[attr-defined]  # of Http1Protocol
+            del self.protocol, self.idle_task, self._idle
 
     async def protocol_send(self, event: Event) -> None:
         """Send; the head of an answer goes out in one call with the bytes that follow it."""

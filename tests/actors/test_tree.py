@@ -1,5 +1,6 @@
 """The whole tree on real ports and the real database."""
 
+import gc
 from datetime import UTC, datetime
 
 import pytest
@@ -119,3 +120,30 @@ async def test_after_a_crash_what_leans_on_it_is_started_again_and_serves(
             assert restarts["directory"] == 1
     with pytest.raises(OSError, match=r".*"):
         await trio.open_tcp_stream(LOOPBACK, port)
+
+
+async def test_connections_that_have_ended_hold_nothing_until_garbage_is_collected(
+    database, settings, offset
+):
+    def codecs():
+        return [each for each in gc.get_objects() if isinstance(each, tuple(CODECS.values()))]
+
+    gc.collect()
+    gc.disable()
+    try:
+        async with open_system(fleet_tree(database, settings())):
+            with trio.fail_after(20):
+                jt808 = await trio.open_tcp_stream(LOOPBACK, 5015 + offset)
+                await jt808.send_all(b"~" + bytes(1000))
+                osmand = await trio.open_tcp_stream(LOOPBACK, 5055 + offset)
+                await osmand.send_all(
+                    b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n" + bytes(100)
+                )
+                while sum(each.buffered > 0 for each in codecs()) != 2:  # noqa: ASYNC110 - as below
+                    await trio.sleep(0.01)
+                await trio.aclose_forcefully(jt808)
+                await trio.aclose_forcefully(osmand)
+                while codecs():  # noqa: ASYNC110 - garbage notifies nobody
+                    await trio.sleep(0.01)
+    finally:
+        gc.enable()

@@ -1,11 +1,13 @@
 """Requests as nobody's client would write them: each costs itself at most, and gets one clear line."""
 
 import base64
+import gc
 import re
 import socket
 import threading
 from contextlib import suppress
 
+import h11
 import pytest
 import trio
 
@@ -239,6 +241,30 @@ async def test_a_client_that_sends_a_little_too_much_reads_why_it_was_refused(st
             head = f"POST /api/session HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n"
             status, _, text = await raw(served.port, head.encode() + body)
             assert (status, text) == (413, b"the body is too large")
+
+
+async def test_a_connection_that_has_ended_holds_nothing_until_garbage_is_collected(starting):
+    def connections():
+        return [each for each in gc.get_objects() if isinstance(each, h11.Connection)]
+
+    async with starting(listen=True) as served:
+        gc.collect()
+        gc.disable()
+        try:
+            with trio.fail_after(20):
+                stream = await trio.open_tcp_stream("127.0.0.1", served.port)
+                await stream.send_all(
+                    b"GET /api/health HTTP/1.1\r\nHost: x\r\n\r\nGET /api/server HTTP/1.1\r\nX: "
+                    + b"x" * 9000
+                )
+                while not connections():  # noqa: ASYNC110 - garbage notifies nobody
+                    await trio.sleep(0.01)
+                assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+                await trio.aclose_forcefully(stream)
+                while connections():  # noqa: ASYNC110 - as above
+                    await trio.sleep(0.01)
+        finally:
+            gc.enable()
 
 
 async def test_bodies_held_in_memory_are_bounded_for_an_address_and_in_all(starting):

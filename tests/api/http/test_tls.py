@@ -1,5 +1,6 @@
 """HTTPS by settings: a real certificate, real clients."""
 
+import logging
 import ssl
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 import trio
+import trio.testing
 import trio_websocket
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -82,7 +84,7 @@ async def test_the_socket_is_served_over_tls(secured, trust):
             assert '"positions"' in await socket.get_message()
 
 
-async def test_a_client_without_tls_or_with_an_old_one_gets_nothing(secured, trust):
+async def test_a_client_without_tls_or_with_an_old_one_gets_nothing(secured, trust, caplog):
     async with httpx.AsyncClient(trust_env=False) as client:
         with pytest.raises(httpx.TransportError):
             await client.get(f"http://localhost:{secured.port}/api/health")
@@ -91,6 +93,9 @@ async def test_a_client_without_tls_or_with_an_old_one_gets_nothing(secured, tru
     async with httpx.AsyncClient(verify=trust, trust_env=False) as client:
         with pytest.raises(httpx.ConnectError):
             await client.get(f"https://localhost:{secured.port}/api/health")
+    (await trio.open_tcp_stream("localhost", secured.port)).socket.close()
+    await trio.testing.wait_all_tasks_blocked(0.05)
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_without_tls_there_is_no_promise_of_it(served):
