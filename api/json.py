@@ -1,19 +1,20 @@
-"""Conversion of records to and from JSON: names, times, and what is read leniently
-(docs/http-api.md#json-conventions, docs/decisions/0008).
+"""Conversion of records from JSON: names, times, and what is read leniently
+(docs/http-api.md#json-conventions). The other direction, `encode` and `format_time`, is in
+actors/record_json.py.
 """
 
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
 
+from motorpool.actors.record_json import encode, format_time
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.masking import mask_secrets
 
 __all__ = ["camel", "decode", "encode", "format_time", "parse_time", "read_fields"]
 
@@ -21,23 +22,6 @@ T = TypeVar("T")
 
 _LATEST_MILLISECONDS = 253_402_300_799_999
 """The end of the year 9999."""
-
-
-_encoder = msgspec.json.Encoder()
-_WHOLE_SECONDS = len(b'"2000-01-01T00:00:00Z"')
-
-
-def format_time(instant: datetime) -> str:
-    """Format as ISO 8601 in UTC with `Z`; with milliseconds if they are not zero."""
-    return _quoted_time(instant)[1:-1].decode()
-
-
-def _quoted_time(instant: datetime) -> bytes:
-    # msgspec writes six digits of a second or none, and is ten times as fast as isoformat.
-    text = _encoder.encode(instant if instant.tzinfo is UTC else instant.astimezone(UTC))
-    if len(text) == _WHOLE_SECONDS:
-        return text
-    return text[:20] + b'Z"' if text[21:24] == b"000" else text[:24] + b'Z"'
 
 
 _DATE_TIME = re.compile(
@@ -67,11 +51,6 @@ def parse_time(text: str) -> datetime:
 def camel(name: str) -> str:
     """Return the JSON name of a field: `deviceId` for `device_id`."""
     return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
-
-
-def encode(value: object) -> bytes:
-    """Encode records, lists of them, or mappings to either; secrets in attributes are masked."""
-    return msgspec.json.encode(_to_wire(value))
 
 
 def decode(body: bytes, shape: type[T], *, depth: int = 32, strict: bool = True) -> T:
@@ -157,59 +136,6 @@ def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[bool, bool, type[msg
         inner = _record(listed[0]) if listed else None
         found[field.encode_name] = (type(None) in options or Any in options, datetime in options, inner)
     return found
-
-
-def _to_wire(value: object) -> object:
-    if isinstance(value, list | tuple):
-        return [_to_wire(item) for item in value]
-    if isinstance(value, msgspec.Struct):
-        return _converter_for(type(value))(mask_secrets(value))
-    if isinstance(value, dict):
-        return {name: _to_wire(item) for name, item in value.items()}
-    if isinstance(value, datetime):
-        return format_time(value)
-    return value
-
-
-@cache
-def _converter_for(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], object]:
-    """Return the conversion of a record type for encoding: dates as text, all else as msgspec encodes it.
-
-    msgspec writes six digits of a second. A struct with the same fields and encoded dates costs less than a
-    dictionary; record types without dates and nested records need no conversion.
-    """
-    hints = typing.get_type_hints(shape)
-    fields = msgspec.structs.fields(shape)
-    dates = []
-    nested = False
-    for index, field in enumerate(fields):
-        options = typing.get_args(hints[field.name]) or (hints[field.name],)
-        if datetime in options:
-            dates.append(index)
-        nested = nested or any(
-            isinstance(option, type) and issubclass(option, msgspec.Struct) for option in options
-        )
-    if not dates and not nested:
-        return lambda record: record
-    wire_struct = msgspec.defstruct(
-        f"{shape.__name__}Wire",
-        [(field.encode_name, Any) for field in fields],
-        gc=False,
-    )
-
-    def convert(record: msgspec.Struct) -> object:
-        values = list(msgspec.structs.astuple(record))
-        if nested:
-            values = [
-                _to_wire(item) if isinstance(item, msgspec.Struct | list | tuple) else item for item in values
-            ]
-        for index in dates:
-            instant = values[index]
-            if isinstance(instant, datetime):
-                values[index] = msgspec.Raw(_quoted_time(instant))
-        return wire_struct(*values)
-
-    return convert
 
 
 def _is_deeper_than(value: object, depth: int) -> bool:

@@ -25,6 +25,7 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.rate_limits import RateLimit
+from motorpool.actors.row_cache import RowCache
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.login_audit import LoginAudit
 from motorpool.api.auth.login_throttle import LoginThrottle
@@ -35,7 +36,6 @@ from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.open_sockets import OpenSockets
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
-from motorpool.api.row_cache import RowCache
 from motorpool.runtime import Clock, LoopStops, System
 from motorpool.storage import devices, server
 from motorpool.storage.database import Database

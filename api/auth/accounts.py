@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import assert_never
 
 from motorpool.actors.messages.changes import SessionEnded, TokenRevoked, UserChanged
-from motorpool.api.row_cache import RowCache
+from motorpool.actors.row_cache import RowCache
 from motorpool.storage import known_addresses, sessions, tokens, users
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Session

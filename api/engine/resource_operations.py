@@ -8,6 +8,7 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.masking import restore_secrets
 from motorpool.actors.messages.changes import changed_fields
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
@@ -23,7 +24,6 @@ from motorpool.api.engine.versions import (
 )
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, no_content
-from motorpool.api.masking import restore_secrets
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Versioned
 

@@ -12,6 +12,7 @@ import trio
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.masking import restore_secrets
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
 from motorpool.actors.schedules.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.authentication import refuse_cross_site
@@ -23,7 +24,6 @@ from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
 from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
-from motorpool.api.masking import restore_secrets
 from motorpool.api.program.version import INTERFACE
 from motorpool.storage import scheduled_commands, server
 from motorpool.storage.errors import StorageError

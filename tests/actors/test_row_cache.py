@@ -1,6 +1,6 @@
 import trio
 
-from motorpool.api.row_cache import RowCache
+from motorpool.actors.row_cache import RowCache
 
 
 class Table:

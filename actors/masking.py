@@ -31,7 +31,7 @@ _OUTERMOST = frozenset(path[0] for path in SECRETS)
 
 
 def mask_secrets(record: R) -> R:
-    """Return the record with secrets masked; api/json.py applies this to everything it encodes."""
+    """Return the record with secrets masked; actors/record_json.py applies this to everything it encodes."""
     attributes = _attributes(record)
     if _OUTERMOST.isdisjoint(attributes):
         return record

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.api.masking import MASK, mask_secrets, restore_secrets
+from motorpool.actors.masking import MASK, mask_secrets, restore_secrets
 from motorpool.storage.records import ComputedAttribute, User
 
 MAIL = {"mail.smtp.host": "mail.example.org", "mail.smtp.password": "hush"}
