@@ -1,0 +1,99 @@
+"""How a user wants to read times, units and texts: in mails, notifications, reports and exports
+(docs/users.md#preferences).
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, tzinfo
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from motorpool.codecs.calendars.calendar import find_zone
+
+__all__ = [
+    "ALTITUDE_UNITS",
+    "DISTANCE_UNITS",
+    "SPEED_UNITS",
+    "VOLUME_UNITS",
+    "Preferences",
+    "Unit",
+    "preferences_of",
+]
+
+
+class Unit(NamedTuple):
+    """A unit of measurement."""
+
+    symbol: str
+    per_base: float
+    """How many of it are one of the unit that the API uses."""
+
+
+# Keys are the values of the attributes; the first is the default.
+SPEED_UNITS: Mapping[str, Unit] = MappingProxyType(
+    {"kn": Unit("kn", 1.0), "kmh": Unit("km/h", 1.852), "mph": Unit("mph", 1852 / 1609.344)}
+)
+"""Of a knot."""
+DISTANCE_UNITS: Mapping[str, Unit] = MappingProxyType(
+    {"km": Unit("km", 0.001), "mi": Unit("mi", 1 / 1609.344), "nmi": Unit("nmi", 1 / 1852)}
+)
+"""Of a metre."""
+ALTITUDE_UNITS: Mapping[str, Unit] = MappingProxyType({"m": Unit("m", 1.0), "ft": Unit("ft", 1 / 0.3048)})
+"""Of a metre."""
+VOLUME_UNITS: Mapping[str, Unit] = MappingProxyType(
+    {"ltr": Unit("l", 1.0), "usGal": Unit("US gal", 1 / 3.785411784), "impGal": Unit("imp gal", 1 / 4.54609)}
+)
+"""Of a litre."""
+
+
+class Preferences(msgspec.Struct, frozen=True):
+    """What a user prefers."""
+
+    language: str = "en"
+    """Two letters, lower case."""
+    zone: tzinfo = UTC
+    speed: Unit = SPEED_UNITS["kn"]
+    distance: Unit = DISTANCE_UNITS["km"]
+    altitude: Unit = ALTITUDE_UNITS["m"]
+    volume: Unit = VOLUME_UNITS["ltr"]
+
+
+def preferences_of(
+    user: Mapping[str, Any], server: Mapping[str, Any], *, force_server: bool = False
+) -> Preferences:
+    """Return the preferences by the attributes of a user and of the server.
+
+    The user's value counts first, or with `force_server` (the server's `forceSettings`) the server's. A value
+    that is not known counts as absent.
+    """
+    layers = (server, user) if force_server else (user, server)
+    return Preferences(
+        language=next(_languages(layers), "en"),
+        zone=next(_zones(layers), UTC),
+        speed=_unit("speedUnit", SPEED_UNITS, layers),
+        distance=_unit("distanceUnit", DISTANCE_UNITS, layers),
+        altitude=_unit("altitudeUnit", ALTITUDE_UNITS, layers),
+        volume=_unit("volumeUnit", VOLUME_UNITS, layers),
+    )
+
+
+def _texts(key: str, layers: tuple[Mapping[str, Any], ...]) -> Iterator[str]:
+    return (value for layer in layers if isinstance(value := layer.get(key), str) and value)
+
+
+def _languages(layers: tuple[Mapping[str, Any], ...]) -> Iterator[str]:
+    """Yield the languages; of a longer tag such as zh_TW or pt-BR the first part."""
+    for value in _texts("language", layers):
+        language = value[:2].lower()
+        if language.isascii() and language.isalpha() and len(language) == 2 and value[2:3] in ("", "-", "_"):
+            yield language
+
+
+def _zones(layers: tuple[Mapping[str, Any], ...]) -> Iterator[tzinfo]:
+    return (zone for value in _texts("timezone", layers) if (zone := find_zone(value)) is not None)
+
+
+def _unit(key: str, known: Mapping[str, Unit], layers: tuple[Mapping[str, Any], ...]) -> Unit:
+    chosen = next((value for value in _texts(key, layers) if value in known), next(iter(known)))
+    return known[chosen]
