@@ -1,0 +1,133 @@
+"""When a device starts and stops moving: a state machine over its positions (docs/events.md#motion).
+
+Pure. The pipeline calls it for each position that becomes the latest, the reports over stored positions.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from motorpool.actors.rules.distance import great_circle
+
+__all__ = ["TrackPoint", "Transition", "TripSettings", "TripState", "advance"]
+
+MAX_WINDOW_POINTS = 512
+"""Limit of the points that a state holds. A window that is full is thinned out to half of them."""
+
+
+class TripSettings(msgspec.Struct, frozen=True):
+    """What makes a trip and what a stop: the keys `report.trip.*` (docs/events.md#motion)."""
+
+    min_distance: float = 200.0
+    """Metres from where it stood that make a trip; remaining within it makes a stop."""
+    min_duration: float = 180.0
+    """Seconds within `min_distance` that make a stop."""
+    stop_gap: float = 3600.0
+    """Seconds without positions after which a drive in between counts as a trip of its own."""
+
+
+class TrackPoint(msgspec.Struct, frozen=True, gc=False):
+    """What the machine needs of a position."""
+
+    position_id: int
+    """0 while the position is not stored yet."""
+    fix_time: datetime
+    latitude: float
+    longitude: float
+    distance: float
+    """Metres since the position before."""
+
+
+class Transition(msgspec.Struct, frozen=True):
+    """The device started or stopped moving, at a point that may lie before the present one."""
+
+    is_moving: bool
+    point: TrackPoint
+
+
+class TripState(msgspec.Struct, frozen=True):
+    """What the machine remembers; the default is that of a device without positions."""
+
+    is_moving: bool = False
+    anchor: TrackPoint | None = None
+    """The point of the last transition, and before any the first point. None before the first point."""
+    window: tuple[TrackPoint, ...] = ()
+    """The latest points, oldest first: those of `min_duration` and one from before."""
+
+
+def advance(
+    state: TripState, point: TrackPoint, settings: TripSettings
+) -> tuple[TripState, tuple[Transition, ...]]:
+    """Return the state after `point`, and the transitions that it shows, in the order of their points.
+
+    Points come in the order of their fix times; several may have the same. The point of a transition is
+    `point` or one of the window, and its fix time is never before that of the transition before it.
+    """
+    if state.anchor is None or not state.window:
+        return TripState(state.is_moving, state.anchor or point, (point,)), ()
+    newest = state.window[-1]
+    gap = (point.fix_time - newest.fix_time).total_seconds()
+    if (
+        gap > settings.stop_gap
+        and point.distance >= settings.min_distance
+        and _is_fast(point.distance, gap, settings)
+    ):
+        drive = (Transition(True, newest), Transition(False, point))
+        before = (Transition(False, newest),) if state.is_moving else ()
+        return TripState(False, point, (point,)), before + drive
+    window = _window(state.window, point, settings.min_duration)
+    if state.is_moving:
+        if _has_stayed(window, point, settings):
+            return TripState(False, point, window), (Transition(False, point),)
+        return TripState(True, state.anchor, window), ()
+    if _metres(state.anchor, point) >= settings.min_distance:
+        start = _start_of_trip(window, state.anchor, settings)
+        return TripState(True, start, window), (Transition(True, start),)
+    return TripState(False, state.anchor, window), ()
+
+
+def _window(window: tuple[TrackPoint, ...], point: TrackPoint, min_duration: float) -> tuple[TrackPoint, ...]:
+    """Add `point`, and drop the oldest points while the next one is still `min_duration` old."""
+    first, last = 0, len(window) - 1
+    now = point.fix_time
+    while first < last and (now - window[first + 1].fix_time).total_seconds() >= min_duration:
+        first += 1
+    kept = window[first:] if first else window
+    if len(kept) >= MAX_WINDOW_POINTS:
+        kept = (*kept[:-1:2], kept[-1])
+    return (*kept, point)
+
+
+def _has_stayed(window: tuple[TrackPoint, ...], point: TrackPoint, settings: TripSettings) -> bool:
+    """Whether the window covers `min_duration`, and no point of it is `min_distance` away from `point`."""
+    if (point.fix_time - window[0].fix_time).total_seconds() < settings.min_duration:
+        return False
+    # Oldest first: while the device drives, that is the point furthest away.
+    return all(_metres(other, point) < settings.min_distance for other in window)
+
+
+def _start_of_trip(window: tuple[TrackPoint, ...], anchor: TrackPoint, settings: TripSettings) -> TrackPoint:
+    """Go back from the newest point: one step, and more for as long as the device was fast.
+
+    The trip starts after the anchor, so that the stop before it takes some time.
+    """
+    start = window[-1]
+    for index in range(len(window) - 2, -1, -1):
+        before = window[index]
+        if before.fix_time <= anchor.fix_time:
+            break
+        if index < len(window) - 2:
+            seconds = (start.fix_time - before.fix_time).total_seconds()
+            if not _is_fast(_metres(before, start), seconds, settings):
+                break
+        start = before
+    return start
+
+
+def _is_fast(metres: float, seconds: float, settings: TripSettings) -> bool:
+    """Whether the average speed exceeds `min_distance` in `min_duration`."""
+    return metres * settings.min_duration > settings.min_distance * seconds
+
+
+def _metres(start: TrackPoint, end: TrackPoint) -> float:
+    return great_circle(start.latitude, start.longitude, end.latitude, end.longitude)
