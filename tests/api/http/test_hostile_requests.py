@@ -207,6 +207,18 @@ async def test_limits_of_json_are_a_mebibyte_and_little_for_strangers(served):
         assert (answer.status, answer.text) == (413, "the body is too large"), path
 
 
+async def test_rights_come_before_the_body_in_every_operation(served):
+    """What is no JSON is 400 once it is parsed: without a login no operation comes so far."""
+    stranger, parsed = served.client(), []
+    for operation in PROTECTED:
+        for body, form in ((b"{", "application/json"), (b"&" * 60, FORM)):
+            path = "/api" + filled(operation)
+            answer = await stranger.call(operation.method, path, data=body, headers={"Content-Type": form})
+            if answer.status != 401:
+                parsed.append((operation.method, operation.path, answer.status))
+    assert parsed == []
+
+
 async def test_of_a_body_that_nobody_takes_hardly_anything_is_read(starting):
     """16 MiB to an operation that needs a login: refused, and most of it never leaves the socket."""
     async with starting(listen=True) as served:
