@@ -23,7 +23,7 @@ DYNAMIC_KEY = {
     "snapshots": (1, 1),
     "playbacks": (1, 1),
 }
-"""Actors on demand that are crashed; a capture, which needs a stream, in tests/actors/video/test_capture.py."""
+"""Actors on demand that are crashed; a capture needs a stream and crashes in its own tests."""
 WITNESSES = frozenset({"devices", "connections"})
 """Of the actors on demand, these stand for all: they are seen to end with what stands above them."""
 POISON = "poison"
