@@ -214,7 +214,7 @@ class Geofence(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     description: str | None = None
     area: str = ""
-    """`CIRCLE (lat lon, metres)`, `POLYGON ((lat lon, …))` or `LINESTRING (lat lon, …)`."""
+    """`CIRCLE (lat lon, metres)`, `POLYGON ((lat lon, …), …)` or `LINESTRING (lat lon, …)`."""
     calendar_id: int = 0
     attributes: dict[str, Any] = {}
 

@@ -50,6 +50,29 @@ def apart(latitude, longitude, to_latitude, to_longitude):
         ("POLYGON ((-90 -180, -90 180, 90 180, 90 -180))", [(0, 0), (-80, 170), (80, -170)], []),
         ("POLYGON ((70 0, 70 90, 70 180, 70 -90))", [(80, 45), (71, -135), (89, -1)], [(69, 45), (-80, 45)]),
         ("POLYGON ((-70 0, -70 -90, -70 180, -70 90))", [(-80, 45), (-71, -135)], [(-69, 45), (80, 45)]),
+        # Holes, an island in a hole, and a second area, which is a ring beside the first.
+        (
+            "POLYGON ((0 0, 0 9, 9 9, 9 0), (2 2, 2 7, 7 7, 7 2, 2 2),"
+            "(4 4, 4 5, 5 5, 5 4) , (0 10, 0 11, 1 11))",
+            [(1, 1), (8, 8), (4.5, 4.5), (0.2, 10.9)],
+            [(3, 3), (6, 6), (4.5, 9.5), (1, 10.1), (4.5, 3.5)],
+        ),
+        # Rings that differ by whole turns; holes across the antimeridian in the world, and in the arctic.
+        (
+            "POLYGON ((0 170, 0 190, 9 190, 9 170), (2 -178, 2 -172, 7 -172, 7 -178))",
+            [(1, 175), (1, -175), (5, -179)],
+            [(5, -175), (5, 169)],
+        ),
+        (
+            "POLYGON ((-90 -180, -90 180, 90 180, 90 -180), (-5 170, -5 190, 5 190, 5 170))",
+            [(0, 0), (0, 169), (6, 180)],
+            [(0, 175), (0, -175), (0, 180)],
+        ),
+        (
+            "POLYGON ((70 0, 70 90, 70 180, 70 -90), (80 -10, 80 10, 85 10, 85 -10))",
+            [(75, 0), (89, 0), (82, 20)],
+            [(82, 5), (82, -5), (69, 0)],
+        ),
         ("LINESTRING (52 13, 52 14)", [(52.0002, 13.5), (52, 12.9997)], [(52.0003, 13.5), (52, 12.999)]),
         ("LINESTRING(0 0, 0 1, 1 1)", [(0.5, 1.0002), (0, 0.5)], [(0.5, 0.5)]),
         ("LINESTRING (0 179, 0 -179)", [(0, 180), (0.0002, -179.5), (0, 179.5)], [(0, 0), (0, 178)]),
@@ -90,8 +113,13 @@ def test_a_corridor_is_as_wide_as_the_geofence_says():
         ("CIRCLE (1 361, 5)", "point 1: longitude 361"),
         ("CIRCLE (1_0 2, 5)", "no number"),
         ("CIRCLE (\u0661 2, 5)", "no number"),
-        ("POLYGON (1 2, 3 4, 5 6)", "two pairs of brackets"),
-        ("POLYGON ((1 2, 3 4, 5 6), (1 2, 3 4, 5 6))", "no holes"),
+        ("POLYGON (1 2, 3 4, 5 6)", "a list of rings"),
+        ("POLYGON ((1 2, 3 4, 5 6) (1 2, 3 4, 5 6))", "a list of rings"),
+        ("POLYGON ((1 2, 3 4, 5 6), 1 2, 3 4, 5 6)", "a list of rings"),
+        ("POLYGON ((1 2, 3 4, 5 6),)", "a list of rings"),
+        ("POLYGON (((1 2, 3 4, 5 6)))", "a list of rings"),
+        ("POLYGON ((1 2, 3 4, 5 6), (1 2, 3 4))", "ring 2 of the POLYGON needs at least 3 points"),
+        ("POLYGON (" + ",".join(["(1 2, 3 4, 5 6)"] * (MOST_POINTS // 3 + 1)) + ")", "than 10000 points"),
         ("POLYGON ((1 2, 3 4))", "at least 3 points"),
         ("POLYGON ((1 2, 3 4, 1 2))", "at least 3 points"),
         ("POLYGON ((1 2, 3 4 5, 1 2))", "point 2"),

@@ -1,0 +1,237 @@
+"""The shapes of areas: whether a point lies in one, whether a segment meets one, and the boxes around one.
+
+Points are latitude and longitude in degrees, distances are metres. The edges of a shape, and segments, are
+straight in degrees and take the shorter way round the earth (docs/geofences.md#accuracy).
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from motorpool.actors.rules.distance import EARTH_RADIUS, great_circle
+from motorpool.actors.rules.edges import (
+    Bands,
+    Box,
+    Edge,
+    Point,
+    boxes_between,
+    crosses,
+    edge_between,
+    moved_near,
+)
+
+__all__ = ["CORRIDOR_METRES", "Area", "AreaError", "Box", "Circle", "Corridor", "Point", "Polygon"]
+
+CORRIDOR_METRES = 25.0
+"""Default width of a corridor to either side of its line."""
+METRES_PER_DEGREE = math.radians(1) * EARTH_RADIUS
+CORRIDOR_BOXES = 32
+"""Limit of the boxes around a corridor, each around a run of its edges."""
+_SLACK = 1.0
+"""Metres by which boxes and margins exceed the exact distance, since the distance is rounded."""
+
+
+class AreaError(ValueError):
+    """The text is not a valid area; the message says why, in one line."""
+
+
+@dataclass(frozen=True)
+class Circle:
+    """The points within a great-circle distance of a centre."""
+
+    latitude: float
+    longitude: float
+    radius: float
+    """Metres."""
+
+    def contains(
+        self, latitude: float, longitude: float, *, distance_metres: float = CORRIDOR_METRES
+    ) -> bool:
+        """Whether the point lies in it; `distance_metres` is for corridors only."""
+        del distance_metres
+        if abs(latitude - self.latitude) * METRES_PER_DEGREE > self.radius + _SLACK:
+            return False
+        return great_circle(self.latitude, self.longitude, latitude, longitude) <= self.radius
+
+    def meets(self, start: Point, end: Point, *, distance_metres: float = CORRIDOR_METRES) -> bool:
+        """Whether a point of the segment lies in it; `distance_metres` is for corridors only."""
+        del distance_metres
+        segment = moved_near(edge_between(start, end), self.longitude)
+        return _metres_to_edge(segment, self.latitude, self.longitude) <= self.radius
+
+    def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
+        """Return boxes that together contain it; `distance_metres` is for corridors only."""
+        del distance_metres
+        y, x = self.latitude, self.longitude
+        return _boxes_around((y, x, y, x), self.radius)
+
+
+class Polygon:
+    """The points within an odd number of rings: within the outer one, and in none of its holes.
+
+    Whether the points of an edge lie in it is undefined.
+    """
+
+    def __init__(self, *rings: Sequence[Point]) -> None:
+        # Rings that span no more than the whole circle together with the first are tested as one with it.
+        first, *others = map(_ring_edges, rings)
+        west, east = _span(first)
+        parts = [first]
+        for ring in others:
+            ring_west, ring_east = _span(ring)
+            turn = 360 * round((west + east - ring_west - ring_east) / 720)
+            least, most = min(west, ring_west + turn), max(east, ring_east + turn)
+            if most - least <= 360:
+                west, east = least, most
+                first += [(y1, x1 + turn, y2, x2 + turn) for y1, x1, y2, x2 in ring]
+            else:
+                parts.append(ring)
+        self._parts = tuple(Bands(part) for part in parts)
+
+    def contains(
+        self, latitude: float, longitude: float, *, distance_metres: float = CORRIDOR_METRES
+    ) -> bool:
+        """Whether the point lies in it, by the even-odd rule; `distance_metres` is for corridors only."""
+        del distance_metres
+        inside = False
+        for edges in self._parts:
+            if any(_encloses(edges, latitude, x) for x in edges.meridians(longitude, 0.0)):
+                inside = not inside
+        return inside
+
+    def meets(self, start: Point, end: Point, *, distance_metres: float = CORRIDOR_METRES) -> bool:
+        """Whether a point of the segment lies in it; `distance_metres` is for corridors only."""
+        del distance_metres
+        if self.contains(*start) or self.contains(*end):
+            return True
+        segment = edge_between(start, end)
+        return any(crosses(edge, moved) for edges in self._parts for edge, moved in edges.pairs(segment))
+
+    def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
+        """Return boxes that together contain it; `distance_metres` is for corridors only."""
+        del distance_metres
+        return [box for edges in self._parts for box in boxes_between(*edges.extent)]
+
+
+class Corridor:
+    """The points within some distance of a line."""
+
+    def __init__(self, line: Sequence[Point]) -> None:
+        # Each edge has its own longitudes: a line may go round the earth any number of times.
+        self._line = [edge_between(start, end) for start, end in itertools.pairwise(line)]
+        self._edges = Bands(self._line)
+
+    def contains(
+        self, latitude: float, longitude: float, *, distance_metres: float = CORRIDOR_METRES
+    ) -> bool:
+        """Whether the point lies within `distance_metres` of the line."""
+        north = _degrees(distance_metres + _SLACK)
+        east = _half_width(latitude, distance_metres + _SLACK)
+        for x in self._edges.meridians(longitude, east):
+            for edge in self._edges.near(latitude, north):
+                x1, x2 = edge[1], edge[3]
+                if x1 > x2:
+                    x1, x2 = x2, x1
+                if x1 - east <= x <= x2 + east and _metres_to_edge(edge, latitude, x) <= distance_metres:
+                    return True
+        return False
+
+    def meets(self, start: Point, end: Point, *, distance_metres: float = CORRIDOR_METRES) -> bool:
+        """Whether a point of the segment lies within `distance_metres` of the line."""
+        segment = edge_between(start, end)
+        north = _degrees(distance_metres + _SLACK)
+        east = _half_width(max(abs(start[0]), abs(end[0])), distance_metres + _SLACK)
+        return any(
+            _metres_between(edge, moved) <= distance_metres
+            for edge, moved in self._edges.pairs(segment, north, east)
+        )
+
+    def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
+        """Return boxes that together contain it."""
+        run = -(-len(self._line) // CORRIDOR_BOXES)
+        boxes: list[Box] = []
+        for first in range(0, len(self._line), run):
+            edges = self._line[first : first + 1]
+            for edge in self._line[first + 1 : first + run]:
+                edges.append(moved_near(edge, edges[-1][3]))
+            boxes += _boxes_around(Bands(edges).extent, distance_metres)
+        return boxes
+
+
+Area = Circle | Polygon | Corridor
+
+
+def _ring_edges(ring: Sequence[Point]) -> list[Edge]:
+    path = [ring[0]]
+    for point in (*ring[1:], ring[0]):
+        _, _, latitude, longitude = edge_between(path[-1], point)
+        path.append((latitude, longitude))
+    longitudes = [x for _, x in path]
+    width = max(longitudes) - min(longitudes)
+    if width > 720:
+        raise AreaError("the ring winds round the earth more than twice")
+    if abs(path[-1][1] - path[0][1]) > 1:
+        # The ring goes round a pole: close it by way of the nearer pole.
+        pole = math.copysign(90.0, sum(latitude for latitude, _ in path))
+        path += [(pole, path[-1][1]), (pole, path[0][1]), path[0]]
+    elif width == 0 and max(x for _, x in ring) - min(x for _, x in ring) == 360:
+        path = [*ring, ring[0]]  # from -180 to 180: the whole circle and not an empty ring
+    return [(*start, *end) for start, end in itertools.pairwise(path)]
+
+
+def _span(edges: Sequence[Edge]) -> tuple[float, float]:
+    longitudes = [x for _, x1, _, x2 in edges for x in (x1, x2)]
+    return min(longitudes), max(longitudes)
+
+
+def _encloses(edges: Bands, y: float, x: float) -> bool:
+    inside = False
+    for y1, x1, y2, x2 in edges.near(y, 0.0):
+        if (y1 > y) != (y2 > y) and x < x1 + (y - y1) * (x2 - x1) / (y2 - y1):
+            inside = not inside
+    return inside
+
+
+def _metres_to_edge(edge: Edge, y: float, x: float) -> float:
+    """Return the metres to the edge, whose nearest point is found on the tangent plane at (y, x)."""
+    y1, x1, y2, x2 = edge
+    shrink = math.cos(math.radians(y))
+    north, east = y2 - y1, (x2 - x1) * shrink
+    length = north * north + east * east
+    along = ((y - y1) * north + (x - x1) * shrink * east) / length if length else 0.0
+    along = min(1.0, max(0.0, along))
+    return great_circle(y, x, y1 + (y2 - y1) * along, x1 + (x2 - x1) * along)
+
+
+def _metres_between(edge: Edge, other: Edge) -> float:
+    if crosses(edge, other):
+        return 0.0
+    # Edges that do not cross are nearest to each other at an end of one of them.
+    return min(
+        _metres_to_edge(edge, *other[:2]),
+        _metres_to_edge(edge, *other[2:]),
+        _metres_to_edge(other, *edge[:2]),
+        _metres_to_edge(other, *edge[2:]),
+    )
+
+
+def _degrees(metres: float) -> float:
+    """Return the degrees of latitude that a distance takes."""
+    return metres / METRES_PER_DEGREE
+
+
+def _half_width(latitude: float, metres: float) -> float:
+    """Return how far east a point reaches that lies within a distance of one at this latitude, in degrees."""
+    north = _degrees(metres)
+    if abs(latitude) + north >= 90:
+        return 180.0
+    ratio = math.sin(math.radians(north)) / math.cos(math.radians(latitude))
+    return math.degrees(math.asin(min(1.0, ratio)))
+
+
+def _boxes_around(extent: tuple[float, float, float, float], metres: float) -> list[Box]:
+    south, west, north, east = extent
+    margin = _degrees(metres + _SLACK)
+    width = _half_width(max(abs(south), abs(north)), metres + _SLACK)
+    return boxes_between(south - margin, west - width, north + margin, east + width)

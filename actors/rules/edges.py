@@ -1,0 +1,116 @@
+"""Edges and boxes in degrees, across the antimeridian too: the parts of which areas are made."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+__all__ = ["Bands", "Box", "Edge", "Point", "boxes_between", "crosses", "edge_between", "moved_near"]
+
+Point = tuple[float, float]
+"""Latitude and longitude in degrees."""
+Edge = tuple[float, float, float, float]
+"""Start and end, latitude first; longitudes continue past 180, so that no edge wraps around."""
+Box = tuple[float, float, float, float]
+"""South, west, north and east in degrees; longitudes from -180 to 180, west is not above east."""
+
+MAX_BANDS = 64
+"""Limit of the bands of latitude by which edges are indexed."""
+_SLACK = 1e-9
+"""Degrees by which boxes are wider than asked for, so that rounding leaves nothing outside: 0.1 mm."""
+
+
+def edge_between(start: Point, end: Point) -> Edge:
+    """Return the edge from one point to the next, the shorter way round the earth."""
+    step = end[1] - start[1]
+    if abs(step) > 180:
+        step = math.remainder(step, 360)
+    return (*start, end[0], start[1] + step)
+
+
+def moved_near(edge: Edge, longitude: float) -> Edge:
+    """Return the edge by as many turns of 360 degrees further that its middle is nearest to a longitude."""
+    y1, x1, y2, x2 = edge
+    turn = 360 * round((longitude - (x1 + x2) / 2) / 360)
+    return (y1, x1 + turn, y2, x2 + turn)
+
+
+def crosses(edge: Edge, other: Edge) -> bool:
+    """Whether two edges have a point in common; their longitudes are not taken modulo 360."""
+    a, b, c, d = edge[:2], edge[2:], other[:2], other[2:]
+    if max(a[0], b[0]) < min(c[0], d[0]) or max(c[0], d[0]) < min(a[0], b[0]):
+        return False
+    if max(a[1], b[1]) < min(c[1], d[1]) or max(c[1], d[1]) < min(a[1], b[1]):
+        return False
+    return _side(a, b, c) * _side(a, b, d) <= 0 and _side(c, d, a) * _side(c, d, b) <= 0
+
+
+def _side(a: Point, b: Point, point: Point) -> float:
+    turn = (b[0] - a[0]) * (point[1] - a[1]) - (b[1] - a[1]) * (point[0] - a[0])
+    return (turn > 0) - (turn < 0)
+
+
+def boxes_between(south: float, west: float, north: float, east: float) -> list[Box]:
+    """Return one box, or two where the span of longitudes passes the antimeridian."""
+    south, west, north, east = south - _SLACK, west - _SLACK, north + _SLACK, east + _SLACK
+    if east - west >= 360:
+        return [(south, -180.0, north, 180.0)]
+    turn = 360 * math.floor((west + 180) / 360)
+    west, east = west - turn, east - turn
+    if east <= 180:
+        return [(south, west, north, east)]
+    return [(south, west, north, 180.0), (south, -180.0, north, east - 360)]
+
+
+class Bands:
+    """Edges indexed by bands of latitude, so that a test looks at few of them."""
+
+    def __init__(self, edges: Sequence[Edge]) -> None:
+        latitudes = [y for y1, _, y2, _ in edges for y in (y1, y2)]
+        longitudes = [x for _, x1, _, x2 in edges for x in (x1, x2)]
+        self._south, self._north = min(latitudes), max(latitudes)
+        self._west, self._east = min(longitudes), max(longitudes)
+        self._count = max(1, min(MAX_BANDS, len(edges) // 8))
+        self._height = (self._north - self._south) / self._count or 1.0
+        bands: list[list[Edge]] = [[] for _ in range(self._count)]
+        for edge in edges:
+            low, high = sorted((edge[0], edge[2]))
+            for band in range(self._band(low), self._band(high) + 1):
+                bands[band].append(edge)
+        self._bands = tuple(tuple(band) for band in bands)
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """South, west, north and east of all edges; longitudes are not limited to 180 degrees."""
+        return self._south, self._west, self._north, self._east
+
+    def near(self, latitude: float, margin: float) -> Iterator[Edge]:
+        """Yield the edges within `margin` degrees of a latitude; an edge may be yielded more than once."""
+        if self._south - margin <= latitude <= self._north + margin:
+            for band in range(self._band(latitude - margin), self._band(latitude + margin) + 1):
+                yield from self._bands[band]
+
+    def meridians(self, longitude: float, margin: float) -> list[float]:
+        """Return the equivalents of a longitude, 360 degrees apart, that the edges span within `margin`."""
+        first = math.ceil((self._west - margin - longitude) / 360)
+        last = math.floor((self._east + margin - longitude) / 360)
+        return [longitude + 360 * turn for turn in range(first, last + 1)]
+
+    def pairs(self, segment: Edge, north: float = 0.0, east: float = 0.0) -> Iterator[tuple[Edge, Edge]]:
+        """Yield the edges whose box is within `north` and `east` degrees of that of a segment.
+
+        Each comes with the segment, moved by turns of 360 degrees to where that is so.
+        """
+        y1, x1, y2, x2 = segment
+        middle, height = (y1 + y2) / 2, abs(y2 - y1) / 2 + north
+        centre, width = (x1 + x2) / 2, abs(x2 - x1) / 2 + east
+        for x in self.meridians(centre, width):
+            moved = (y1, x1 + x - centre, y2, x2 + x - centre)
+            for edge in self.near(middle, height):
+                if (
+                    min(edge[0], edge[2]) - height <= middle <= max(edge[0], edge[2]) + height
+                    and min(edge[1], edge[3]) - width <= x <= max(edge[1], edge[3]) + width
+                ):
+                    yield edge, moved
+
+    def _band(self, latitude: float) -> int:
+        # Clamped before int(): the quotient is infinite where the bands are denormally narrow.
+        return int(min(self._count - 1.0, max(0.0, (latitude - self._south) / self._height)))

@@ -1,0 +1,208 @@
+"""Which of a set of geofences contain a point, and which a segment crosses (docs/geofences.md#index).
+
+Few geofences are tested by their boxes one by one; many are found by an R-tree of the boxes. What the boxes
+leave is tested exactly.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from motorpool.actors.rules.area import AreaError, read_area
+from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area
+from motorpool.actors.rules.edges import Box, boxes_between, edge_between
+from motorpool.storage.records import Geofence
+
+__all__ = ["EMPTY", "GeofenceIndex", "IndexedGeofence", "Place", "index_geofence"]
+
+Place = tuple[float, float, float]
+"""Latitude and longitude in degrees, altitude in metres."""
+LINEAR_BOXES: Final = 64
+"""Up to so many boxes are tested one by one, which is faster than a query of the tree."""
+
+
+class IndexedGeofence(msgspec.Struct, frozen=True):
+    """What the rules know of a geofence."""
+
+    id: int
+    area: Area
+    distance_metres: float = CORRIDOR_METRES
+    """Half the width of a corridor; of no effect on other areas."""
+    floor: float | None = None
+    """Metres of altitude below which nothing is inside; None: no limit."""
+    ceiling: float | None = None
+    """Metres of altitude above which nothing is inside; None: no limit."""
+    speed_limit: float = 0.0
+    """Knots; 0: none."""
+    calendar_id: int = 0
+    """0: none."""
+
+    def contains(self, latitude: float, longitude: float, altitude: float = 0.0) -> bool:
+        """Whether the point lies in the area, and not below the floor or above the ceiling."""
+        if self.floor is not None and altitude < self.floor:
+            return False
+        if self.ceiling is not None and altitude > self.ceiling:
+            return False
+        return self.area.contains(latitude, longitude, distance_metres=self.distance_metres)
+
+    def is_crossed(self, start: Place, end: Place) -> bool:
+        """Whether the segment meets the geofence while neither of its ends lies in it.
+
+        The segment is taken to be within floor and ceiling if a part of its span of altitudes is.
+        """
+        if self.floor is not None and max(start[2], end[2]) < self.floor:
+            return False
+        if self.ceiling is not None and min(start[2], end[2]) > self.ceiling:
+            return False
+        return (
+            self.area.meets(start[:2], end[:2], distance_metres=self.distance_metres)
+            and not self.contains(*start)
+            and not self.contains(*end)
+        )
+
+
+def index_geofence(row: Geofence) -> IndexedGeofence | None:
+    """Return what the rules know of a stored geofence; None if its area is invalid.
+
+    An attribute that is not a number counts as absent, a negative distance or speed limit as 0.
+    """
+    try:
+        area = read_area(row.area)
+    except AreaError:
+        return None
+    attributes = row.attributes
+    distance = _number(attributes, "polylineDistance")
+    return IndexedGeofence(
+        id=row.id,
+        area=area,
+        distance_metres=CORRIDOR_METRES if distance is None else max(0.0, distance),
+        floor=_number(attributes, "floor"),
+        ceiling=_number(attributes, "ceiling"),
+        speed_limit=max(0.0, _number(attributes, "speedLimit") or 0.0),
+        calendar_id=row.calendar_id,
+    )
+
+
+def _number(attributes: Mapping[str, Any], name: str) -> float | None:
+    value = attributes.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+class GeofenceIndex:
+    """A set of geofences, indexed by where they are. Immutable; made once for each set."""
+
+    __slots__ = ("_boxes", "_geofences")
+
+    def __init__(self, geofences: Iterable[IndexedGeofence] = ()) -> None:
+        self._geofences = {geofence.id: geofence for geofence in geofences}
+        boxes = [
+            (box, geofence)
+            for geofence in self._geofences.values()
+            for box in geofence.area.boxes(distance_metres=geofence.distance_metres)
+        ]
+        self._boxes: _Boxes | None = None
+        if boxes:
+            kind = _FewBoxes if len(boxes) <= LINEAR_BOXES else _ManyBoxes
+            self._boxes = kind([box for box, _ in boxes], [geofence for _, geofence in boxes])
+
+    def __len__(self) -> int:
+        return len(self._geofences)
+
+    def get(self, geofence_id: int) -> IndexedGeofence | None:
+        """Return a geofence of the set by its id, None if it is not in it."""
+        return self._geofences.get(geofence_id)
+
+    def containing(self, latitude: float, longitude: float, altitude: float = 0.0) -> list[int]:
+        """Return the ids of the geofences that contain a point, in ascending order.
+
+        Degrees, and metres of altitude; [] if there are none.
+        """
+        if self._boxes is None:
+            return []
+        if not -180 <= longitude <= 180:
+            longitude = math.remainder(longitude, 360)
+        found = self._boxes.at(latitude, longitude)
+        if not found:
+            return []
+        # A set, as a geofence may have several boxes.
+        return sorted({g.id for g in found if g.contains(latitude, longitude, altitude)})
+
+    def crossed(self, start: Place, end: Place) -> list[int]:
+        """Return the ids of the geofences that a segment meets while neither of its ends is inside.
+
+        In ascending order; [] if there are none. The segment goes the shorter way round the earth.
+        """
+        if self._boxes is None:
+            return []
+        y1, x1, y2, x2 = edge_between(start[:2], end[:2])
+        found: dict[int, IndexedGeofence] = {}
+        for box in boxes_between(min(y1, y2), min(x1, x2), max(y1, y2), max(x1, x2)):
+            for geofence in self._boxes.meeting(box):
+                found[geofence.id] = geofence
+        return sorted(number for number, geofence in found.items() if geofence.is_crossed(start, end))
+
+
+class _Boxes(Protocol):
+    """Boxes, each with its geofence; a geofence may be found more than once."""
+
+    def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
+        """Return the geofences of the boxes that contain a point."""
+
+    def meeting(self, box: Box) -> Sequence[IndexedGeofence]:
+        """Return the geofences of the boxes that have a point in common with a box."""
+
+
+class _FewBoxes:
+    """Boxes that are tested one by one."""
+
+    def __init__(self, boxes: Sequence[Box], geofences: Sequence[IndexedGeofence]) -> None:
+        self._boxes = [(*box, geofence) for box, geofence in zip(boxes, geofences, strict=True)]
+
+    def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
+        return [
+            geofence
+            for south, west, north, east, geofence in self._boxes
+            if south <= latitude <= north and west <= longitude <= east
+        ]
+
+    def meeting(self, box: Box) -> Sequence[IndexedGeofence]:
+        least_y, least_x, most_y, most_x = box
+        return [
+            geofence
+            for south, west, north, east, geofence in self._boxes
+            if south <= most_y and north >= least_y and west <= most_x and east >= least_x
+        ]
+
+
+class _ManyBoxes:
+    """Boxes in an R-tree."""
+
+    def __init__(self, boxes: Sequence[Box], geofences: Sequence[IndexedGeofence]) -> None:
+        # With numpy below it, its import takes a tenth of a second, which few servers need.
+        import shapely  # noqa: PLC0415
+
+        self._point, self._box = shapely.Point, shapely.box
+        south, west, north, east = zip(*boxes, strict=True)
+        self._tree = shapely.STRtree(shapely.box(west, south, east, north))
+        self._geofences = geofences
+
+    def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
+        geofences = self._geofences
+        return [geofences[place] for place in self._tree.query(self._point(longitude, latitude)).tolist()]
+
+    def meeting(self, box: Box) -> Sequence[IndexedGeofence]:
+        south, west, north, east = box
+        geofences = self._geofences
+        return [geofences[place] for place in self._tree.query(self._box(west, south, east, north)).tolist()]
+
+
+EMPTY: Final = GeofenceIndex()
+"""No geofences."""

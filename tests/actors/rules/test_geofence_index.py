@@ -1,0 +1,201 @@
+"""The index of geofences, against testing them one by one."""
+
+import itertools
+import math
+
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from motorpool.actors.rules.area import read_area
+from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence, index_geofence
+from motorpool.storage.records import Geofence
+
+
+def index_of(*areas, **fields):
+    return GeofenceIndex(
+        index_geofence(Geofence(id=number, area=area, **fields)) for number, area in enumerate(areas, 1)
+    )
+
+
+def test_nothing_contains_anything_where_there_are_no_geofences():
+    assert EMPTY.containing(1.0, 2.0, 3.0) == []
+    assert EMPTY.crossed((1.0, 2.0, 0.0), (3.0, 2.0, 0.0)) == []
+    assert len(EMPTY) == 0
+    assert EMPTY.get(1) is None
+
+
+def test_ids_are_returned_in_ascending_order():
+    index = GeofenceIndex(
+        IndexedGeofence(id=number, area=read_area("CIRCLE (1 2, 100)")) for number in (7, 3, 5)
+    )
+    assert index.containing(1.0, 2.0) == [3, 5, 7]
+    assert index.get(5).id == 5
+
+
+def test_an_invalid_area_is_not_indexed():
+    assert index_geofence(Geofence(id=1, area="CIRCLE (1 2)")) is None
+
+
+@pytest.mark.parametrize(
+    ("attributes", "wanted"),
+    [
+        ({}, (25.0, None, None, 0.0)),
+        ({"polylineDistance": 40, "floor": -5, "ceiling": 80.5, "speedLimit": 30}, (40.0, -5.0, 80.5, 30.0)),
+        ({"polylineDistance": -4, "speedLimit": -1}, (0.0, None, None, 0.0)),
+        ({"polylineDistance": "40", "floor": True, "speedLimit": []}, (25.0, None, None, 0.0)),
+        ({"polylineDistance": 10**400, "floor": 10**400}, (25.0, None, None, 0.0)),
+    ],
+)  # fmt: skip
+def test_attributes_of_a_geofence_are_read_leniently(attributes, wanted):
+    found = index_geofence(Geofence(id=1, area="CIRCLE (1 2, 3)", calendar_id=9, attributes=attributes))
+    assert (found.distance_metres, found.floor, found.ceiling, found.speed_limit) == wanted
+    assert found.calendar_id == 9
+
+
+def test_floor_and_ceiling_are_inside():
+    index = index_of("CIRCLE (1 2, 100)", attributes={"floor": 10, "ceiling": 20})
+    assert [index.containing(1.0, 2.0, height) for height in (9.9, 10.0, 20.0, 20.1)] == [[], [1], [1], []]
+
+
+def test_a_corridor_is_found_within_its_own_width():
+    index = index_of("LINESTRING (60 10, 60 11)", attributes={"polylineDistance": 1114})
+    assert index.containing(60.01, 10.5) == [1]
+    assert index_of("LINESTRING (60 10, 60 11)").containing(60.01, 10.5) == []
+
+
+@pytest.mark.parametrize("longitude", [180.0, -180.0, 540.0, 179.99, -180.01])
+def test_areas_across_the_antimeridian_are_found_from_both_sides(longitude):
+    index = index_of(
+        "CIRCLE (0 179.99, 5000)",
+        "POLYGON ((-1 179, -1 -179, 1 -179, 1 179))",
+        "LINESTRING (0 178, 0 -178)",
+        "POLYGON ((-1 0, -1 1, 1 1, 1 0))",
+    )
+    assert index.containing(0.0, longitude) == [1, 2, 3]
+
+
+SQUARE = "POLYGON ((0 0, 0 1, 1 1, 1 0))"
+
+
+@pytest.mark.parametrize(
+    ("area", "start", "end", "crossed"),
+    [
+        (SQUARE, (0.5, -1), (0.5, 2), True),
+        (SQUARE, (0.5, 0.5), (0.5, 2), False),
+        (SQUARE, (0.5, -1), (0.5, 0.5), False),
+        (SQUARE, (2, -1), (2, 2), False),
+        (SQUARE, (0.5, -1), (0.5, -1), False),
+        ("POLYGON ((0 0, 0 9, 9 9, 9 0), (1 1, 1 8, 8 8, 8 1))", (4, 4), (4, 10), True),
+        ("POLYGON ((0 0, 0 9, 9 9, 9 0), (1 1, 1 8, 8 8, 8 1))", (4, 4), (5, 5), False),
+        ("CIRCLE (52 13, 500)", (52, 12.9), (52, 13.1), True),
+        ("CIRCLE (52 13, 500)", (52.01, 12.9), (52.01, 13.1), False),
+        ("CIRCLE (0 180, 500)", (0, 179.9), (0, -179.9), True),
+        ("LINESTRING (52 13, 52 14)", (51.9, 13.5), (52.1, 13.5), True),
+        ("LINESTRING (52 13, 52 14)", (52.001, 13.2), (52.001, 13.5), False),
+        ("LINESTRING (52 13, 52 14)", (52.1, 12.9999), (51.9, 12.9999), True),
+        ("LINESTRING (0 179, 0 -179)", (-1, 179.9), (1, -179.9), True),
+        ("POLYGON ((-1 179, -1 181, 1 181, 1 179))", (0, 178), (0, -178), True),
+        # The shorter way round, and so not through the square.
+        ("POLYGON ((-1 -1, -1 1, 1 1, 1 -1))", (0, -100), (0, 100), False),
+    ],
+)
+def test_a_segment_crosses_what_it_meets_between_its_ends(area, start, end, crossed):
+    found = index_of(area).crossed((*map(float, start), 0.0), (*map(float, end), 0.0))
+    assert found == ([1] if crossed else [])
+
+
+def test_a_segment_that_is_wholly_above_the_ceiling_crosses_nothing():
+    index = index_of(SQUARE, attributes={"floor": 10, "ceiling": 20})
+    assert index.crossed((0.5, -1.0, 21.0), (0.5, 2.0, 30.0)) == []
+    assert index.crossed((0.5, -1.0, 0.0), (0.5, 2.0, 9.0)) == []
+    assert index.crossed((0.5, -1.0, 0.0), (0.5, 2.0, 30.0)) == [1]
+
+
+points = st.tuples(st.floats(-90, 90), st.floats(-360, 360))
+
+
+def near(point, spread):
+    return st.tuples(st.floats(-spread, spread), st.floats(-spread, spread)).map(
+        lambda by: (max(-90.0, min(90.0, point[0] + by[0])), max(-360.0, min(360.0, point[1] + by[1])))
+    )
+
+
+def written(ring):
+    return ", ".join(f"{y!r} {x!r}" for y, x in ring)
+
+
+@st.composite
+def areas(draw, centres, spreads):
+    centre, spread = draw(centres), draw(st.sampled_from(spreads))
+    kind = draw(st.sampled_from(["CIRCLE", "POLYGON", "LINESTRING"]))
+    if kind == "CIRCLE":
+        return f"CIRCLE ({written([centre])}, {draw(st.floats(0, spread * 111_000))!r})"
+    if kind == "LINESTRING":
+        return f"LINESTRING ({written(draw(st.lists(near(centre, spread), min_size=2, max_size=80)))})"
+    ring = st.lists(near(centre, spread), min_size=4, max_size=9, unique=True)
+    return f"POLYGON ({', '.join(f'({written(r)})' for r in draw(st.lists(ring, min_size=1, max_size=3)))})"
+
+
+@st.composite
+def fleets(draw, centres=points, spreads=(0.001, 0.1, 5.0, 80.0), widths=(0.0, 25.0, 5e4, 1e7)):
+    """Geofences, a point among them, and another."""
+    texts = draw(st.lists(areas(centres, spreads), min_size=1, max_size=6))
+    width = {"polylineDistance": draw(st.sampled_from(widths))}
+    rows = [Geofence(id=i, area=text, attributes=width) for i, text in enumerate(texts, 1)]
+    numbers = [
+        float(word) for word in texts[0].replace(",", " ").replace("(", " ").replace(")", " ").split()[1:]
+    ]
+    around = near((numbers[0], numbers[1]), draw(st.sampled_from([0.0, 0.001, 0.1, 5.0])))
+    return rows, draw(around), draw(around)
+
+
+# More boxes than are tested one by one, away from those that are drawn.
+CROWD = [Geofence(id=1000 + i, area=f"CIRCLE ({i % 10 - 80} {i}.5, 10)") for i in range(100)]
+
+
+@pytest.mark.parametrize("crowd", [[], CROWD], ids=["few", "many"])
+@given(fleets())
+@settings(max_examples=80)
+def test_the_index_contains_what_testing_each_area_finds(crowd, fleet):
+    rows, (latitude, longitude), _ = fleet
+    geofences = [g for g in map(index_geofence, [*rows, *crowd]) if g is not None]
+    wrapped = longitude if -180 <= longitude <= 180 else math.remainder(longitude, 360)
+    one_by_one = [
+        g.id for g in geofences if g.area.contains(latitude, wrapped, distance_metres=g.distance_metres)
+    ]
+    assert GeofenceIndex(geofences).containing(latitude, longitude) == one_by_one
+
+
+@pytest.mark.parametrize("crowd", [[], CROWD], ids=["few", "many"])
+@given(fleets(st.tuples(st.floats(-60, 60), st.floats(-360, 360)), (0.001, 0.1), (25.0, 5e3)))
+@settings(max_examples=60)
+def test_a_segment_crosses_what_a_point_of_it_lies_in(crowd, fleet):
+    rows, start, end = fleet
+    step = end[1] - start[1]
+    places = [(start[0] + (end[0] - start[0]) * i / 50, start[1] + step * i / 50) for i in range(51)]
+    geofences = [g for g in map(index_geofence, [*rows, *crowd]) if g is not None]
+    index = GeofenceIndex(geofences)
+    found = index.crossed((*start, 0.0), (*end, 0.0))
+    held = [set(index.containing(*place)) for place in places]
+    # What a segment touches in passing is a matter of rounding: so the neighbour lies in it as well.
+    through = {number for one, other in itertools.pairwise(held) for number in one & other}
+    ends = held[0] | held[-1]
+    assert through - ends <= set(found)
+    assert not ends & set(found)
+
+
+small = st.tuples(st.floats(-1, 1), st.floats(-1, 1))
+
+
+@given(st.lists(small, min_size=3, max_size=12, unique=True), small, small, st.floats(-180, 180))
+def test_a_segment_meets_a_small_polygon_as_in_the_plane(ring, start, end, east):
+    plane = shapely.Polygon([(x, y) for y, x in ring])
+    line = shapely.LineString([start[::-1], end[::-1]])
+    # What only touches is undefined.
+    inner, outer = plane.buffer(-1e-7), plane.buffer(1e-7)
+    if not plane.is_valid or inner.intersects(line) != outer.intersects(line):
+        return
+    area = read_area(f"POLYGON (({written([(y, x + east) for y, x in ring])}))")
+    assert area.meets((start[0], start[1] + east), (end[0], end[1] + east)) == plane.intersects(line)
