@@ -15,8 +15,10 @@ from motorpool.storage.records import Event, Position
 __all__ = [
     "COLUMNS",
     "allocate_ids",
+    "attribute_keys",
     "between",
     "by_ids",
+    "count_between",
     "delete",
     "delete_between",
     "drop_before",
@@ -39,6 +41,17 @@ _LATEST = (
 )
 _SPAN = "device_id = $1 and fix_time between $2 and $3"
 _PURGE_ROWS = 5000
+_ROWS_OF_KEYS = 20_000
+# The keys in the attributes of some rows, how many rows these were, and the last of them.
+_KEYS = f"""
+    with part as materialized (
+        select fix_time, id, attributes from positions
+        where {_SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {_ROWS_OF_KEYS}
+    )
+    select array(select distinct key from part, jsonb_object_keys(attributes) as key),
+        (select count(*) from part), last.fix_time, last.id
+    from (select fix_time, id from part order by fix_time desc, id desc limit 1) as last
+"""  # noqa: S608 - constants
 
 
 async def allocate_ids(q: Queries, count: int) -> range:
@@ -123,6 +136,26 @@ async def stream_between(
         if len(rows) < batch:
             return
         after = (rows[-1]["fix_time"], rows[-1]["id"])
+
+
+async def count_between(q: Queries, device_id: int, start: datetime, end: datetime, *, limit: int) -> int:
+    """Return how many positions a device has in a span, both ends included, or `limit` if it has more."""
+    sql = f"select count(*) from (select from positions where {_SPAN} limit $4) as found"  # noqa: S608 - constants
+    return int(await q.fetch_value(sql, device_id, start, end, limit))
+
+
+async def attribute_keys(
+    q: Queries, device_id: int, start: datetime, end: datetime
+) -> AsyncGenerator[set[str], None]:
+    """Yield the keys of attributes that a device's positions of a span have, by some thousand positions."""
+    after: tuple[datetime, int] = (start, -1)
+    count = _ROWS_OF_KEYS
+    while count == _ROWS_OF_KEYS:
+        row = await q.fetch_row(_KEYS, device_id, after[0], end, after[1])
+        if row is None:
+            return
+        yield set(row[0])
+        count, after = row[1], (row[2], row[3])
 
 
 async def by_ids(q: Queries, ids: Iterable[int]) -> list[Position]:

@@ -20,7 +20,16 @@ IN_THREAD_BYTES = 64 * 1024
 """Longer answers take milliseconds and are compressed in a thread."""
 LEVEL = 1
 """The zlib level; JSON and playlists shrink to an eighth at this level already."""
-_TYPES = frozenset({"application/json", "application/vnd.apple.mpegurl", "text/plain", "text/csv"})
+_TYPES = frozenset(
+    {
+        "application/gpx+xml",
+        "application/json",
+        "application/vnd.apple.mpegurl",
+        "application/vnd.google-earth.kml+xml",
+        "text/csv",
+        "text/plain",
+    }
+)
 _GZIP = 16 + zlib.MAX_WBITS
 SMALL_BYTES = 4096
 """Up to this length small tables are used: initializing large ones takes 0.2 ms, small ones 0.01 ms."""

@@ -1,0 +1,1 @@
+"""Positions as files that other programs read; no request, clock or SQL."""
