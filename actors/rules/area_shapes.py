@@ -18,6 +18,7 @@ from motorpool.actors.rules.edges import (
     boxes_between,
     crosses,
     edge_between,
+    extent_of,
     moved_near,
 )
 
@@ -28,6 +29,8 @@ CORRIDOR_METRES = 25.0
 METRES_PER_DEGREE = math.radians(1) * EARTH_RADIUS
 CORRIDOR_BOXES = 32
 """Limit of the boxes around a corridor, each around a run of its edges."""
+EDGES_OF_A_BOX = 8
+"""Edges of a corridor that are not worth more than one box."""
 _SLACK = 1.0
 """Metres by which boxes and margins exceed the exact distance, since the distance is rounded."""
 
@@ -76,10 +79,10 @@ class Polygon:
     def __init__(self, *rings: Sequence[Point]) -> None:
         # Rings that span no more than the whole circle together with the first are tested as one with it.
         first, *others = map(_ring_edges, rings)
-        west, east = _span(first)
+        _, west, _, east = extent_of(first)
         parts = [first]
         for ring in others:
-            ring_west, ring_east = _span(ring)
+            _, ring_west, _, ring_east = extent_of(ring)
             turn = 360 * round((west + east - ring_west - ring_east) / 720)
             least, most = min(west, ring_west + turn), max(east, ring_east + turn)
             if most - least <= 360:
@@ -149,13 +152,13 @@ class Corridor:
 
     def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
         """Return boxes that together contain it."""
-        run = -(-len(self._line) // CORRIDOR_BOXES)
+        run = max(EDGES_OF_A_BOX, -(-len(self._line) // CORRIDOR_BOXES))
         boxes: list[Box] = []
         for first in range(0, len(self._line), run):
             edges = self._line[first : first + 1]
             for edge in self._line[first + 1 : first + run]:
                 edges.append(moved_near(edge, edges[-1][3]))
-            boxes += _boxes_around(Bands(edges).extent, distance_metres)
+            boxes += _boxes_around(extent_of(edges), distance_metres)
         return boxes
 
 
@@ -178,11 +181,6 @@ def _ring_edges(ring: Sequence[Point]) -> list[Edge]:
     elif width == 0 and max(x for _, x in ring) - min(x for _, x in ring) == 360:
         path = [*ring, ring[0]]  # from -180 to 180: the whole circle and not an empty ring
     return [(*start, *end) for start, end in itertools.pairwise(path)]
-
-
-def _span(edges: Sequence[Edge]) -> tuple[float, float]:
-    longitudes = [x for _, x1, _, x2 in edges for x in (x1, x2)]
-    return min(longitudes), max(longitudes)
 
 
 def _encloses(edges: Bands, y: float, x: float) -> bool:

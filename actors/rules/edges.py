@@ -3,7 +3,17 @@
 import math
 from collections.abc import Iterator, Sequence
 
-__all__ = ["Bands", "Box", "Edge", "Point", "boxes_between", "crosses", "edge_between", "moved_near"]
+__all__ = [
+    "Bands",
+    "Box",
+    "Edge",
+    "Point",
+    "boxes_between",
+    "crosses",
+    "edge_between",
+    "extent_of",
+    "moved_near",
+]
 
 Point = tuple[float, float]
 """Latitude and longitude in degrees."""
@@ -48,6 +58,13 @@ def _side(a: Point, b: Point, point: Point) -> float:
     return (turn > 0) - (turn < 0)
 
 
+def extent_of(edges: Sequence[Edge]) -> tuple[float, float, float, float]:
+    """Return south, west, north and east of edges; longitudes are not limited to 180 degrees."""
+    latitudes = [y for y1, _, y2, _ in edges for y in (y1, y2)]
+    longitudes = [x for _, x1, _, x2 in edges for x in (x1, x2)]
+    return min(latitudes), min(longitudes), max(latitudes), max(longitudes)
+
+
 def boxes_between(south: float, west: float, north: float, east: float) -> list[Box]:
     """Return one box, or two where the span of longitudes passes the antimeridian."""
     south, west, north, east = south - _SLACK, west - _SLACK, north + _SLACK, east + _SLACK
@@ -64,10 +81,8 @@ class Bands:
     """Edges indexed by bands of latitude, so that a test looks at few of them."""
 
     def __init__(self, edges: Sequence[Edge]) -> None:
-        latitudes = [y for y1, _, y2, _ in edges for y in (y1, y2)]
-        longitudes = [x for _, x1, _, x2 in edges for x in (x1, x2)]
-        self._south, self._north = min(latitudes), max(latitudes)
-        self._west, self._east = min(longitudes), max(longitudes)
+        self.extent = extent_of(edges)
+        self._south, self._west, self._north, self._east = self.extent
         self._count = max(1, min(MAX_BANDS, len(edges) // 8))
         self._height = (self._north - self._south) / self._count or 1.0
         bands: list[list[Edge]] = [[] for _ in range(self._count)]
@@ -76,11 +91,6 @@ class Bands:
             for band in range(self._band(low), self._band(high) + 1):
                 bands[band].append(edge)
         self._bands = tuple(tuple(band) for band in bands)
-
-    @property
-    def extent(self) -> tuple[float, float, float, float]:
-        """South, west, north and east of all edges; longitudes are not limited to 180 degrees."""
-        return self._south, self._west, self._north, self._east
 
     def near(self, latitude: float, margin: float) -> Iterator[Edge]:
         """Yield the edges within `margin` degrees of a latitude; an edge may be yielded more than once."""

@@ -186,7 +186,8 @@ def test_a_segment_crosses_what_a_point_of_it_lies_in(crowd, fleet):
     assert not ends & set(found)
 
 
-small = st.tuples(st.floats(-1, 1), st.floats(-1, 1))
+thousandths = st.integers(-1000, 1000).map(lambda number: number / 1000)
+small = st.tuples(thousandths, thousandths)
 
 
 @given(st.lists(small, min_size=3, max_size=12, unique=True), small, small, st.floats(-180, 180))
