@@ -21,6 +21,7 @@ __all__ = [
     "EventSettings",
     "FileSettings",
     "FleetSettings",
+    "NotificationSettings",
     "OutboxSettings",
     "PortSettings",
     "PositionSettings",
@@ -93,6 +94,15 @@ class OutboxSettings:
 
     give_up_days: Annotated[float, Meta(ge=0.01, le=30, extra={"unit": "days"})] = 3.0
     """A message that could not be sent within this time is discarded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotificationSettings:
+    """Notifications of events."""
+
+    max_age_seconds: Annotated[float, Meta(ge=0, le=30 * 86400, extra={"unit": "s"})] = 900.0
+    """Nobody is notified of an event that was older than this when it was stored, such as one of a position
+    from a device's buffer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +226,7 @@ class ScheduleSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSettings:
-    """The settings that the supervision tree is built from: three values and the sections above."""
+    """The settings that the supervision tree is built from: four values and the sections above."""
 
     data: Path = DatabaseSettings.data
     """Folder of captures, playbacks and uploads; default `data`."""
@@ -224,11 +234,14 @@ class FleetSettings:
     """Protocols to listen for; None (the default): all."""
     record: Path | None = None
     """Folder to record the traffic of devices in; None (the default): it is not recorded."""
+    console_url: str = ""
+    """Where users find the console, for links in mails; empty (the default): no links."""
     device: DeviceSettings = field(default_factory=DeviceSettings)
     public: PublicSettings = field(default_factory=PublicSettings)
     port: PortSettings = field(default_factory=PortSettings)
     register: RegisterSettings = field(default_factory=RegisterSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
+    notifications: NotificationSettings = field(default_factory=NotificationSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
     files: FileSettings = field(default_factory=FileSettings)
     captures: CaptureSettings = field(default_factory=CaptureSettings)

@@ -14,6 +14,7 @@ from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
+from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import media_folder
 from motorpool.actors.files.uploads import UploadRoom
@@ -190,6 +191,9 @@ def fleet_tree(
                         settings.files.retention_days or 0,
                     ),
                     outbox_spec(database, outgoing, settings.outbox.give_up_days),
+                    notifier_spec(
+                        database, outgoing, settings.notifications.max_age_seconds, settings.console_url
+                    ),
                     text_channel_spec(outgoing.sms),
                     schedule_spec(
                         database,

@@ -24,6 +24,7 @@ __all__ = [
     "links_of_users",
     "may_see_device",
     "sees_device",
+    "viewers_of",
     "visible_devices",
 ]
 
@@ -61,6 +62,11 @@ def sees_device(user: str, device: str) -> str:
         f"exists (select from ({_VISIBLE_DEVICES}) as visible"
         f" where visible.user_id = {user} and visible.device_id = {device})"
     )
+
+
+def viewers_of(devices: str) -> str:
+    """Return a query for the pairs (user_id, device_id) of who sees these devices, an SQL array of ids."""
+    return f"select user_id, device_id from ({_VISIBLE_DEVICES}) as visible where device_id = any({devices})"  # noqa: S608 - constants
 
 
 def devices_of_user(user_id: int) -> Condition:

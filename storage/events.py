@@ -22,12 +22,20 @@ TABLE = Table(
 )
 """For reading; `insert_many` writes."""
 
+# Only events of a type that there are notifications for are left for the notifier (storage/notifications.py).
 _INSERT = """
-    insert into events (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
-    select id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes::jsonb
-    from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[],
-        $7::bigint[], $8::text[])
-    as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
+    with stored as (
+        insert into events (id, type, event_time, device_id, position_id, geofence_id, maintenance_id,
+            attributes)
+        select id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes::jsonb
+        from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[],
+            $7::bigint[], $8::text[])
+        as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
+        returning id, type
+    )
+    insert into unmatched_events (event_id, stored)
+    select id, $9 from stored
+    where $9::timestamptz is not null and exists (select from notifications where type = stored.type)
 """
 
 
@@ -44,9 +52,12 @@ async def assign_ids(q: Queries, events: Sequence[Event]) -> None:
             msgspec.structs.force_setattr(event, "id", event_id)
 
 
-async def insert_many(q: Queries, events: Sequence[Event]) -> None:
-    """Store numbered events."""
-    await q.execute(
+async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | None = None) -> int:
+    """Store numbered events, and leave them to the notifier as stored at `now`; None: nobody is notified.
+
+    Return how many were left: those of a type for which there are notifications.
+    """
+    tag = await q.execute(
         _INSERT,
         [event.id for event in events],
         [event.type for event in events],
@@ -56,7 +67,9 @@ async def insert_many(q: Queries, events: Sequence[Event]) -> None:
         [event.geofence_id for event in events],
         [event.maintenance_id for event in events],
         [json_bytes(event.attributes).decode() for event in events],
+        now,
     )
+    return int(tag.rpartition(" ")[2])
 
 
 async def existing(q: Queries, ids: Iterable[int]) -> set[int]:

@@ -28,6 +28,7 @@ __all__ = [
     "due",
     "enqueue",
     "enqueue_all",
+    "enqueue_many",
     "expire",
     "next_due",
     "postpone",
@@ -83,6 +84,7 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ENQUEUE = f"""
+    with waiting as materialized (select lane, count(*) as messages from outbox group by lane)
     insert into outbox (lane, message_id, user_id, message, created, expires, next_attempt)
     select lane, message_id, user_id, message, $4, $5, $4
     from (
@@ -95,7 +97,8 @@ _ENQUEUE = f"""
         left join users on users.id = sent.user_id
         where sent.user_id = 0 or users.id is not null
     ) as known
-    where (select count(*) from outbox where outbox.lane = known.lane) + cardinality($1) <= {MAX_QUEUED}
+    left join waiting using (lane)
+    where coalesce(waiting.messages, 0) + cardinality($1) <= {MAX_QUEUED}
     order by number
     returning id
 """  # noqa: S608 - constants
@@ -118,6 +121,15 @@ async def enqueue_all(
     q: Queries, messages: Sequence[OutgoingMessage], *, now: datetime, expires: datetime | None = None
 ) -> list[int]:
     """Queue several messages like `enqueue`: all or none if called in a transaction."""
+    ids = await _enqueue(q, messages, now, expires)
+    if len(ids) < len(messages):
+        raise StatementRejected("too many messages wait to be sent already, or there is no such user")
+    return ids
+
+
+async def _enqueue(
+    q: Queries, messages: Sequence[OutgoingMessage], now: datetime, expires: datetime | None
+) -> list[int]:
     rows = await q.fetch(
         _ENQUEUE,
         [secrets.token_hex(16) for _ in messages],
@@ -126,9 +138,14 @@ async def enqueue_all(
         now,
         expires,
     )
-    if len(rows) < len(messages):
-        raise StatementRejected("too many messages wait to be sent already, or there is no such user")
     return [row[0] for row in rows]
+
+
+async def enqueue_many(
+    q: Queries, messages: Sequence[OutgoingMessage], *, now: datetime, expires: datetime | None = None
+) -> int:
+    """Queue the messages for whose lane there is room and whose user exists; return how many."""
+    return len(await _enqueue(q, messages, now, expires))
 
 
 async def due(q: Queries, lane: Lane, *, now: datetime, limit: int) -> list[QueuedMessage]:

@@ -60,38 +60,45 @@ async def allocate_ids(q: Queries, count: int) -> range:
 
 
 async def store(
-    q: Queries, rows: Sequence[bytes], ids: Sequence[int], *, events: Sequence[Event] = ()
-) -> None:
+    q: Queries,
+    rows: Sequence[bytes],
+    ids: Sequence[int],
+    *,
+    events: Sequence[Event] = (),
+    now: datetime | None = None,
+) -> int:
     """Commit packed rows and the events that came with them, all or none. `ids` are those of the rows.
 
+    Events are left to the notifier as by `events.insert_many`; return how many.
     Events without an id get theirs here, in place. After StorageUnavailable the same call may be made
     again: what an earlier one did commit is neither doubled nor lost.
     """
     if events:
         await event_rows.assign_ids(q, events)
     try:
-        await _store(q, rows, events)
+        return await _store(q, rows, events, now)
     except Conflict:
         # An earlier try was committed after all; its answer was lost.
         kept = {row[0] for row in await q.fetch("select id from positions where id = any($1::bigint[])", ids)}
         known = await event_rows.existing(q, [event.id for event in events])
-        await _store(
+        return await _store(
             q,
             [row for row, row_id in zip(rows, ids, strict=True) if row_id not in kept],
             [event for event in events if event.id not in known],
+            now,
         )
 
 
-async def _store(q: Queries, rows: Sequence[bytes], events: Sequence[Event]) -> None:
+async def _store(q: Queries, rows: Sequence[bytes], events: Sequence[Event], now: datetime | None) -> int:
     if not events:
         # COPY is all or none by itself.
         if rows:
             await _copy(q, rows)
-        return
+        return 0
     async with q.transaction() as transaction:
         if rows:
             await _copy(transaction, rows)
-        await event_rows.insert_many(transaction, events)
+        return await event_rows.insert_many(transaction, events, now=now)
 
 
 async def _copy(q: Queries, rows: Sequence[bytes]) -> None:

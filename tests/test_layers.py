@@ -29,6 +29,7 @@ PACKAGES = {
         "gateway": {"messages", "files", "rules", "video", "devices", "access"},
         "schedules": {"messages"},
         "outgoing": {"messages"},
+        "events": {"messages", "outgoing", "schedules"},
         "upkeep": {"messages", "files", "access"},
     },
     "api": {

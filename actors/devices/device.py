@@ -31,6 +31,7 @@ from motorpool.actors.messages.uplink import (
     CheckStatus,
     CommandAnswered,
     Connected,
+    DeliverQueued,
     DetachConnection,
     DeviceMessage,
     DeviceSeen,
@@ -143,6 +144,9 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._connections.detach(message.connection)
             case SendCommand():
                 return self._commands.send(message)
+            case DeliverQueued():
+                self._commands.queue.waiting = True
+                return self._commands.drain()
             case GetCommandTypes():
                 return self._commands.types()
             case DeviceChanged():

@@ -16,7 +16,7 @@ import trio
 
 from motorpool.actors.messages.counters import POSITION_FLUSHES, POSITIONS_DROPPED, POSITIONS_STORED
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
-from motorpool.actors.messages.topics import EVENTS, POSITIONS
+from motorpool.actors.messages.topics import EVENTS, POSITIONS, UNMATCHED_EVENTS
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref
@@ -103,6 +103,7 @@ class PositionWriter(Actor[WriterMessage]):
         """Look up the topics once."""
         self._positions = self.context.system.topic(POSITIONS)
         self._events = self.context.system.topic(EVENTS)
+        self._unmatched_events = self.context.system.topic(UNMATCHED_EVENTS)
 
     def handle(self, message: WriterMessage) -> object:
         """Queue the row; while the queue is full this waits, and so do later senders."""
@@ -186,12 +187,15 @@ class PositionWriter(Actor[WriterMessage]):
         for row in rows:
             if row.position.id == 0:
                 assign_id(row, next(self._ids, 0) or await self._new_id())
-        await positions.store(
+        unmatched = await positions.store(
             self._database,
             [positions.pack_row(row.position) for row in rows],
             [row.position.id for row in rows],
             events=[event for message in batch for event in message.events],
+            now=self.context.clock.now(),
         )
+        if unmatched:
+            self._unmatched_events.publish(unmatched)
 
     async def _new_id(self) -> int:
         """Allocate a block of ids and return the first."""

@@ -22,6 +22,8 @@ __all__ = [
     "MAIL_SENT",
     "MEDIA_UNITS_DROPPED",
     "MESSAGES_RECEIVED",
+    "NOTIFICATIONS_DISCARDED",
+    "NOTIFICATIONS_MADE",
     "OUTBOX_GIVEN_UP",
     "POSITIONS_DROPPED",
     "POSITIONS_STORED",
@@ -84,6 +86,14 @@ OUTBOX_GIVEN_UP = Counter(
     "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
 )
 
+NOTIFICATIONS_MADE = Counter(
+    "motorpool_notifications", "Messages that were made of events, one for each user and way.", registry=None
+)
+NOTIFICATIONS_DISCARDED = Counter(
+    "motorpool_notifications_discarded",
+    "Notifications past a limit, or that could not be made.",
+    registry=None,
+)
 WORKERS_FAILED = Counter(
     "motorpool_media_workers_failed", "Processes for media that crashed or hung.", ("work",), registry=None
 )
@@ -113,6 +123,8 @@ COUNTERS = (
     SMS_SENT,
     GEOCODER_REQUESTS,
     OUTBOX_GIVEN_UP,
+    NOTIFICATIONS_MADE,
+    NOTIFICATIONS_DISCARDED,
     WORKERS_FAILED,
     FILE_BYTES,
     FILES_REMOVED,

@@ -12,6 +12,7 @@ __all__ = [
     "EVENTS",
     "LATEST_POSITIONS",
     "POSITIONS",
+    "UNMATCHED_EVENTS",
     "WEB_EVENTS",
     "DeviceStatus",
     "WebEvent",
@@ -33,7 +34,7 @@ class DeviceStatus(msgspec.Struct, frozen=True, gc=False):
 class WebEvent(msgspec.Struct, frozen=True, gc=False):
     """An event for the WebSocket connections of certain users (docs/events.md#notificators)."""
 
-    user_ids: tuple[int, ...]
+    user_ids: frozenset[int]
     event: Event
     """With the text in its attribute `message`; id 0 if it is not stored."""
 
@@ -49,6 +50,9 @@ DEVICES: TopicName[tuple[DeviceStatus, ...]] = TopicName("devices")
 
 EVENTS: TopicName[tuple[Event, ...]] = TopicName("events")
 """Stored events, after their commit."""
+
+UNMATCHED_EVENTS: TopicName[int] = TopicName("unmatched events")
+"""How many events were just committed that wait to be matched with notifications."""
 
 WEB_EVENTS: TopicName[WebEvent] = TopicName("web events")
 """Events that notifications and announcements send through the notificator `web`."""

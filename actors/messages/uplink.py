@@ -31,6 +31,7 @@ __all__ = [
     "CommandRefused",
     "CommandSent",
     "Connected",
+    "DeliverQueued",
     "DetachConnection",
     "DeviceMessage",
     "DeviceSeen",
@@ -181,6 +182,10 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
     """Minutes that such a step may wait in the queue."""
 
 
+class DeliverQueued(msgspec.Struct, frozen=True, gc=False):
+    """Commands were put into the queue of the device in the database: send them if it is connected."""
+
+
 class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=False):
     """Return the command types of the device's protocol; only `custom` if the protocol is unknown."""
 
@@ -218,6 +223,7 @@ DeviceMessage = (
     | AlarmFileStored
     | RecordingListReceived
     | SendCommand
+    | DeliverQueued
     | GetCommandTypes
     | DeviceChanged
     | PositionsDeleted

@@ -28,6 +28,7 @@ from motorpool.actors.settings import (
     DeviceSettings,
     EventSettings,
     FileSettings,
+    NotificationSettings,
     OutboxSettings,
     PortSettings,
     PositionSettings,
@@ -236,6 +237,7 @@ class Settings:
     sms: SmsSettings = field(default_factory=SmsSettings)
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
+    notifications: NotificationSettings = field(default_factory=NotificationSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
     files: FileSettings = field(default_factory=FileSettings)
     captures: CaptureSettings = field(default_factory=CaptureSettings)

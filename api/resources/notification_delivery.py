@@ -3,7 +3,6 @@
 The notificator `command` carries no text, so it has neither test messages nor announcements.
 """
 
-import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
@@ -11,8 +10,16 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
+from motorpool.actors.events.notificators import (
+    address_of,
+    message_for,
+    send_now,
+    server_notificators,
+    user_notificators,
+)
+from motorpool.actors.events.rendering import EventFacts, RenderedMessage, reader_of, render
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
-from motorpool.actors.outgoing import LimitExceeded, Mail, OutgoingError, Sms
+from motorpool.actors.outgoing import LimitExceeded, OutgoingError
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.outgoing.sms import MAX_TEXT_LENGTH
 from motorpool.api.auth.credentials import may_log_in
@@ -24,7 +31,6 @@ from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import outbox, users
-from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import Event, User
 from motorpool.storage.tables import ListQuery
 
@@ -32,13 +38,13 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("notifications")
 
-TEST_SUBJECT = "Test message"
-TEST_TEXT = "This is a test message from Motorpool: messages like it reach you."
 ANNOUNCEMENT_LIFE = timedelta(days=1)
 """Announcements that could not be sent within this time are dropped."""
 MAX_WAIT_SECONDS = 3600.0
 """After this, messages that were sent no longer count."""
 UNTESTABLE = ("command",)
+_MISSING = {"mail": "there is no such mail address", "sms": "there is no such telephone number"}
+"""Why a notificator does not reach a user."""
 
 
 class NotificatorType(msgspec.Struct):
@@ -75,9 +81,9 @@ class Announcement(msgspec.Struct):
 async def list_notificators(call: Call) -> Response:
     """The ways that notifications go out by."""
     if call.query(NotificatorsQuery).announcement:
-        names = _server_notificators(call.context)
+        names = server_notificators(call.context.outgoing)
     else:
-        names = (*_user_notificators(call.context, call.caller.user), *UNTESTABLE)
+        names = (*user_notificators(call.context.outgoing, call.caller.user), *UNTESTABLE)
     return as_json([NotificatorType(name) for name in names])
 
 
@@ -90,8 +96,8 @@ async def test_notificators(call: Call) -> Response:
     user = call.caller.user
     names = [
         name
-        for name in _user_notificators(call.context, user)
-        if (name != "sms" or Sms.can_reach(user.phone)) and (name != "mail" or Mail.can_reach(user.email))
+        for name in user_notificators(call.context.outgoing, user)
+        if name == "web" or address_of(name, user)
     ]
     if not {"mail", "sms"} & set(names):
         raise BadRequest(_why_unreachable(call.context, user))
@@ -107,7 +113,7 @@ async def test_notificators(call: Call) -> Response:
 async def test_notificator(call: Call) -> Response:
     """Send the caller a test message by one way; a body is ignored."""
     name = str(call.path["notificator"])
-    if name not in _user_notificators(call.context, call.caller.user):
+    if name not in user_notificators(call.context.outgoing, call.caller.user):
         raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
     _count_test(call)
     await _test(call, name, call.caller.user)
@@ -129,7 +135,7 @@ async def send_announcement(call: Call) -> Response:
     ANNOUNCE.require(call.caller)
     name = str(call.path["notificator"])
     announcement = await call.body(Announcement)
-    if name not in _server_notificators(call.context):
+    if name not in server_notificators(call.context.outgoing):
         raise BadRequest(f"notificator: there is no {name} here that takes announcements"[:200])
     recipients = await _recipients(call, call.query(RecipientsQuery).user_id)
     digest = announcement.digest or announcement.body
@@ -148,25 +154,12 @@ async def send_announcement(call: Call) -> Response:
 async def _queue(
     call: Call, name: str, announcement: Announcement, digest: str, recipients: list[User]
 ) -> None:
-    if name == "mail":
-        messages = [
-            OutgoingMessage(
-                channel="mail",
-                to=user.email,
-                subject=announcement.subject or "",
-                text=announcement.body,
-                user_id=user.id,
-                urgent=announcement.priority,
-            )
-            for user in recipients
-            if Mail.can_reach(user.email)
-        ]
-    else:
-        messages = [
-            OutgoingMessage(channel="sms", to=user.phone or "", text=digest, user_id=user.id)
-            for user in recipients
-            if Sms.can_reach(user.phone)
-        ]
+    rendered = RenderedMessage(announcement.subject or "", digest, announcement.body, "")
+    messages = [
+        message
+        for user in recipients
+        if (message := message_for(name, user, rendered, urgent=announcement.priority))
+    ]
     if not messages:
         kind = "mail address" if name == "mail" else "telephone number"
         raise BadRequest(f"none of the users has a {kind}")
@@ -208,23 +201,6 @@ def _summary(name: str, recipients: Sequence[object]) -> dict[str, object]:
     return {"notificator": name, "users": len(recipients)}
 
 
-def _server_notificators(context: ServerContext) -> tuple[str, ...]:
-    return (
-        "web",
-        *(("mail",) if context.outgoing.mail.enabled else ()),
-        *(("sms",) if context.outgoing.sms.enabled else ()),
-    )
-
-
-def _user_notificators(context: ServerContext, user: User) -> tuple[str, ...]:
-    """Return the notificators for a user, whose own mail account counts."""
-    return (
-        "web",
-        *(("mail",) if context.outgoing.mail.enabled_for(user.attributes) else ()),
-        *(("sms",) if context.outgoing.sms.enabled else ()),
-    )
-
-
 def _why_unreachable(context: ServerContext, user: User) -> str:
     mail, sms = context.outgoing.mail.enabled_for(user.attributes), context.outgoing.sms.enabled
     if not (mail or sms):
@@ -241,23 +217,20 @@ def _count_test(call: Call) -> None:
 
 async def _test(call: Call, name: str, user: User) -> None:
     outgoing = call.context.outgoing
+    event = Event(type="test", event_time=call.now)
+    rendered = render(EventFacts(event=event), reader_of(user, call.context.server))
     if name == "web":
-        _publish(call, "test", (user.id,), TEST_TEXT, None)
+        _publish(call, "test", (user.id,), rendered.digest, None)
         return
     try:
-        if name == "mail":
-            await outgoing.mail.send(
-                OutgoingMessage(channel="mail", to=user.email, subject=TEST_SUBJECT, text=TEST_TEXT),
-                message_id=secrets.token_hex(16),
-                date=call.now,
-                attributes=user.attributes,
-            )
-        else:
+        if name == "sms":
             outgoing.sms.admit(user.id)
-            message = OutgoingMessage(channel="sms", to=user.phone or "", text=TEST_TEXT)
-            await outgoing.sms.send(message, message_id=secrets.token_hex(16))
+        message = message_for(name, user, rendered)
+        if message is None:
+            raise BadRequest(f"{name}: {_MISSING[name]}")
+        await send_now(outgoing, message, user, now=call.now)
     except LimitExceeded as error:
-        raise TooManyRequests(f"sms: {error}", error.seconds) from None
+        raise TooManyRequests(f"{name}: {error}", error.seconds) from None
     except OutgoingError as error:
         raise BadRequest(f"{name}: {error}") from None
 
@@ -265,4 +238,4 @@ async def _test(call: Call, name: str, user: User) -> None:
 def _publish(call: Call, kind: str, user_ids: tuple[int, ...], text: str, subject: str | None) -> None:
     attributes = {"message": text} if subject is None else {"message": text, "subject": subject}
     event = Event(type=kind, event_time=call.now, attributes=attributes)
-    call.context.system.topic(WEB_EVENTS).publish(WebEvent(user_ids, event))
+    call.context.system.topic(WEB_EVENTS).publish(WebEvent(frozenset(user_ids), event))

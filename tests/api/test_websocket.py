@@ -114,7 +114,7 @@ async def test_nobody_gets_devices_that_they_may_not_see(served):
 
 def web_event(*user_ids, device_id=0, kind="deviceOverspeed", **attributes):
     event = Event(id=7, type=kind, event_time=NOON, device_id=device_id, attributes=attributes)
-    return WebEvent(user_ids, event)
+    return WebEvent(frozenset(user_ids), event)
 
 
 async def test_events_reach_the_users_they_are_for_in_order_and_nobody_else(served):

@@ -65,7 +65,7 @@ async def test_a_test_goes_to_the_caller_by_every_way(starting, mail_server, web
         async with served.context.system.topic(WEB_EVENTS).subscribe() as events:
             assert (await ann.post("/notifications/test")).status == 204
             (event,) = await events.receive_batch()
-    assert event.user_ids == (ann.id,)
+    assert event.user_ids == {ann.id}
     assert event.event.type == "test"
     assert event.event.device_id == 0
     assert "test message" in event.event.attributes["message"]
@@ -236,7 +236,7 @@ async def test_a_manager_tells_his_own_users_and_nobody_else(served):
         ).status == 204
         assert (await boss.post(f"/notifications/send/web?userId={boss.id}", json=HELLO)).status == 204
         told = [event.user_ids for _ in range(1) for event in await events.receive_batch()]
-    assert told == [(mine,), (mine,), (boss.id,)]
+    assert told == [{mine}, {mine}, {boss.id}]
     for foreign in (other.id, served.admin_id, 9999, 0, -1):
         answer = await boss.post(f"/notifications/send/web?userId={mine}&userId={foreign}", json=HELLO)
         assert answer.status == 400

@@ -1,0 +1,269 @@
+"""Notifies users of stored events (docs/events.md#notifications, docs/decisions/0170).
+
+Stored events wait in the database. The notifier takes them in batches; one transaction puts the messages to
+their recipients into the outbox, queues commands, and ends the waiting: after a crash an event either waits
+still or its messages are in the outbox. Nothing here is awaited by those who store events.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import timedelta
+from itertools import islice
+
+import msgspec
+import trio
+
+from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_batch
+from motorpool.actors.events.notificators import lane_of, message_for
+from motorpool.actors.events.rendering import EventFacts, Reader, RenderedMessage, reader_of, render
+from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
+from motorpool.actors.messages.topics import UNMATCHED_EVENTS, WEB_EVENTS, WebEvent
+from motorpool.actors.messages.uplink import DEVICE, DeliverQueued, SendCommand
+from motorpool.actors.outgoing import LimitExceeded, OutgoingServices
+from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.schedules.stored_calendars import StoredCalendars
+from motorpool.actors.settings import NotificationSettings
+from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Lagged
+from motorpool.storage import commands, notifications, outbox
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StatementRejected, StorageError
+from motorpool.storage.outbox import OutgoingMessage
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import QueuedCommand, User
+
+__all__ = ["NOTIFIER", "notifier_spec"]
+
+BATCH = 100
+"""Most events that are matched at once."""
+POLL_SECONDS = 60.0
+"""Interval of looking for events that another server left."""
+STORAGE_SECONDS = 10.0
+"""Delay before the next attempt when the database is unavailable."""
+ENQUEUE_ROWS = 500
+"""Most messages that are put into the outbox by one statement, and made without a pause for other tasks."""
+MAX_ATTEMPTS = 3
+"""An event that cannot be matched alone is discarded after so many attempts."""
+
+NOTIFIER: Kind[None, None] = Kind("notifier")
+
+
+class _Made(msgspec.Struct):
+    """What is to be done after the commit."""
+
+    web: list[WebEvent] = []
+    queued_for: set[int] = set()
+    """Devices with a new command in their queue."""
+    texts: list[tuple[int, SendCommand]] = []
+    """Commands that go out as text messages, with their devices."""
+    messages: int = 0
+
+
+class _Renderer:
+    """Renders an event once for all users who read in the same way."""
+
+    def __init__(self, plan: BatchPlan, facts: EventFacts) -> None:
+        self._plan = plan
+        self._facts = facts
+        self._known: dict[Reader, RenderedMessage] = {}
+
+    def _rendered(self, user: User) -> RenderedMessage:
+        reader = reader_of(user, self._plan.server)
+        rendered = self._known.get(reader)
+        if rendered is None:
+            rendered = self._known[reader] = render(self._facts, reader)
+        return rendered
+
+    def message(self, name: str, user_id: int, *, urgent: bool) -> OutgoingMessage | None:
+        """Return the message to a user; None if they are not reached, or their receiver is paused."""
+        user = self._plan.users.get(user_id)
+        if user is None or (user_id, lane_of(name, user)) in self._plan.paused:
+            return None
+        return message_for(name, user, self._rendered(user), urgent=urgent)
+
+    def web_events(self, user_ids: Iterable[int]) -> list[WebEvent]:
+        """Return the event for the sockets of these users, one for each text."""
+        texts: dict[str, set[int]] = {}
+        for user_id in user_ids:
+            if (user := self._plan.users.get(user_id)) is not None:
+                texts.setdefault(self._rendered(user).digest, set()).add(user_id)
+        event = self._facts.event
+        return [
+            WebEvent(
+                frozenset(each),
+                msgspec.structs.replace(event, attributes={**event.attributes, "message": text}),
+            )
+            for text, each in texts.items()
+        ]
+
+
+class Notifier(Actor[None]):
+    """Matches events, one batch after the other."""
+
+    def __init__(
+        self, database: Database, outgoing: OutgoingServices, max_age_seconds: float, link: str
+    ) -> None:
+        self._database = database
+        self._outgoing = outgoing
+        self._max_age = timedelta(seconds=max_age_seconds)
+        self._link = link
+        self._calendars = StoredCalendars()
+
+    def handle(self, message: None) -> None:
+        """Do nothing: no messages are sent to this actor."""
+
+    async def run(self) -> None:
+        """Match events while any wait, then sleep until others are stored."""
+        failures = 0
+        async with self.context.system.topic(UNMATCHED_EVENTS).subscribe(1) as stored:
+            while True:
+                try:
+                    # After a failure one at a time, so that an event that fails does not hold back others.
+                    if await self._match(1 if failures else BATCH):
+                        failures = 0
+                        continue
+                except StatementRejected as error:
+                    # Such as a user who was deleted meanwhile.
+                    failures += 1
+                    self.context.log.warning("events not matched, another attempt follows: %s", error)
+                except StorageError as error:
+                    self.context.log.warning("events not matched yet: %s", error)
+                    await trio.sleep(STORAGE_SECONDS)
+                    continue
+                except Exception:
+                    failures += 1
+                    self.context.log.exception("events cannot be matched")
+                else:
+                    with trio.move_on_after(POLL_SECONDS), suppress(Lagged):
+                        await stored.receive_batch()
+                    continue
+                if failures > MAX_ATTEMPTS:
+                    failures = 0
+                    await self._discard_first()
+
+    async def _match(self, limit: int) -> int:
+        """Handle up to `limit` events in one transaction; return how many."""
+        if not await notifications.is_waiting(self._database):
+            return 0
+        made = _Made()
+        async with self._database.transaction() as transaction:
+            waiting = await notifications.lock_unmatched(transaction, limit)
+            if not waiting:
+                return 0
+            plan = await plan_batch(
+                transaction,
+                waiting,
+                self._calendars,
+                now=self.context.clock.now(),
+                max_age=self._max_age,
+                link=self._link,
+            )
+            await self._queue_commands(transaction, plan, made)
+            for delivery in plan.events:
+                await self._deliver(transaction, plan, delivery, made)
+            await notifications.remove_matched(transaction, plan.handled_ids)
+        await self._finish(made)
+        return len(plan.handled_ids)
+
+    async def _discard_first(self) -> None:
+        with suppress(StorageError):
+            async with self._database.transaction() as transaction:
+                for waiting in await notifications.lock_unmatched(transaction, 1):
+                    await notifications.remove_matched(transaction, (waiting.event.id,))
+                    NOTIFICATIONS_DISCARDED.inc()
+                    self.context.log.error("nobody is notified of event %d", waiting.event.id)
+
+    async def _deliver(
+        self, transaction: Queries, plan: BatchPlan, delivery: EventDelivery, made: _Made
+    ) -> None:
+        renderer = _Renderer(plan, delivery.facts)
+        for name, recipients in delivery.recipients.items():
+            if name == "web":
+                made.web += renderer.web_events(recipients)
+                continue
+            users = iter(recipients.items())
+            # In slices, so that an event for many users does not hold up other tasks.
+            while part := list(islice(users, ENQUEUE_ROWS)):
+                messages = [
+                    message
+                    for user_id, urgent in part
+                    if (message := renderer.message(name, user_id, urgent=urgent)) and self._admits(message)
+                ]
+                if messages:
+                    await self._enqueue(transaction, messages, made)
+                await trio.lowlevel.checkpoint()
+
+    def _admits(self, message: OutgoingMessage) -> bool:
+        """Return whether a message is within the limits; text messages cost money."""
+        if message.channel != "sms":
+            return True
+        try:
+            self._outgoing.sms.admit(message.user_id)
+        except LimitExceeded as error:
+            NOTIFICATIONS_DISCARDED.inc()
+            self.context.log.warning("a text message to user %d is discarded: %s", message.user_id, error)
+            return False
+        return True
+
+    async def _enqueue(self, transaction: Queries, messages: list[OutgoingMessage], made: _Made) -> None:
+        queued = await outbox.enqueue_many(transaction, messages, now=self.context.clock.now())
+        made.messages += queued
+        if queued < len(messages):
+            NOTIFICATIONS_DISCARDED.inc(len(messages) - queued)
+            self.context.log.warning(
+                "%d notifications are discarded: too many messages wait to be sent", len(messages) - queued
+            )
+
+    async def _queue_commands(self, transaction: Queries, plan: BatchPlan, made: _Made) -> None:
+        for delivery in plan.commands:
+            command = delivery.command
+            if command.text_channel:
+                send = SendCommand(
+                    type=command.type,
+                    attributes=command.attributes,
+                    text_channel=True,
+                    user_id=delivery.user_id,
+                )
+                made.texts.append((delivery.device_id, send))
+                continue
+            queued = QueuedCommand(
+                device_id=delivery.device_id, type=command.type, attributes=dict(command.attributes)
+            )
+            try:
+                await commands.enqueue(
+                    transaction, queued, created=self.context.clock.now(), user_id=delivery.user_id
+                )
+            except StatementRejected as error:
+                NOTIFICATIONS_DISCARDED.inc()
+                self.context.log.warning(
+                    "a command for device %d is discarded: %s", delivery.device_id, error
+                )
+            else:
+                made.queued_for.add(delivery.device_id)
+
+    async def _finish(self, made: _Made) -> None:
+        """Send what is committed on its way."""
+        for event in made.web:
+            self.context.system.topic(WEB_EVENTS).publish(event)
+        NOTIFICATIONS_MADE.inc(made.messages + sum(len(event.user_ids) for event in made.web))
+        if made.messages:
+            self.context.system.ref(OUTBOX).offer(OutboxFilled())
+        for device_id in made.queued_for:
+            device = self.context.system.ref(DEVICE, device_id)
+            if device.alive:
+                # A device that is not there reads its queue when it starts.
+                device.offer(DeliverQueued())
+        for device_id, command in made.texts:
+            with suppress(ActorError, StorageError):
+                await self.context.system.ref(DEVICE, device_id).ask(command)
+
+
+def notifier_spec(
+    database: Database,
+    outgoing: OutgoingServices,
+    max_age_seconds: float = NotificationSettings.max_age_seconds,
+    link: str = "",
+) -> ChildSpec[None]:
+    """Return the child spec; `link` is the URL of the console, without a slash at its end."""
+    return ChildSpec(
+        kind=NOTIFIER, factory=lambda: Notifier(database, outgoing, max_age_seconds, link), resident=False
+    )

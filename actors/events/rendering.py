@@ -1,0 +1,254 @@
+"""Turns an event into words: in a user's language, units and time zone (docs/events.md#texts).
+
+The texts of a language are a file of `texts/`: a Jinja2 template for each type of event. What a language
+lacks is taken from English, and a type without a text is named by its type.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import msgspec
+
+from motorpool.actors.events.coordinates import coordinate_format, format_coordinates
+from motorpool.actors.preferences import Preferences, Unit, preferences_of
+from motorpool.storage.records import (
+    Device,
+    Event,
+    Geofence,
+    Maintenance,
+    Position,
+    ServerSettings,
+    User,
+)
+
+__all__ = ["EventFacts", "Reader", "RenderedMessage", "languages", "reader_of", "render"]
+
+FOLDER = Path(__file__).parent / "texts"
+FALLBACK = "en"
+MAX_VALUE_LENGTH = 500
+"""Texts of devices and users are shortened to this many characters."""
+MILLISECONDS_PER_HOUR = 3_600_000
+DISTANCE_KEYS = frozenset(
+    {"odometer", "serviceOdometer", "tripOdometer", "obdOdometer", "distance", "totalDistance"}
+)
+"""Types of maintenance that count metres."""
+HOUR_KEYS = frozenset({"hours", "drivingTime"})
+"""Types of maintenance that count milliseconds."""
+TIME_KEYS = frozenset({"serverTime", "deviceTime", "fixTime"})
+"""Types of maintenance that are due at a time, in milliseconds since 1970."""
+
+
+class EventFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """An event with the rows that its text mentions; None where there is none."""
+
+    event: Event
+    device: Device | None = None
+    position: Position | None = None
+    geofence: Geofence | None = None
+    maintenance: Maintenance | None = None
+    driver: str = ""
+    """Name of the driver whom the event or the position names."""
+    link: str = ""
+    """URL of the event in the console; empty: no link."""
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """How a user reads; hashable, so that a message is rendered once for all who read it in the same way."""
+
+    preferences: Preferences = Preferences()
+    coordinates: str = "dd"
+    """As `coordinate_format`."""
+
+
+def reader_of(user: User, server: ServerSettings) -> Reader:
+    """Return how a user reads, by their settings and those of the server."""
+    preferences = preferences_of(user.attributes, server.attributes, force_server=server.force_settings)
+    return Reader(preferences, coordinate_format(user, server))
+
+
+class RenderedMessage(msgspec.Struct, frozen=True):
+    """An event in words."""
+
+    subject: str
+    digest: str
+    """One line."""
+    text: str
+    """Several lines: the digest and what else is known."""
+    html: str
+    """The same as a document."""
+
+
+class _Language:
+    """The compiled texts of a language."""
+
+    def __init__(self, name: str) -> None:
+        content = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+        # The text is not HTML: `mail.html` escapes it.
+        texts = jinja2.Environment(autoescape=False)  # noqa: S701
+        self.name = name
+        self.time: str = content["time"]
+        self.decimal: str = content["decimal"]
+        self.labels: dict[str, str] = content["labels"]
+        self.alarms: dict[str, str] = content["alarms"]
+        self.texts = {kind: texts.from_string(text) for kind, text in content["texts"].items()}
+        self.subjects = {kind: texts.from_string(text) for kind, text in content["subjects"].items()}
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages that have texts, as two letters."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+
+
+@cache
+def _language(name: str) -> _Language:
+    return _Language(name)
+
+
+@cache
+def _language_of(wanted: str) -> _Language:
+    return _language(wanted if wanted in languages() else FALLBACK)
+
+
+@cache
+def _document() -> jinja2.Template:
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True)
+    return environment.get_template("mail.html")
+
+
+def render(facts: EventFacts, reader: Reader) -> RenderedMessage:
+    """Return the event as a message for users who read in this way."""
+    language = _language_of(reader.preferences.language)
+    event = facts.event
+    template = language.texts.get(event.type) or _language(FALLBACK).texts.get(event.type)
+    if template is None:
+        return RenderedMessage(event.type, event.type, event.type, f"<p>{event.type}</p>")
+    writer = _Writer(language, reader)
+    variables = _variables(facts, writer)
+    said = _line(template.render(variables))
+    device = "" if facts.device is None else _line(facts.device.name)
+    subject = f"{device}: {said}" if device else said
+    if special := language.subjects.get(event.type) or _language(FALLBACK).subjects.get(event.type):
+        subject = _line(special.render(variables))
+    digest = f"{device}: {said}, {writer.time(event.event_time)}" if device else said
+    rows = tuple(_rows(facts, writer, variables)) if device else ()
+    lines = [digest, *(f"{label}: {value}" for label, value in rows)]
+    if facts.link:
+        lines.append(facts.link)
+    html = _document().render(
+        language=language.name, labels=language.labels, digest=digest, rows=rows, link=facts.link
+    )
+    return RenderedMessage(subject, digest, "\n".join(lines) + "\n", html)
+
+
+class _Writer:
+    """Writes values as a user reads them."""
+
+    def __init__(self, language: _Language, reader: Reader) -> None:
+        self.language = language
+        self.preferences = reader.preferences
+        self._coordinates = reader.coordinates
+
+    def time(self, instant: datetime) -> str:
+        return instant.astimezone(self.preferences.zone).strftime(self.language.time)
+
+    def number(self, value: float, digits: int = 1) -> str:
+        return f"{value:.{digits}f}".replace(".", self.language.decimal)
+
+    def speed(self, knots: object) -> str:
+        return self._quantity(knots, self.preferences.speed)
+
+    def volume(self, litres: object) -> str:
+        return self._quantity(litres, self.preferences.volume)
+
+    def distance(self, metres: object) -> str:
+        return self._quantity(metres, self.preferences.distance)
+
+    def coordinates(self, position: Position) -> str:
+        return format_coordinates(position.latitude, position.longitude, self._coordinates)
+
+    def _quantity(self, value: object, unit: Unit) -> str:
+        """Return a number of the API's unit in another unit; empty where it is not one."""
+        if not _is_number(value):
+            return ""
+        return f"{self.number(value * unit.per_base)} {unit.symbol}"  # type: ignore[operator]
+
+    def instant(self, milliseconds: object) -> str:
+        """Return a time given in milliseconds since 1970; empty where it is not one."""
+        if not _is_number(milliseconds):
+            return ""
+        try:
+            return self.time(datetime.fromtimestamp(milliseconds / 1000, UTC))  # type: ignore[operator]
+        except (OverflowError, OSError, ValueError):
+            return ""
+
+    def alarms(self, keys: object) -> str:
+        named = [key.strip() for key in keys.split(",")] if isinstance(keys, str) else []
+        return ", ".join(self.language.alarms.get(key, key) for key in named)
+
+    def maintained(self, kind: str, value: object) -> str:
+        """Return the value of a maintenance in the unit of its type."""
+        if kind in DISTANCE_KEYS:
+            return self.distance(value)
+        if kind in TIME_KEYS:
+            return self.instant(value)
+        if not _is_number(value):
+            return ""
+        if kind in HOUR_KEYS:
+            return f"{self.number(value / MILLISECONDS_PER_HOUR)} h"  # type: ignore[operator]
+        return self.number(value)  # type: ignore[arg-type]
+
+
+def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
+    attributes: Mapping[str, Any] = facts.event.attributes
+    maintenance = facts.maintenance
+    kind = "" if maintenance is None else maintenance.type
+    return {
+        "alarm": _line(writer.alarms(attributes.get("alarm"))),
+        "result": _line(attributes.get("result")),
+        "reason": _line(attributes.get("reason")),
+        "notificator": _line(attributes.get("notificator")),
+        "file": _line(attributes.get("file")),
+        "since": writer.instant(attributes.get("lastUpdate")),
+        "speed": writer.speed(attributes.get("speed")),
+        "limit": writer.speed(attributes.get("speedLimit")),
+        "before": writer.volume(attributes.get("before")),
+        "after": writer.volume(attributes.get("after")),
+        "geofence": "" if facts.geofence is None else _line(facts.geofence.name),
+        "maintenance": "" if maintenance is None else _line(maintenance.name),
+        "value": writer.maintained(kind, attributes.get(kind)),
+        "driver": _line(facts.driver or attributes.get("driverUniqueId")),
+    }
+
+
+def _rows(facts: EventFacts, writer: _Writer, variables: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    """Yield what a mail says beside the digest, as label and value."""
+    labels = writer.language.labels
+    yield labels["device"], _line(facts.device.name if facts.device is not None else "")
+    yield labels["time"], writer.time(facts.event.event_time)
+    position = facts.position
+    if position is not None:
+        yield labels["position"], writer.coordinates(position)
+        yield labels["speed"], writer.speed(position.speed)
+        if position.address:
+            yield labels["address"], _line(position.address)
+    if variables["geofence"]:
+        yield labels["geofence"], variables["geofence"]
+    if variables["driver"]:
+        yield labels["driver"], variables["driver"]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _line(value: object) -> str:
+    """Return foreign text in one line of printable characters."""
+    if value is None:
+        return ""
+    shown = "".join(each if each.isprintable() else " " for each in str(value))
+    return " ".join(shown.split())[:MAX_VALUE_LENGTH]

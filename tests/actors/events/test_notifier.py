@@ -1,0 +1,361 @@
+"""Stored events notify those whom they concern, once, whatever happens in between."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents, position_writer_spec
+from motorpool.actors.events import notifier as notifier_module
+from motorpool.actors.events.notifier import notifier_spec
+from motorpool.actors.messages.topics import EVENTS, WEB_EVENTS
+from motorpool.actors.messages.uplink import DEVICE, DeliverQueued
+from motorpool.actors.outgoing import OutgoingServices
+from motorpool.actors.outgoing.outbox import OUTBOX
+from motorpool.runtime import ChildSpec, DynamicSpec, Restart
+from motorpool.runtime.testing import Probe
+from motorpool.storage import commands, links, notifications, plain_tables, users
+from motorpool.storage.records import Calendar, Command, Event, Geofence, Notification, User
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def outgoing():
+    return OutgoingServices()
+
+
+@pytest.fixture
+def make_user(database):
+    async def make(name, **fields):
+        return await users.TABLE.insert(
+            database, User(name=name, email=f"{name}@example.org", phone="112", **fields)
+        )
+
+    return make
+
+
+@pytest.fixture
+def make_notification(database):
+    """`await make_notification("alarm", ann, ben, always=True, …)`: linked to these users."""
+
+    async def make(kind, *owners, notificators="web,mail", **fields):
+        row = Notification(type=kind, notificators=notificators, **fields)
+        made = await plain_tables.NOTIFICATIONS.insert(database, row)
+        for owner in owners:
+            await links.add(database, links.USER_NOTIFICATION, owner.id, made.id)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def sees(database):
+    async def link(device, *viewers):
+        for viewer in viewers:
+            await links.add(database, links.USER_DEVICE, viewer.id, device.id)
+
+    return link
+
+
+@pytest.fixture
+def mails(database):
+    """`await mails()`: to whom mails wait in the outbox, with their subjects."""
+
+    async def read():
+        rows = await database.fetch("select message from outbox order by id")
+        return [(row[0]["to"], row[0]["subject"]) for row in rows]
+
+    return read
+
+
+def notifying(database, outgoing):
+    """The notifier, and an outbox that sends nothing."""
+    silent = ChildSpec(kind=OUTBOX, factory=Probe, resident=False)
+    return silent, notifier_spec(database, outgoing)
+
+
+async def store(system, *events):
+    """Have the writer store events; returns when they are published."""
+    async with system.topic(EVENTS).subscribe() as published:
+        await system.ref(POSITION_WRITER).tell(AppendEvents(events))
+        found = 0
+        while found < len(events):
+            found += sum(len(each) for each in await published.receive_batch())
+
+
+def event(device, kind="deviceStopped", **fields):
+    return Event(**{"type": kind, "event_time": NOW, "device_id": device.id, **fields})
+
+
+async def left(database):
+    return await database.fetch_value("select count(*) from unmatched_events")
+
+
+async def test_those_who_see_the_device_and_have_the_notification_are_notified(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails
+):
+    device, other = await make_device("1"), await make_device("2")
+    ann, ben, eve, out = [await make_user(name) for name in ("ann", "ben", "eve", "out")]
+    gone = await make_user("gone", disabled=True)
+    past = await make_user("past", expiration_time=NOW - timedelta(seconds=1))
+    await sees(device, ann, ben, gone, past)
+    await sees(other, eve)
+    await make_notification("deviceStopped", ann, eve, out, gone, past, always=True)
+    linked = await make_notification("deviceStopped", ben, eve, notificators="mail")
+    await links.add(database, links.DEVICE_NOTIFICATION, device.id, linked.id)
+    await make_notification("deviceMoving", ann, always=True)
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        async with system.topic(WEB_EVENTS).subscribe() as web:
+            await store(system, event(device))
+            (shown,) = await web.receive_batch()
+        await time.settle()
+    assert shown.user_ids == {ann.id}
+    assert shown.event.attributes == {"message": "1: has stopped, 2026-06-15 12:00:00"}
+    assert await mails() == [
+        ("ann@example.org", "1: has stopped"),
+        ("ben@example.org", "1: has stopped"),
+    ]
+    assert await left(database) == 0
+
+
+async def test_events_that_nobody_has_a_notification_for_do_not_wait(
+    database, tree, time, outgoing, make_device, make_user, make_notification
+):
+    device = await make_device("1")
+    await make_notification("deviceMoving", await make_user("ann"), always=True)
+    async with tree(position_writer_spec(database)) as system:
+        await store(system, event(device), event(device, "deviceMoving"))
+    assert await left(database) == 1
+
+
+async def test_an_event_that_was_stored_before_a_crash_is_notified_after_it(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    await make_notification("deviceStopped", ann, always=True)
+    async with tree(position_writer_spec(database)) as system:
+        # There is no notifier: the server ends before the event is matched.
+        await store(system, event(device))
+    assert await mails() == []
+    async with tree(*notifying(database, outgoing)):
+        await time.settle()
+    assert len(await mails()) == 1
+    async with tree(*notifying(database, outgoing)):
+        await time.settle()
+    assert len(await mails()) == 1
+
+
+async def test_a_crash_between_the_messages_and_the_commit_undoes_both(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails, monkeypatch
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    await make_notification("deviceStopped", ann, always=True)
+    remove, crashes = notifications.remove_matched, [True, True]
+
+    async def crash(transaction, event_ids):
+        assert await transaction.fetch_value("select count(*) from outbox") == 1
+        if crashes:
+            crashes.pop()
+            raise RuntimeError("in between")
+        await remove(transaction, event_ids)
+
+    monkeypatch.setattr(notifier_module.notifications, "remove_matched", crash)
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(system, event(device))
+        await time.settle()
+        assert not crashes
+    assert len(await mails()) == 1
+    assert await left(database) == 0
+
+
+async def test_two_servers_notify_of_each_event_once(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    await make_notification("deviceStopped", ann, always=True)
+    async with tree(position_writer_spec(database)) as system:
+        await store(system, *[event(device) for _ in range(250)])
+    assert await left(database) == 250
+    async with tree(*notifying(database, outgoing)), tree(*notifying(database, outgoing)):
+        await time.settle()
+    assert len(await mails()) == 250
+    assert await left(database) == 0
+
+
+async def test_events_that_were_old_when_they_were_stored_notify_nobody(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    await make_notification("deviceStopped", ann, always=True)
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(
+            system,
+            event(device, event_time=NOW - timedelta(seconds=901)),
+            event(device, event_time=NOW - timedelta(seconds=900)),
+            event(device, event_time=NOW + timedelta(days=1)),
+        )
+        await time.settle()
+    assert len(await mails()) == 2
+
+
+async def test_a_user_gets_an_event_once_by_each_way_however_many_notifications_match(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    for _ in range(3):
+        await make_notification("deviceStopped", ann, always=True, notificators="mail")
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(system, event(device))
+        await time.settle()
+    assert len(await mails()) == 1
+
+
+async def test_a_calendar_is_asked_at_the_time_of_the_event(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    text = (
+        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\n"
+        "DTSTART:20260615T115900Z\r\nDTEND:20260615T120000Z\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    )
+    row = Calendar(name="a", data=base64.b64encode(text.encode()).decode())
+    calendar = await plain_tables.CALENDARS.insert(database, row)
+    await make_notification("deviceStopped", ann, always=True, calendar_id=calendar.id)
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(system, event(device), event(device, event_time=NOW - timedelta(seconds=1)))
+        await time.settle()
+    assert len(await mails()) == 1
+
+
+async def test_the_text_names_the_geofence_in_the_readers_language(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails
+):
+    device = await make_device("1")
+    ann, ben = await make_user("ann", attributes={"language": "de"}), await make_user("ben")
+    await sees(device, ann, ben)
+    depot = await plain_tables.GEOFENCES.insert(database, Geofence(name="Depot", area="CIRCLE (1 1, 1)"))
+    restricted = {"geofenceIds": str(depot.id)}
+    await make_notification("geofenceEnter", ann, ben, always=True, attributes=restricted)
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(
+            system,
+            event(device, "geofenceEnter", geofence_id=depot.id),
+            event(device, "geofenceEnter", geofence_id=depot.id + 1),
+        )
+        await time.settle()
+    assert await mails() == [
+        ("ann@example.org", "1: hat Depot erreicht"),
+        ("ben@example.org", "1: entered Depot"),
+    ]
+
+
+async def test_a_saved_command_is_queued_for_the_device_of_a_user_who_may_send_it(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees
+):
+    device = await make_device("1")
+    ann, ben = await make_user("ann"), await make_user("ben")
+    await sees(device, ann, ben)
+    command = await commands.TABLE.insert(database, Command(type="engineStop"))
+    await make_notification(
+        "alarm", ann, always=True, notificators="command", command_id=command.id, attributes={"alarms": "sos"}
+    )
+    alarm = event(device, "alarm", attributes={"alarm": "sos"})
+    probe = Probe()
+    found = DynamicSpec(kind=DEVICE, name="devices", factory=lambda _: probe, restart=Restart.TEMPORARY)
+    async with tree(found, position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await system.start(DEVICE, device.id)
+        await store(system, alarm)
+        await time.settle()
+        assert await commands.queued_for(database, device.id) == []
+        assert probe.messages == []
+        await time.passes(1)
+        await links.add(database, links.USER_COMMAND, ann.id, command.id)
+        await store(system, event(device, "alarm", attributes={"alarm": "sos"}))
+        await time.settle()
+        # The device, which is connected, is asked to send what waits.
+        assert probe.messages == [DeliverQueued()]
+    (queued,) = await commands.waiting_for(database, device.id)
+    assert (queued.type, queued.user_id) == ("engineStop", ann.id)
+
+
+async def test_an_event_for_ten_thousand_users_takes_few_statements(
+    database, tree, time, outgoing, make_device, make_notification, mails, monkeypatch
+):
+    device = await make_device("1")
+    await database.execute(
+        "insert into users (name, email) select 'u' || n, 'u' || n || '@example.org'"
+        " from generate_series(1, 10000) as n"
+    )
+    await database.execute("insert into user_device select id, $1 from users", device.id)
+    made = await make_notification("deviceStopped", always=True)
+    await database.execute("insert into user_notification select id, $1 from users", made.id)
+    counted = []
+    async with (
+        tree(position_writer_spec(database), *notifying(database, outgoing)) as system,
+        system.topic(WEB_EVENTS).subscribe() as web,
+    ):
+        count_statements(monkeypatch, counted)
+        await store(system, event(device))
+        (shown,) = await web.receive_batch()
+        monkeypatch.undo()
+        await time.settle()
+    assert len(shown.user_ids) == 10_000
+    assert await database.fetch_value("select count(*) from outbox") == 10_000
+    assert len(counted) < 50
+
+
+def count_statements(monkeypatch, counted):
+    from motorpool.storage.connections import Connection
+
+    call = Connection.call
+
+    async def count(self, *args, **more):
+        counted.append(args[1])
+        return await call(self, *args, **more)
+
+    monkeypatch.setattr(Connection, "call", count)
+
+
+async def test_an_event_that_cannot_be_matched_holds_back_no_other(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails, monkeypatch
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    await make_notification("deviceStopped", ann, always=True)
+    render = notifier_module.render
+
+    def fail(facts, reader):
+        if "bad" in facts.event.attributes:
+            raise RuntimeError("cannot be rendered")
+        return render(facts, reader)
+
+    monkeypatch.setattr(notifier_module, "render", fail)
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(system, event(device), event(device, attributes={"bad": 1}), event(device))
+        await time.settle()
+    assert len(await mails()) == 2
+    assert await left(database) == 0
+
+
+async def test_while_the_database_is_away_nothing_is_lost(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails, outage
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    await make_notification("deviceStopped", ann, always=True)
+    async with tree(position_writer_spec(database)) as system:
+        await store(system, event(device))
+    with outage():
+        async with tree(*notifying(database, outgoing)):
+            await time.settle()
+    async with tree(*notifying(database, outgoing)):
+        await time.settle()
+        await time.passes(11)
+    assert len(await mails()) == 1

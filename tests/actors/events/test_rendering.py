@@ -1,0 +1,144 @@
+"""Events in words: every type in every language, in the units and the time zone of who reads them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from motorpool.actors.events.coordinates import format_coordinates
+from motorpool.actors.events.rendering import EventFacts, Reader, _language, languages, reader_of, render
+from motorpool.actors.preferences import preferences_of
+from motorpool.actors.rules.event_types import EVENT_TYPES
+from motorpool.storage.records import (
+    Device,
+    Event,
+    Geofence,
+    Maintenance,
+    Position,
+    ServerSettings,
+    User,
+)
+
+NOON = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+ATTRIBUTES = {
+    "alarm": "sos,ownWord",
+    "result": "ok",
+    "reason": "no",
+    "file": "1.jpg",
+    "lastUpdate": 1_781_524_800_000,
+    "speed": 50.0,
+    "speedLimit": 40.0,
+    "before": 50.0,
+    "after": 20.0,
+    "driverUniqueId": "77",
+    "totalDistance": 1_000_000.0,
+}
+
+
+def reads(style="dd", **attributes):
+    return Reader(preferences_of(attributes, {}), style)
+
+
+def facts(kind, **fields):
+    known = {
+        "event": Event(id=9, type=kind, event_time=NOON, device_id=1, attributes=ATTRIBUTES),
+        "device": Device(id=1, name="Van <1>"),
+        "position": Position(latitude=52.5163, longitude=-13.3777, speed=10.0, address="Mall & Co"),
+        "geofence": Geofence(id=3, name="Depot"),
+        "maintenance": Maintenance(id=4, name="Oil", type="totalDistance"),
+        "driver": "Ann",
+        "link": "https://fleet.example.org/event/9",
+    }
+    return EventFacts(**{**known, **fields})
+
+
+def test_there_are_five_languages():
+    assert languages() == ("de", "en", "es", "fr", "zh")
+
+
+@pytest.mark.parametrize("name", languages())
+def test_every_language_has_every_text(name):
+    english, other = _language("en"), _language(name)
+    for part in ("labels", "alarms", "texts", "subjects"):
+        assert set(getattr(other, part)) == set(getattr(english, part)), part
+    assert set(EVENT_TYPES) <= set(other.texts)
+
+
+@pytest.mark.parametrize("name", languages())
+def test_every_type_is_rendered_with_and_without_what_is_known(name):
+    for kind in EVENT_TYPES:
+        full = render(facts(kind), reads(language=name))
+        assert full.subject.startswith("Van <1>: ")
+        assert full.digest.startswith(full.subject)
+        assert full.text.startswith(full.digest + "\n")
+        assert "https://fleet.example.org/event/9" in full.text
+        assert "Van &lt;1&gt;" in full.html
+        assert "<1>" not in full.html
+        assert "Mall &amp; Co" in full.html
+        bare = Event(type=kind, event_time=NOON)
+        assert len(render(EventFacts(event=bare), reads(language=name)).digest) > 1
+
+
+def test_values_are_in_the_units_and_the_zone_of_the_reader():
+    kmh = reads("dms", language="de", timezone="Europe/Berlin", speedUnit="kmh")
+    shown = render(facts("deviceOverspeed"), kmh)
+    expected = "Van <1>: hat die zulässige Geschwindigkeit überschritten: 92,6 km/h (Grenze 74,1 km/h)"
+    assert shown.digest == f"{expected}, 15.06.2026 14:00:00"
+    assert "Position: 52° 30' 58.7\" N, 13° 22' 39.7\" W" in shown.text
+    miles = reads(timezone="America/New_York", speedUnit="mph", distanceUnit="mi", volumeUnit="usGal")
+    shown = render(facts("deviceOverspeed"), miles)
+    assert "57.5 mph (limit 46.0 mph), 2026-06-15 08:00:00" in shown.digest
+    assert "13.2 US gal to 5.3 US gal" in render(facts("deviceFuelDrop"), miles).digest
+    assert "Oil (621.4 mi)" in render(facts("maintenance"), miles).digest
+    assert "SOS, ownWord" in render(facts("alarm"), miles).digest
+    assert "last message 2026-06-15 08:00:00" in render(facts("deviceInactive"), miles).digest
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [("hours", 7_200_000, "2.0 h"), ("fuelUsed", 5, "5.0"), ("fixTime", 0, "1970-01-01 00:00:00")],
+)
+def test_what_is_due_is_in_the_unit_of_its_type(kind, value, expected):
+    event = Event(type="maintenance", event_time=NOON, attributes={kind: value})
+    maintenance = Maintenance(name="Oil", type=kind)
+    assert f"Oil ({expected})" in render(facts("", event=event, maintenance=maintenance), Reader()).digest
+
+
+@pytest.mark.parametrize("value", [None, "text", True, [1], 1e30, {"a": 1}])
+def test_odd_values_are_left_out(value):
+    attributes = dict.fromkeys(ATTRIBUTES, value)
+    for kind in EVENT_TYPES:
+        event = Event(type=kind, event_time=NOON, attributes=attributes)
+        assert render(facts(kind, event=event), Reader()).digest
+
+
+def test_line_breaks_of_others_stay_in_their_line():
+    event = Event(type="commandResult", event_time=NOON, attributes={"result": "a\r\nBcc: x@example.org"})
+    shown = render(facts("", event=event), Reader())
+    assert "a Bcc: x@example.org" in shown.subject
+    assert "\n" not in shown.subject + shown.digest
+
+
+def test_a_type_without_a_text_is_named():
+    shown = render(EventFacts(event=Event(type="ticketClosed", event_time=NOON)), reads(language="de"))
+    assert (shown.subject, shown.digest, shown.text) == ("ticketClosed",) * 3
+
+
+def test_an_unknown_language_is_english():
+    assert "has stopped" in render(facts("deviceStopped"), reads(language="ja")).digest
+
+
+def test_a_reader_is_made_of_the_users_settings_then_the_servers():
+    server = ServerSettings(coordinate_format="ddm", attributes={"speedUnit": "kmh", "language": "de"})
+    user = User(attributes={"speedUnit": "mph", "language": "zh_TW"})
+    assert reader_of(user, server) == reads("ddm", language="zh", speedUnit="mph")
+    forced = ServerSettings(force_settings=True, coordinate_format="dms", attributes={"speedUnit": "kmh"})
+    own = User(coordinate_format="ddm", attributes={"speedUnit": "mph"})
+    assert reader_of(own, forced) == reads("dms", speedUnit="kmh")
+    assert reader_of(User(coordinate_format="x"), ServerSettings()) == Reader()
+    assert len({reader_of(user, server), reader_of(user, server)}) == 1
+
+
+def test_minutes_never_read_as_sixty():
+    shown = format_coordinates(-0.99999999, 59.9999999, "dms")
+    assert shown == "1° 00' 00.0\" S, 60° 00' 00.0\" E"
+    assert format_coordinates(1.5, -2.25, "ddm") == "1° 30.0000' N, 2° 15.0000' W"
