@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from typing import Protocol
 
 import httpx
 
@@ -21,14 +22,48 @@ from motorpool.bench.options import BenchError
 EMAIL = "bench@example.org"
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
+LOG_FILE = "server.log"
 _DEVICE_PORTS = (5015, 5263, 5363, 5055)
 _EMBEDDED = "embedded"
+
+
+class ServerProcess(Protocol):
+    """What is needed of the process of a server: the methods of `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+
+    def poll(self) -> int | None:
+        """Return the code it ended with, None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; return its code. Raises subprocess.TimeoutExpired."""
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+
+
+def start_process(folder: Path, environment: Mapping[str, str]) -> ServerProcess:
+    """Start `motorpool serve` in this folder; it logs to the file server.log there."""
+    with (folder / LOG_FILE).open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "motorpool", "serve"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
 
 
 class Server:
     """A running server on loopback, with an administrator."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: Path, port: int, database: str) -> None:
+    def __init__(self, process: ServerProcess, folder: Path, port: int, database: str) -> None:
         self.process = process
         self.folder = folder
         self.url = f"http://127.0.0.1:{port}"
@@ -56,7 +91,7 @@ class Server:
     @property
     def log(self) -> str:
         """Everything the server has logged."""
-        return (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
+        return (self.folder / LOG_FILE).read_text(encoding="utf-8", errors="replace")
 
     def client(self) -> httpx.Client:
         """Make an HTTP client that is logged in as the administrator."""
@@ -147,8 +182,13 @@ class Server:
 
 
 @contextlib.contextmanager
-def run_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+def run_server(
+    settings: Mapping[str, str] | None = None,
+    start: Callable[[Path, Mapping[str, str]], ServerProcess] = start_process,
+) -> Iterator[Server]:
     """Start a server in a temporary folder that registers unknown devices.
+
+    `start(folder, environment)` starts its process.
 
     Raises:
         BenchError: it does not start.
@@ -170,15 +210,7 @@ def run_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
             "MOTORPOOL_REGISTER_UNKNOWN": "true",
             **(settings or {}),
         }
-        with (folder / "server.log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "motorpool", "serve"],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+        process = start(folder, environment)
         server = Server(process, folder, port, environment.get("MOTORPOOL_DATABASE", _EMBEDDED))
         server.password = password
         try:

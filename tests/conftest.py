@@ -8,14 +8,20 @@ tests before it changed more than rows: such a one is thrown away and the templa
 import asyncio  # noqa: TID251 - for the loop of a server that is not ours
 import gc
 import itertools
+import json
+import math
 import os
 import queue
 import random
 import shutil
+import signal
 import socket
 import ssl
+import subprocess
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -35,7 +41,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope
 
 from motorpool.bench.free_ports import free_port
-from motorpool.bench.server import Server, run_server
+from motorpool.bench.server import LOG_FILE, Server, run_server
 from motorpool.storage.database import Database, open_database
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
@@ -356,8 +362,82 @@ def database_url(postgres: TestServer) -> Iterator[str]:
     postgres.give_back(name)
 
 
+class Forks:
+    """Starts servers as forks of a process that has imported the server (tests/forking.py).
+
+    Where the start is what is tested, the program is started (tests/api/program, tests/bench/test_server.py).
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._program = subprocess.Popen(
+            [sys.executable, str(Path(__file__).parent / "forking.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, folder: Path, environment: Mapping[str, str]) -> "ForkedServer":
+        """Start `motorpool serve` in this folder; it logs to the file server.log there."""
+        log = str(folder / LOG_FILE)
+        pid = self.ask({"folder": str(folder), "log": log, "environment": dict(environment)})
+        assert pid is not None
+        return ForkedServer(self, pid)
+
+    def ask(self, request: Mapping[str, Any]) -> int | None:
+        with self._lock:
+            assert self._program.stdin is not None
+            assert self._program.stdout is not None
+            self._program.stdin.write(f"{json.dumps(request)}\n")
+            self._program.stdin.flush()
+            return json.loads(self._program.stdout.readline())
+
+    def close(self) -> None:
+        self._program.communicate()
+
+
+class ForkedServer:
+    """The process of a server, with the methods of `subprocess.Popen`."""
+
+    def __init__(self, forks: Forks, pid: int) -> None:
+        self._forks = forks
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._forks.ask({"poll": self.pid})
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired("motorpool serve", timeout or 0.0)
+            time.sleep(0.01)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        # Its number is its own until poll() has returned how it ended.
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
 @pytest.fixture(scope="session")
-def start_server(postgres: TestServer) -> Callable[..., AbstractContextManager[Server]]:
+def forks() -> Iterator[Forks]:
+    """The process that the servers of the test run are forked from."""
+    with closing(Forks()) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def start_server(postgres: TestServer, forks: Forks) -> Callable[..., AbstractContextManager[Server]]:
     """`with start_server({"MOTORPOOL_…": "…"}) as server:` a server process on the test run's PostgreSQL.
 
     Its database is empty unless the settings name one.
@@ -371,7 +451,7 @@ def start_server(postgres: TestServer) -> Callable[..., AbstractContextManager[S
                 name = postgres.take()
                 stack.callback(postgres.give_back, name)
                 cheap["MOTORPOOL_DATABASE"] = postgres.server.url(name)
-            running = stack.enter_context(run_server({**cheap, **(settings or {})}))
+            running = stack.enter_context(run_server({**cheap, **(settings or {})}, forks.start))
             # The folder is there from the start where the database is embedded.
             (running.folder / "data").mkdir(exist_ok=True)
             yield running
