@@ -17,6 +17,7 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 import asyncpg
 import hypothesis
@@ -39,9 +42,11 @@ import pytest
 import trio
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope
+from asyncpg.protocol import Protocol
 
 from motorpool.bench.free_ports import free_port
 from motorpool.bench.server import LOG_FILE, Server, run_server
+from motorpool.storage.connections import Connection
 from motorpool.storage.database import Database, open_database
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
@@ -159,7 +164,7 @@ SHAPE = """
 """
 TERMINATE = """
     select count(pg_terminate_backend(pid)) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()
+    where datname = current_database() and pid <> pg_backend_pid() and pid <> all($1::int[])
 """
 EMPTYING = """
     select string_agg(format('select %L where exists (select from %s)', statement, used), ' union all ')
@@ -206,6 +211,161 @@ def introspect_once() -> None:
 introspect_once()
 
 
+REPORTED = ("server_version", "client_encoding", "standard_conforming_strings", "integer_datetimes")
+"""Parameters that a client is told at the start and that the driver looks at."""
+
+
+class KeptSession(NamedTuple):
+    """A session of PostgreSQL whose client has left: its socket, and what the driver knew of it."""
+
+    driver: asyncpg.Connection
+    socket: socket.socket
+    pid: int
+    greeting: bytes
+    """What PostgreSQL says to a client that it lets in."""
+
+    def reset(self) -> bool:
+        """Make the session as good as new; return False where that fails."""
+        query = b"discard all\0"
+        try:
+            self.socket.settimeout(5.0)
+            self.socket.sendall(b"Q" + struct.pack("!i", len(query) + 4) + query)
+            answer = b""
+            # The last message is ReadyForQuery, of a session that is idle.
+            while not answer.endswith(b"Z\0\0\0\x05I"):
+                piece = self.socket.recv(4096)
+                if not piece:
+                    return False
+                answer += piece
+        except OSError:
+            return False
+        return answer.startswith(b"C")
+
+    def is_alive(self) -> bool:
+        self.socket.setblocking(False)
+        try:
+            self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        # It was ended, or is being ended with a word of farewell.
+        return False
+
+
+class HandedOver(socket.socket):
+    """A socket of a session that is let in already: the first message, which asks to be, is not sent."""
+
+    greet: Callable[[], None] | None = None
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        if self.greet is None:
+            return super().send(data, flags)
+        greet, self.greet = self.greet, None
+        greet()
+        return len(data)
+
+
+class KeptSessions:
+    """Lets the driver go on with sessions that tests before have left, on the databases that are given here.
+
+    PostgreSQL reads what it knows of tables and types anew in each session: for the start of a server in
+    the process that took it three quarters of its CPU time, and the whole run a tenth.
+    """
+
+    def __init__(self) -> None:
+        self._of: WeakKeyDictionary[asyncpg.Connection, tuple[str, str]] = WeakKeyDictionary()
+        self._left: dict[str, list[tuple[str, KeptSession]]] = {}
+        self._idle: dict[tuple[str, str], list[KeptSession]] = {}
+        self._connect = asyncpg.connect
+        self._terminate = Connection.terminate
+        asyncpg.connect = self.connect
+        kept = self
+
+        def terminate(connection: Connection) -> None:
+            kept.keep(connection)
+            kept._terminate(connection)
+
+        Connection.terminate = terminate  # type: ignore[method-assign]
+
+    async def connect(self, dsn: str | None = None, **options: Any) -> asyncpg.Connection:
+        """As asyncpg.connect()."""
+        if dsn not in self._left:
+            return await self._connect(dsn, **options)
+        key = (dsn, repr(sorted(options.items(), key=str)))
+        while self._idle.get(key):
+            session = self._idle[key].pop()
+            if session.is_alive():
+                connection = await self._go_on(session)
+                break
+            session.socket.close()
+        else:
+            connection = await self._connect(dsn, **options)
+        self._of[connection] = key
+        return connection
+
+    async def _go_on(self, session: KeptSession) -> asyncpg.Connection:
+        driver, loop = session.driver, asyncio.get_running_loop()
+        let_in = loop.create_future()
+        handed_over = HandedOver(fileno=session.socket.detach())
+
+        def make_protocol() -> Any:
+            made = Protocol(driver._addr, let_in, driver._params, asyncpg.Record, loop)
+            handed_over.greet = lambda: loop.call_soon(made.data_received, session.greeting) and None
+            return made
+
+        transport, protocol = await loop.create_unix_connection(make_protocol, sock=handed_over)
+        await let_in
+        connection = asyncpg.Connection(
+            protocol, transport, loop, driver._addr, driver._config, driver._params
+        )
+        protocol.set_connection(connection)
+        return connection
+
+    def keep(self, connection: Connection) -> None:
+        """Keep the session of a connection that is about to be closed, if it is idle."""
+        driver = connection.driver
+        key = self._of.pop(driver, None)
+        if key is None or key[0] not in self._left or not connection.clean or driver.is_closed():
+            return
+        if driver.is_in_transaction():
+            return
+        settings = driver.get_settings()
+        protocol = driver._protocol
+        greeting = _message(b"R", struct.pack("!i", 0))
+        for name in REPORTED:
+            greeting += _message(b"S", f"{name}\0{getattr(settings, name)}\0".encode())
+        greeting += _message(b"K", struct.pack("!ii", protocol.backend_pid, protocol.backend_secret))
+        greeting += _message(b"Z", b"I")
+        duplicate = driver._transport.get_extra_info("socket").dup()
+        self._left[key[0]].append((key[1], KeptSession(driver, duplicate, protocol.backend_pid, greeting)))
+        # Else the driver would say farewell.
+        driver._transport.abort()
+
+    def serve(self, dsn: str) -> None:
+        """Keep sessions of this database from now on."""
+        self._left[dsn] = []
+
+    def reset(self, dsn: str) -> list[int]:
+        """Make what clients have left fit for the next ones; return the identifiers of all that are kept."""
+        for options, session in self._left.pop(dsn):
+            if session.reset():
+                self._idle.setdefault((dsn, options), []).append(session)
+            else:
+                session.socket.close()
+        return [each.pid for key, kept in self._idle.items() if key[0] == dsn for each in kept]
+
+    def drop(self, dsn: str) -> None:
+        """Close all sessions of this database."""
+        for key in [key for key in self._idle if key[0] == dsn]:
+            for session in self._idle.pop(key):
+                session.socket.close()
+
+
+def _message(kind: bytes, content: bytes) -> bytes:
+    return kind + struct.pack("!i", len(content) + 4) + content
+
+
 class SqlThread:
     """Runs SQL on a connection kept open for each database: an asyncio loop in a thread of its own."""
 
@@ -222,9 +382,12 @@ class SqlThread:
         """Run a statement; return its first value as text, "" where it has none."""
         return self._wait(self._again(self._run, database, sql))
 
-    def empty(self, database: str, emptying: str, shape: str) -> bool:
-        """Empty a database of this shape; return False where it has another."""
-        return self._wait(self._again(self._empty, database, emptying, shape))
+    def empty(self, database: str, emptying: str, shape: str, kept: list[int]) -> bool:
+        """Empty a database of this shape; return False where it has another.
+
+        Ends all sessions there but those with the identifiers `kept`.
+        """
+        return self._wait(self._again(self._empty, database, emptying, shape, kept))
 
     def disconnect(self, database: str) -> None:
         """Close the connection to the database, so that it can be dropped or copied."""
@@ -240,7 +403,7 @@ class SqlThread:
     def _wait(self, running: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(running, self._loop).result(60)
 
-    async def _again(self, act: Callable[..., Coroutine[Any, Any, Any]], database: str, *args: str) -> Any:
+    async def _again(self, act: Callable[..., Coroutine[Any, Any, Any]], database: str, *args: Any) -> Any:
         try:
             return await act(database, *args)
         except (OSError, asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.InterfaceError):
@@ -251,8 +414,8 @@ class SqlThread:
     async def _run(self, database: str, sql: str) -> str:
         return _first_value(await (await self._connection(database)).fetch(sql))
 
-    async def _empty(self, database: str, emptying: str, shape: str) -> bool:
-        await self._fetch(database, TERMINATE)
+    async def _empty(self, database: str, emptying: str, shape: str, kept: list[int]) -> bool:
+        await self._fetch(database, TERMINATE, kept)
         if _first_value(await self._fetch(database, SHAPE)) != shape:
             return False
         statements = [row[0] for row in await self._fetch(database, emptying)]
@@ -262,13 +425,13 @@ class SqlThread:
         )
         return True
 
-    async def _fetch(self, database: str, sql: str) -> Any:
+    async def _fetch(self, database: str, sql: str, *args: Any) -> Any:
         """Run a statement that is prepared, since it is run after every test."""
         prepared = self._prepared.get((database, sql))
         if prepared is None:
             prepared = await (await self._connection(database)).prepare(sql)
             self._prepared[database, sql] = prepared
-        return await prepared.fetch()
+        return await prepared.fetch(*args)
 
     async def _connection(self, database: str) -> asyncpg.Connection:
         connection = self._connections.get(database)
@@ -282,6 +445,11 @@ class SqlThread:
         self._prepared = {key: value for key, value in self._prepared.items() if key[0] != database}
         if connection is not None:
             await connection.close()
+
+
+def _name_in(url: str) -> str:
+    """Return the name of the database that a URL names."""
+    return urlsplit(url).path.removeprefix("/")
 
 
 def _first_value(rows: Any) -> str:
@@ -300,6 +468,7 @@ class TestServer:
         self._numbers = itertools.count(1)
         self._shape = ""
         self._emptying = ""
+        self._kept = KeptSessions()
 
     def start(self) -> None:
         """Make the template."""
@@ -319,18 +488,30 @@ class TestServer:
     def take(self) -> str:
         """Return the name of an empty, migrated database."""
         if self._empty:
-            return self._empty.pop()
-        name = f"test_{next(self._numbers)}"
-        self.run(f"create database {name} template template_motorpool")
+            name = self._empty.pop()
+        else:
+            name = f"test_{next(self._numbers)}"
+            self.run(f"create database {name} template template_motorpool")
+        self._kept.serve(self.server.url(name))
         return name
 
     def give_back(self, name: str) -> None:
         """Empty the database for the next test, or drop it if its tables were changed."""
-        if self._sql.empty(name, self._emptying, self._shape):
+        kept = self._kept.reset(self.server.url(name))
+        if self._sql.empty(name, self._emptying, self._shape, kept):
             self._empty.append(name)
         else:
+            self._kept.drop(self.server.url(name))
             self._sql.disconnect(name)
             self.run(f"drop database {name} with (force)")
+
+    def end_sessions(self, url: str) -> None:
+        """End the sessions that are kept on this database, for a test of what another session hinders."""
+        self._kept.drop(url)
+        self.run(
+            "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity"
+            f" where datname = '{_name_in(url)}' and application_name = 'motorpool'"
+        )
 
     def run(self, sql: str, database: str = "postgres") -> str:
         """Run one statement from outside the program under test; return its first value as text."""

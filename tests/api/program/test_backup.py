@@ -134,8 +134,9 @@ def other_url(postgres):
 
 
 @pytest.fixture
-def filled(tmp_path, database_url):
+def filled(tmp_path, postgres, database_url):
     """Settings of a server with an external database, and something in it."""
+    postgres.end_sessions(database_url)
     dumps.query(database_url, "insert into users (email) values ('ann@example.org')")
     media = tmp_path / "data" / "media" / "1"
     media.mkdir(parents=True)
