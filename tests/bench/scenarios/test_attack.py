@@ -1,14 +1,21 @@
 """The scenario `attack`, for a moment, so that it cannot rot."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 import pytest
 
 from motorpool.bench.figures import Report
 from motorpool.bench.load.attackers import ATTACKS
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import attack, scenario
+from motorpool.bench.server import Server
 
 
-def test_terminals_report_and_the_server_answers_through_all_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminals_report_and_the_server_answers_through_all_attacks(
+    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
+) -> None:
+    monkeypatch.setattr(attack, "run_server", start_server)
     monkeypatch.setattr(attack, "SCALE", 0.02)
     report = Report({})
     scenario("attack").run(Options(seconds=0.5, terminals=20), report, lambda _: None)
