@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motorpool.api.program.errors import SettingsError, StartFailed
+from motorpool.api.program.errors import SettingsError, StartFailed, error_line
 from motorpool.api.program.private_files import use_private_umask
 from motorpool.api.program.version import program_version
 
@@ -128,13 +128,14 @@ def _settings(options: argparse.Namespace) -> "Settings":
 
 
 def _serve(options: argparse.Namespace) -> int:
+    # A setting that is wrong is reported before the server is imported.
+    settings = _settings(options)
     import trio
 
     from motorpool.api.program.log import open_log
     from motorpool.api.program.reboot import restart_process
-    from motorpool.api.program.serve import error_line, serve
+    from motorpool.api.program.serve import serve
 
-    settings = _settings(options)
     open_log(settings.log)
     use_private_umask()
     try:

@@ -21,8 +21,7 @@ from motorpool.api.program.archive import (
     Manifest,
     VerifiedArchive,
 )
-from motorpool.api.program.errors import StartFailed
-from motorpool.api.program.serve import error_line
+from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.runtime import SystemClock

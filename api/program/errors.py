@@ -1,6 +1,8 @@
 """Errors that end the program with one line."""
 
-__all__ = ["SettingsError", "StartFailed"]
+from motorpool.storage.errors import StorageError
+
+__all__ = ["SettingsError", "StartFailed", "error_line"]
 
 
 class SettingsError(Exception):
@@ -9,3 +11,19 @@ class SettingsError(Exception):
 
 class StartFailed(Exception):
     """The program cannot start or continue; the text is its last line on standard error. Exit code 1."""
+
+
+def error_line(error: BaseException) -> str:
+    """Return one line that names the root cause of an error, a group of errors, or a chain of causes."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    root = error
+    while root.__cause__ is not None and not isinstance(root, StorageError | OSError | StartFailed):
+        root = root.__cause__
+        while isinstance(root, BaseExceptionGroup):
+            root = root.exceptions[0]
+    if isinstance(root, OSError) and root.strerror:
+        text = root.strerror if root.filename is None else f"{root.filename}: {root.strerror}"
+    else:
+        text = str(root) or type(root).__name__
+    return text.partition("\n")[0]

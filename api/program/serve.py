@@ -7,8 +7,7 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,9 @@ from motorpool.api.auth.setup import fetch_setup_token
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec, tls_context
+from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
-from motorpool.api.program.errors import StartFailed
+from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.free_memory import return_free_memory
 from motorpool.api.program.outgoing_services import build_outgoing_services
@@ -36,14 +36,13 @@ from motorpool.api.program.reboot import restart_process
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
-from motorpool.runtime import ChildSpec, Clock, LoopStops, System, SystemClock, open_system
+from motorpool.runtime import ChildSpec, LoopStops, System, SystemClock, open_system
 from motorpool.storage import installation, server, tokens, users
-from motorpool.storage.database import Database, open_database
+from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import User
-from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["error_line", "open_configured_database", "serve"]
+__all__ = ["serve"]
 
 STOP_SECONDS = 9.5
 """After so many seconds a shutdown ends the process; the specification allows ten."""
@@ -203,14 +202,6 @@ def _force_exit_after(seconds: float, state: ServerState) -> None:
     timer.start()
 
 
-@asynccontextmanager
-async def open_configured_database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
-    """Open the database that the settings name."""
-    chosen = DatabaseSettings(url=settings.database, data=settings.data, **vars(settings.postgres))
-    async with open_database(chosen, clock_now=clock.now) as database:
-        yield database
-
-
 def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
     """Return the settings that the supervision tree is built from."""
     return FleetSettings(
@@ -262,22 +253,6 @@ async def _create_first_administrator(
             user = User(name=email, email=email.strip(), administrator=True, device_limit=-1, user_limit=-1)
             made = await users.TABLE.insert(transaction, user)
             await users.set_password(transaction, made.id, hashed)
-
-
-def error_line(error: BaseException) -> str:
-    """Return one line that names the root cause of an error, a group of errors, or a chain of causes."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    root = error
-    while root.__cause__ is not None and not isinstance(root, StorageError | OSError | StartFailed):
-        root = root.__cause__
-        while isinstance(root, BaseExceptionGroup):
-            root = root.exceptions[0]
-    if isinstance(root, OSError) and root.strerror:
-        text = root.strerror if root.filename is None else f"{root.filename}: {root.strerror}"
-    else:
-        text = str(root) or type(root).__name__
-    return text.partition("\n")[0]
 
 
 def _hide_data(data: Path) -> None:

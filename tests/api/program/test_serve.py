@@ -19,8 +19,8 @@ from motorpool.actors.settings import (
     PositionSettings,
     ScheduleSettings,
 )
-from motorpool.api.program.errors import StartFailed
-from motorpool.api.program.serve import error_line, fleet_settings, with_retention
+from motorpool.api.program.errors import StartFailed, error_line
+from motorpool.api.program.serve import fleet_settings, with_retention
 from motorpool.api.program.settings import Settings
 
 PATIENCE_SECONDS = 60
