@@ -1,6 +1,7 @@
 """The dependency direction of ARCHITECTURE.md, read from the imports themselves."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,14 +53,27 @@ PACKAGES = {
 BARE = {"runtime", "actors", "api", "storage", "bench"}
 
 
+@cache
+def _statements(path: Path) -> list[tuple[bool, ast.Import | ast.ImportFrom]]:
+    """Return all imports of a file, and whether each is done when the file itself is imported."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        (node in tree.body, node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+
 def _imports(path: Path) -> list[tuple[int, str]]:
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for _, node in _statements(path):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             found.append((node.lineno, "." * node.level + (node.module or "")))
     return found
+
+
+def _at_import(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    return [node for at_import, node in _statements(path) if at_import]
 
 
 def _sources(*folders: str) -> list[Path]:
@@ -126,7 +140,7 @@ def _module(path: Path) -> str:
 def _modules_imported(path: Path) -> set[str]:
     """Return what is imported with this module: not what is under TYPE_CHECKING or in functions."""
     found = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in _at_import(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -168,20 +182,16 @@ def test_a_start_of_the_server_imports_no_http_client():
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in _sources("runtime", "codecs", "storage", "actors", "api")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in _at_import(path)
         if (name := "httpx") in _names(node) or (name := "http_exchange") in _names(node)
         if (path.name, name) != ("http_exchange.py", "httpx")
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def _names(statement: ast.stmt) -> set[str]:
+def _names(statement: ast.Import | ast.ImportFrom) -> set[str]:
     """Every part of every name that an import statement imports or imports from."""
-    match statement:
-        case ast.Import():
-            found = [alias.name for alias in statement.names]
-        case ast.ImportFrom():
-            found = [statement.module or "", *(alias.name for alias in statement.names)]
-        case _:
-            found = []
+    found = [alias.name for alias in statement.names]
+    if isinstance(statement, ast.ImportFrom):
+        found.append(statement.module or "")
     return {part for name in found for part in name.split(".")}
