@@ -2,6 +2,7 @@
 
 import secrets
 import socket
+import sys
 from contextlib import ExitStack, suppress
 
 from motorpool.bench.options import BenchError
@@ -10,18 +11,43 @@ __all__ = ["free_port"]
 
 ATTEMPTS = 1000
 
+MOST_CLAIMS = 50
+
+_claims: list[socket.socket] = []
+"""The last ones; a port whose server runs needs none."""
+
 
 def free_port(*offsets: int) -> int:
     """Return a port that is free, as are the ports at these offsets from it.
 
     They lie below the range of ephemeral ports, so that no outgoing connection takes one before it is bound.
+    For some time no other call returns one of them, in whatever process on this machine: two test runs may go
+    on at the same time.
     Raises BenchError if none is found.
     """
     for _ in range(ATTEMPTS):
         # Not the module `random`, which Hypothesis sets to the same state in all processes of a test run.
         port = 10_000 + secrets.randbelow(16_000)
-        with ExitStack() as stack, suppress(OSError):
+        with ExitStack() as claims, suppress(OSError):
+            claimed = [claims.enter_context(_claim(port + offset)) for offset in (0, *offsets)]
             for offset in (0, *offsets):
-                stack.enter_context(socket.create_server(("127.0.0.1", port + offset)))
+                socket.create_server(("127.0.0.1", port + offset)).close()
+            claims.pop_all()
+            _claims.extend(claimed)
+            while len(_claims) > MOST_CLAIMS:
+                _claims.pop(0).close()
             return port
     raise BenchError("no free ports for a server")
+
+
+def _claim(port: int) -> socket.socket:
+    """Take a name that one process can have at a time. Raises OSError if another has it."""
+    claim = socket.socket(socket.AF_UNIX)
+    if sys.platform == "linux":
+        # In the abstract namespace (unix(7)), which leaves no file and has the scope that ports have.
+        try:
+            claim.bind(f"\0motorpool-port-{port}")
+        except OSError:
+            claim.close()
+            raise
+    return claim
