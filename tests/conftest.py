@@ -28,6 +28,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,6 +37,7 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import asyncpg
+import httpx
 import hypothesis
 import psutil
 import pytest
@@ -75,9 +77,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seed = config.getoption("shuffle")
     if seed is None:
         places = {Path(__file__).parent / name: place for place, name in enumerate(SLOW_FIRST)}
-        items.sort(
-            key=lambda item: min(places.get(each, len(places)) for each in (item.path, *item.path.parents))
-        )
+
+        @cache
+        def place(path: Path) -> int:
+            return min(places.get(each, len(places)) for each in (path, *path.parents))
+
+        items.sort(key=lambda item: place(item.path))
     else:
         chance = random.Random(seed)
         shuffled = {path: chance.random() for path in sorted({item.path for item in items})}
@@ -209,6 +214,25 @@ def introspect_once() -> None:
 
 
 introspect_once()
+
+
+def share_tls_context() -> None:
+    """Let the HTTP clients of this process share one TLS context.
+
+    Each would read the certificates of all authorities, which takes 22 ms, most of them to speak plain HTTP.
+    """
+    create = httpx.create_ssl_context
+    shared = cache(create)
+
+    def create_ssl_context(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+        if verify is True and cert is None:
+            return shared(trust_env=trust_env)
+        return create(verify=verify, cert=cert, trust_env=trust_env)
+
+    httpx._transports.default.create_ssl_context = create_ssl_context
+
+
+share_tls_context()
 
 
 REPORTED = ("server_version", "client_encoding", "standard_conforming_strings", "integer_datetimes")
