@@ -17,6 +17,7 @@ __all__ = [
     "DEVICE_MAINTENANCE",
     "DEVICE_NOTIFICATION",
     "DEVICE_ORDER",
+    "DEVICE_REPORT",
     "DEVICE_SCHEDULED_COMMAND",
     "GROUP_ATTRIBUTE",
     "GROUP_COMMAND",
@@ -25,6 +26,7 @@ __all__ = [
     "GROUP_MAINTENANCE",
     "GROUP_NOTIFICATION",
     "GROUP_ORDER",
+    "GROUP_REPORT",
     "GROUP_SCHEDULED_COMMAND",
     "LINK_TYPES",
     "USER_ATTRIBUTE",
@@ -37,6 +39,7 @@ __all__ = [
     "USER_MAINTENANCE",
     "USER_NOTIFICATION",
     "USER_ORDER",
+    "USER_REPORT",
     "USER_SCHEDULED_COMMAND",
     "USER_USER",
     "LinkType",
@@ -94,6 +97,7 @@ USER_GEOFENCE, DEVICE_GEOFENCE, GROUP_GEOFENCE = _link_types_of_all_owners("geof
 USER_MAINTENANCE, DEVICE_MAINTENANCE, GROUP_MAINTENANCE = _link_types_of_all_owners("maintenance")
 USER_NOTIFICATION, DEVICE_NOTIFICATION, GROUP_NOTIFICATION = _link_types_of_all_owners("notification")
 USER_ORDER, DEVICE_ORDER, GROUP_ORDER = _link_types_of_all_owners("order")
+USER_REPORT, DEVICE_REPORT, GROUP_REPORT = _link_types_of_all_owners("report")
 
 
 def _scheduled(owner: str) -> LinkType:

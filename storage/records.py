@@ -30,6 +30,7 @@ __all__ = [
     "QueuedCommand",
     "ScheduledCommand",
     "ScheduledCommandRun",
+    "ScheduledReport",
     "ScheduledStep",
     "ServerSettings",
     "Session",
@@ -327,6 +328,17 @@ class Session(msgspec.Struct, frozen=True):
     """The address from which it was opened."""
     user_agent: str | None = None
     """The header of that name at login."""
+
+
+class ScheduledReport(msgspec.Struct, frozen=True, rename="camel"):
+    """A report whose link is mailed when events of a calendar end (docs/scheduled-reports.md)."""
+
+    id: int = 0
+    description: str | None = None
+    type: str = ""
+    calendar_id: int = 0
+    attributes: dict[str, Any] = {}
+    """`daily` (boolean): of a summary, one row for each day."""
 
 
 class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):

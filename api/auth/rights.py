@@ -100,6 +100,7 @@ CHANGE: Mapping[str, Right] = {
     "calendar": Right(USER, (READONLY,)),
     "order": Right(USER, (READONLY,)),
     "notification": Right(USER, (READONLY,)),
+    "report": Right(USER, (READONLY,)),
     "command": Right(USER, (READONLY, LIMIT_COMMANDS)),
     "scheduledCommand": Right(USER, (READONLY, LIMIT_COMMANDS)),
     "attribute": Right(ADMINISTRATOR),

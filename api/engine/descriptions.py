@@ -306,6 +306,7 @@ PARAMETERS: Mapping[str, str] = {
             "managedUser",
             "notification",
             "order",
+            "report",
             "scheduledCommand",
         )
     },

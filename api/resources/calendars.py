@@ -7,6 +7,7 @@ import trio
 
 from motorpool.actors.messages.changes import CalendarChanged, changed_fields
 from motorpool.actors.schedules.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored
+from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
@@ -16,7 +17,7 @@ from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.codecs.calendars.calendar import CalendarError
-from motorpool.storage import links, plain_tables, scheduled_commands
+from motorpool.storage import links, plain_tables, scheduled_commands, scheduled_reports
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Calendar
 
@@ -66,12 +67,15 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
         stored = await super().update(call, transaction, new, old)
         if stored is not None and not WINDOW_FIELDS.isdisjoint(changed_fields(old, stored)):
             await scheduled_commands.restart_calendar(transaction, stored.id, call.now)
+            await scheduled_reports.restart_calendar(transaction, stored.id, call.now)
         return stored
 
     async def delete(self, call: Call, transaction: Queries, old: Calendar) -> None:
-        """Delete, unless a scheduled command uses it (docs/decisions/0018)."""
+        """Delete, with its scheduled reports; unless a scheduled command uses it (docs/decisions/0018)."""
         if await scheduled_commands.count_using_calendar(transaction, old.id):
             raise BadRequest("a scheduled command uses the calendar")
+        for report_id in await scheduled_reports.delete_of_calendar(transaction, old.id):
+            await record_action(call, transaction, "remove", "report", report_id)
         await super().delete(call, transaction, old)
 
 

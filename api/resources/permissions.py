@@ -14,7 +14,16 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
-from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands, users
+from motorpool.storage import (
+    commands,
+    devices,
+    groups,
+    links,
+    plain_tables,
+    scheduled_commands,
+    scheduled_reports,
+    users,
+)
 from motorpool.storage.conditions import Condition
 from motorpool.storage.links import LINK_TYPES, LinkType
 from motorpool.storage.queries import Queries
@@ -42,6 +51,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "maintenance": plain_tables.MAINTENANCE,
     "notification": plain_tables.NOTIFICATIONS,
     "order": plain_tables.ORDERS,
+    "report": scheduled_reports.TABLE,
     "scheduledCommand": scheduled_commands.TABLE,
 }
 """Tables that access to either side of a link is checked in."""

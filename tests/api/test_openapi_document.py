@@ -29,6 +29,11 @@ LATER = (
 
 OURS = {
     "get /positions/kmz",
+    "get /reports",
+    "post /reports",
+    "get /reports/{id}",
+    "put /reports/{id}",
+    "delete /reports/{id}",
     "delete /commands/queue/{id}",
     "get /commands/queue",
     "get /commands/types",

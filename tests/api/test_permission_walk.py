@@ -28,6 +28,7 @@ from motorpool.storage import (
     links,
     plain_tables,
     scheduled_commands,
+    scheduled_reports,
     users,
 )
 from motorpool.storage.records import (
@@ -44,6 +45,7 @@ from motorpool.storage.records import (
     Order,
     QueuedCommand,
     ScheduledCommand,
+    ScheduledReport,
     ScheduledStep,
 )
 from motorpool.storage.tables import Table
@@ -126,6 +128,7 @@ KINDS = {
         commands.TABLE, "command", Command(type="custom", attributes={"data": "00"}), "description"
     ),
     "scheduledcommands": Kind(scheduled_commands.TABLE, "scheduledCommand", ScheduledCommand()),
+    "reports": Kind(scheduled_reports.TABLE, "report", ScheduledReport(type="trips"), "description"),
 }
 PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
     "userId": "users",
@@ -277,6 +280,8 @@ class World:
             self.names += 1
             name = f"N{self.names}"
         named = {"name": name} if hasattr(kind.example, "name") else {}
+        if path == "reports":
+            named["calendar_id"] = self.ids["calendars", "M"]
         if path == "scheduledcommands":
             named["calendar_id"] = self.ids["calendars", "M"]
             named["on_start"] = [ScheduledStep(self.ids["commands", "M"])]

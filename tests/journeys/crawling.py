@@ -40,6 +40,7 @@ KEYS = {
     "notificationId": "notifications",
     "attributeId": "attributes/computed",
     "scheduledCommandId": "scheduledcommands",
+    "reportId": "reports",
 }
 DATES = ("from", "to", "expiration", "expirationTime")
 PAIRS = (
@@ -51,6 +52,7 @@ PAIRS = (
 )
 WORDS = {
     ("/commands", "type"): ("custom", "engineStop", "positionSingle", "videoStart"),
+    ("/reports", "type"): ("trips", "summary"),
     ("/notifications", "type"): ("alarm", "deviceOnline", "geofenceEnter"),
     ("/attributes/computed", "type"): ("String", "number", "BOOLEAN"),
     ("/attributes/computed", "expression"): ("speed * 2", "valid", "'x'", "null"),

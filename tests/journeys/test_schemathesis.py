@@ -78,6 +78,7 @@ FAMILIES = {
     "notifications": {"type": "deviceOnline", "always": True},
     "calendars": BODIES["createCalendar"],
     "attributes/computed": {"attribute": "fast", "expression": "speed > 10", "type": "Boolean"},
+    "reports": {"type": "trips", "calendarId": "calendars"},
     "scheduledcommands": {"name": "Lock", "calendarId": "calendars", "onStart": [{"commandId": "commands"}]},
 }
 EACH = 6

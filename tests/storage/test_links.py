@@ -1,6 +1,15 @@
 import pytest
 
-from motorpool.storage import commands, devices, groups, links, plain_tables, scheduled_commands, users
+from motorpool.storage import (
+    commands,
+    devices,
+    groups,
+    links,
+    plain_tables,
+    scheduled_commands,
+    scheduled_reports,
+    users,
+)
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import (
     Calendar,
@@ -14,6 +23,7 @@ from motorpool.storage.records import (
     Notification,
     Order,
     ScheduledCommand,
+    ScheduledReport,
     User,
 )
 from motorpool.storage.tables import ListQuery
@@ -94,8 +104,10 @@ async def test_every_declared_pair_has_its_table(database, rows):
     }
     schedule = ScheduledCommand(calendar_id=ids["calendar"])
     ids["scheduledCommand"] = (await scheduled_commands.TABLE.insert(database, schedule)).id
-    # Those of docs/permissions.md#links, for owners user, device and group; without reports.
-    assert len(links.LINK_TYPES) == 12 + 9 + 8
+    report = ScheduledReport(type="trips", calendar_id=ids["calendar"])
+    ids["report"] = (await scheduled_reports.TABLE.insert(database, report)).id
+    # Those of docs/permissions.md#links, for owners user, device and group.
+    assert len(links.LINK_TYPES) == 13 + 10 + 9
     for pair in links.LINK_TYPES.values():
         owner_id, property_id = ids[pair.owner], ids[pair.property]
         assert await links.add(database, pair, owner_id, property_id)

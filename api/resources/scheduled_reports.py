@@ -1,0 +1,78 @@
+"""Scheduled reports: whom to mail the link of a report when an event ends (docs/scheduled-reports.md)."""
+
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.validated_policy import ValidatedPolicy
+from motorpool.api.http.errors import BadRequest
+from motorpool.storage import links, plain_tables, scheduled_reports
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import ScheduledReport
+
+__all__ = ["OPERATIONS", "TYPES"]
+
+OPERATIONS = Operations("reports")
+
+TYPES = ("events", "route", "stops", "summary", "trips")
+"""Reports that can be scheduled."""
+
+
+class ScheduledReportPolicy(ValidatedPolicy[ScheduledReport]):
+    """Starts to watch the calendar in the transaction of the change that requires it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            scheduled_reports.TABLE,
+            links.USER_REPORT,
+            device_link=links.DEVICE_REPORT,
+            group_link=links.GROUP_REPORT,
+            references={"calendar_id": plain_tables.CALENDARS},
+            user_id_expands=True,
+            required=("type", "calendar_id"),
+        )
+
+    async def validate(self, sent: ScheduledReport) -> ScheduledReport:
+        """Refuse a report of an unknown type or without a calendar."""
+        if sent.type not in TYPES:
+            raise BadRequest(f"type: not one of {', '.join(TYPES)}")
+        if not sent.calendar_id:
+            raise BadRequest("calendarId: needed")
+        daily = sent.attributes.get("daily")
+        if daily is not None and not isinstance(daily, bool):
+            raise BadRequest("attributes.daily: neither true nor false")
+        return sent
+
+    async def prepare(
+        self, call: Call, transaction: Queries, new: ScheduledReport, old: ScheduledReport | None
+    ) -> ScheduledReport:
+        """Check access to the calendar."""
+        await self.check_references(call, transaction, new, old)
+        return new
+
+    async def insert(self, call: Call, transaction: Queries, new: ScheduledReport) -> ScheduledReport:
+        """Store the record; events that ended before are ignored."""
+        stored = await super().insert(call, transaction, new)
+        await scheduled_reports.watch_from(transaction, stored.id, call.now)
+        return stored
+
+    async def update(
+        self, call: Call, transaction: Queries, new: ScheduledReport, old: ScheduledReport
+    ) -> ScheduledReport | None:
+        """Store the record; of another calendar, events that ended before are ignored."""
+        stored = await super().update(call, transaction, new, old)
+        if stored is not None and stored.calendar_id != old.calendar_id:
+            await scheduled_reports.watch_from(transaction, stored.id, call.now)
+        return stored
+
+
+SCHEDULED_REPORTS = Resource(
+    name="report",
+    path="reports",
+    shape=ScheduledReport,
+    table=scheduled_reports.TABLE,
+    policy=ScheduledReportPolicy(),
+    parameters=COMMON_PARAMETERS,
+)
+add_resource_operations(SCHEDULED_REPORTS, OPERATIONS)
