@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from typing import Annotated
 
+import msgspec
 from quart import Response
 
 from motorpool.actors.preferences import Preferences, preferences_of
@@ -15,6 +17,7 @@ from motorpool.api.exports.csv_table import CsvTable
 from motorpool.api.exports.formats import PositionWriter
 from motorpool.api.exports.gpx import Gpx
 from motorpool.api.exports.kml import Kml, Kmz
+from motorpool.api.geofence_filter import find_geofence, positions_inside
 from motorpool.api.http.errors import BadRequest, HttpError, ResourceNotFound
 from motorpool.storage import devices, positions
 from motorpool.storage.records import Device, Position
@@ -37,6 +40,7 @@ class ExportQuery(Span, rename="camel", kw_only=True):
     """A device and a span of fix times, both ends included."""
 
     device_id: int
+    geofence_id: Annotated[int, msgspec.Meta(description="Only positions inside it.")] | None = None
 
 
 def _file(media_type: str) -> dict[int, Content]:
@@ -115,6 +119,8 @@ async def _send(
     batches = positions.stream_between(
         call.context.database, query.device_id, query.start, query.end, batch=BATCH
     )
+    if query.geofence_id is not None:
+        batches = positions_inside(batches, await find_geofence(call, query.geofence_id))
     first: list[Position] = await anext(batches, [])
     headers = {"Content-Disposition": f"attachment; filename=positions.{extension}"}
     body = _write(call, query.device_id, writer, first, batches)

@@ -17,6 +17,7 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant, Span
+from motorpool.api.geofence_filter import find_geofence, positions_inside
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, no_content
 from motorpool.storage import positions
@@ -29,12 +30,18 @@ OPERATIONS = Operations("positions")
 BATCH = 1000
 
 
-class PositionQuery(msgspec.Struct, rename={"device_id": "deviceId", "start": "from", "end": "to"}):
+class PositionQuery(
+    msgspec.Struct,
+    rename={"device_id": "deviceId", "start": "from", "end": "to", "geofence_id": "geofenceId"},
+):
     """Without parameters: the latest of all one's devices."""
 
     device_id: Annotated[int, msgspec.Meta(description="Needs `from` and `to`.")] | None = None
     start: Instant | None = None
     end: Instant | None = None
+    geofence_id: (
+        Annotated[int, msgspec.Meta(description="Only those inside it; with a device and a span.")] | None
+    ) = None
     id: Annotated[tuple[int, ...], msgspec.Meta(description="These positions, in this order.")] = ()
 
 
@@ -50,6 +57,8 @@ async def list_positions(call: Call) -> Response:
     query = call.query(PositionQuery)
     if query.id:
         return as_json(await _by_ids(call, query.id))
+    if query.geofence_id is not None and (query.device_id is None or query.start is None):
+        raise BadRequest("geofenceId: needs deviceId, from and to")
     if query.device_id is None:
         if query.start is not None or query.end is not None:
             raise BadRequest("deviceId: needed with from and to")
@@ -58,17 +67,13 @@ async def list_positions(call: Call) -> Response:
         raise BadRequest("deviceId: needs from and to")
     READ_HISTORY.require(call.caller)
     await require_device(call, query.device_id)
-    most = call.context.settings.positions.most
-    if most:
-        found = await positions.between(
-            call.context.database, query.device_id, query.start, query.end, limit=most + 1
-        )
-        if len(found) > most:
-            raise BadRequest(f"the span holds more than {most} positions; ask for a shorter one")
-        return as_json(found)
-    return await as_json_array(
-        positions.stream_between(call.context.database, query.device_id, query.start, query.end)
-    )
+    geofence = None if query.geofence_id is None else await find_geofence(call, query.geofence_id)
+    database, most = call.context.database, call.context.settings.positions.most
+    span = (query.device_id, query.start, query.end)
+    if most and await positions.count_between(database, *span, limit=most + 1) > most:
+        raise BadRequest(f"the span holds more than {most} positions; ask for a shorter one")
+    found = positions.stream_between(database, *span)
+    return await as_json_array(found if geofence is None else positions_inside(found, geofence))
 
 
 @OPERATIONS.operation("DELETE", "/positions", query=SpanQuery, answers={204: NO_CONTENT})

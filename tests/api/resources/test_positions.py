@@ -113,6 +113,59 @@ async def test_by_ids_in_the_order_asked_and_404_where_one_is_not_ones_own(serve
     assert (await ann.get(asked + f"&id={other.id}")).status == 404
 
 
+SPAN = "&from=2026-05-01T12:00:00Z&to=2026-05-02T12:00:00Z"
+
+
+async def geofence(client, area):
+    return (await client.post("/geofences", json={"name": "Yard", "area": area})).json()["id"]
+
+
+async def test_a_span_within_a_geofence_holds_what_is_inside(served):
+    number = await served.device(served.admin, "1")
+    driven = await served.report(
+        *(
+            served.position(
+                number, NOON + timedelta(seconds=n), latitude=52 + n / 1000, altitude=float(n % 7)
+            )
+            for n in range(2300)
+        )
+    )
+    asked = f"/positions?deviceId={number}{SPAN}&geofenceId="
+    ring = await geofence(
+        served.admin,
+        "POLYGON ((51 13, 53.5 13, 53.5 14, 51 14), (52.0995 13, 53.0005 13, 53.0005 14, 52.0995 14))",
+    )
+    inside = [found.id for n, found in enumerate(driven) if n < 100 or 1000 < n < 1500]
+    assert ids(await served.admin.get(asked + str(ring))) == inside
+    away = await geofence(served.admin, "CIRCLE (1 1, 10)")
+    assert ids(await served.admin.get(asked + str(away))) == []
+    low = {"name": "Low", "area": "CIRCLE (52 13.4, 1000)", "attributes": {"ceiling": 3}}
+    low_id = (await served.admin.post("/geofences", json=low)).json()["id"]
+    wanted = [found.id for n, found in enumerate(driven[:9]) if n % 7 <= 3]
+    assert ids(await served.admin.get(asked + str(low_id))) == wanted
+    csv = await served.admin.get(asked.replace("/positions", "/positions/csv") + str(low_id))
+    assert [int(line.split(",")[0]) for line in csv.text.splitlines()[1:]] == wanted
+    empty = await served.admin.get(asked.replace("/positions", "/positions/gpx") + str(away))
+    assert empty.status == 200
+    assert "trkpt" not in empty.text
+
+
+async def test_a_geofence_that_is_unknown_or_of_others_is_404(served):
+    ann = await served.user("ann")
+    number = await served.device(served.admin, "1")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+    yard = await geofence(served.admin, "CIRCLE (52.5 13.4, 10)")
+    for path in ("/positions", "/positions/kml", "/positions/csv"):
+        asked = f"{path}?deviceId={number}{SPAN}&geofenceId="
+        assert (await ann.get(asked + str(yard))).status == 404
+        assert (await ann.get(asked + "99")).status == 404
+        assert (await ann.get(asked + str(10**30))).status in {400, 404}
+    assert (await ann.get(f"/positions?geofenceId={yard}")).status == 400
+    assert (await ann.get(f"/positions?deviceId={number}&geofenceId={yard}")).status == 400
+    await served.admin.post("/permissions", json={"userId": ann.id, "geofenceId": yard})
+    assert ids(await ann.get(f"/positions?deviceId={number}{SPAN}&geofenceId={yard}")) == []
+
+
 async def test_history_is_refused_to_who_has_no_reports_but_the_latest_stays(served):
     ann = await served.user("ann", disableReports=True)
     number = await served.device(served.admin, "1")
