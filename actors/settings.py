@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.storage.settings import DatabaseSettings
 
 __all__ = [
@@ -250,6 +251,7 @@ class FleetSettings:
     audit: AuditSettings = field(default_factory=AuditSettings)
     statistics: StatisticsSettings = field(default_factory=StatisticsSettings)
     schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
+    rules: RuleSettings = field(default_factory=RuleSettings)
 
 
 RETENTION_DEFAULTS: Mapping[tuple[str, str], int] = {

@@ -14,6 +14,7 @@ from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
+from motorpool.actors.devices.rule_catalog import RuleCatalog, rule_catalog_spec
 from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import media_folder
@@ -99,6 +100,7 @@ def fleet_tree(
     quota = DeviceQuota(settings.files.device_quota_bytes or 0)
     outgoing = outgoing or OutgoingServices()
     hub = open_hub()
+    catalog = RuleCatalog(database, settings.rules)
     return SupervisorSpec(
         name="system",
         strategy=Strategy.REST_FOR_ONE,
@@ -126,7 +128,8 @@ def fleet_tree(
             directory_spec(database),
             access_spec(database),
             media_requests_spec(database),
-            device_loader_spec(database),
+            rule_catalog_spec(catalog, database),
+            device_loader_spec(database, catalog),
             device_spec(
                 database,
                 DeviceOptions(
@@ -138,6 +141,7 @@ def fleet_tree(
                     quota=quota,
                     text_channel=outgoing.sms.enabled,
                 ),
+                catalog,
             ),
             SupervisorSpec(name="decoding", intensity=None, children=(decoders_spec(), sound_spec())),
             # Above streams and playbacks, which hand over their last fragments when they stop.

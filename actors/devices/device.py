@@ -16,6 +16,7 @@ from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
 from motorpool.actors.devices.presence import Presence
+from motorpool.actors.devices.rule_catalog import RuleCatalog
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
     ConnectionMessage,
@@ -43,11 +44,13 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
     SetAccumulators,
 )
-from motorpool.actors.rules.fold import FoldContext, fold
+from motorpool.actors.rules.device_rules import UNCONFIGURED
+from motorpool.actors.rules.fold import Failure as ComputationFailure
+from motorpool.actors.rules.fold import FoldContext, FoldState, fold
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
-from motorpool.runtime import Actor, Deferred, DynamicSpec, MailboxFull, Ref, Restart
-from motorpool.storage import devices, positions
+from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, MailboxFull, Ref, Restart
+from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, Event, Position
@@ -58,7 +61,7 @@ LOAD_SECONDS = 30.0
 """The actor does not start if its rows cannot be read within this time."""
 RELOAD_SECONDS = 5.0
 """Delay before rows are read again after the database was unavailable."""
-UNUSED_FIELDS = frozenset({"name", "group_id", "calendar_id", "model", "contact", "category"})
+UNUSED_FIELDS = frozenset({"name", "model", "contact", "category"})
 """Fields of the row that the actor does not use: a change of only these does not make it reload the row."""
 
 
@@ -66,26 +69,35 @@ class DeviceActor(Actor[DeviceMessage]):
     """Keeps the state of one device between messages; `fold` computes the positions."""
 
     __slots__ = (
+        "_catalog",
         "_commands",
         "_connections",
         "_database",
         "_device_id",
-        "_latest",
+        "_generation",
         "_now",
         "_options",
         "_presence",
+        "_rules",
         "_session",
+        "_state",
         "_uploads",
         "_writer",
     )
 
-    def __init__(self, device_id: int, database: Database, options: DeviceOptions) -> None:
+    def __init__(
+        self, device_id: int, database: Database, options: DeviceOptions, catalog: RuleCatalog
+    ) -> None:
         self._device_id = device_id
         self._database = database
         self._options = options
+        self._catalog = catalog
         self._session = DeviceSession()
-        self._latest: Position | None = None
-        """The position to which `fold` applies the next report."""
+        self._rules = UNCONFIGURED
+        self._generation = -1
+        """Of the catalog, when the rules were last asked for."""
+        self._state = FoldState()
+        """What `fold` applies the next report to."""
 
     async def start(self) -> None:
         """Load the row, the latest position and the queued commands."""
@@ -114,14 +126,15 @@ class DeviceActor(Actor[DeviceMessage]):
         self._connections = OpenConnections(session, context)
         stored = await context.system.ref(DEVICE_LOADER).ask(LoadDevice(self._device_id), LOAD_SECONDS)
         session.row = None if stored is None else stored.row
+        self._refresh_rules()
         self._connections.row_read(None, self._now())
         if stored is None:
             return
         self._commands.queue.waiting = stored.has_queue
         self._presence.last_update = stored.last_update
-        self._latest = stored.latest
-        if self._latest is not None:
-            session.protocol = self._latest.protocol
+        self._state = stored.state
+        if self._state.latest is not None:
+            session.protocol = self._state.latest.protocol
 
     def may_leave(self) -> bool:
         """Not while the device is connected or counts as online."""
@@ -201,18 +214,43 @@ class DeviceActor(Actor[DeviceMessage]):
         events: tuple[Event, ...] = (),
     ) -> Awaitable[None] | None:
         now = self._now()
-        self._session.protocol = protocol
-        result = fold(report, self._latest, FoldContext(self._device_id, protocol, now, events))
-        self._latest = result.latest
+        session, catalog = self._session, self._catalog
+        session.protocol = protocol
+        if catalog.generation != self._generation:
+            self._refresh_rules()
+        result = fold(
+            report,
+            self._state,
+            FoldContext(self._device_id, protocol, now, events, self._rules, session.row),
+        )
+        self._state = result.state
         # Like Presence.mark_seen, but the stored position itself publishes the new last update.
         presence = self._presence
         presence.seen = True
         presence.last_update = now
         if presence.status != "online":
             presence.mark_online()
+        if result.failures:
+            self._log_failures(result.failures)
+        if result.position is None:
+            presence.mark_seen(now)
+            return self._append(AppendEvents(result.events, connection, report.receipt))
         return self._append(Append(result.position, result.events, connection, report.receipt))
 
-    def _append(self, append: Append) -> Awaitable[None] | None:
+    def _refresh_rules(self) -> None:
+        """Ask for the rules anew: the row or something else that they are made of has changed."""
+        row = self._session.row
+        self._generation = self._catalog.generation
+        self._rules = UNCONFIGURED if row is None else self._catalog.rules_of(row)
+        self._connections.timezone = self._rules.settings.decoder_timezone or ""
+        self._connections.configure()
+
+    def _log_failures(self, failures: tuple[ComputationFailure, ...]) -> None:
+        for failure in failures:
+            if self._catalog.is_new(failure):
+                self.context.log.warning("computed attribute %d has failed: %s", *failure)
+
+    def _append(self, append: Append | AppendEvents) -> Awaitable[None] | None:
         try:
             self._writer.tell_nowait(append)
         except MailboxFull:
@@ -220,24 +258,31 @@ class DeviceActor(Actor[DeviceMessage]):
         return None
 
     def _set_accumulators(self, message: SetAccumulators) -> object:
-        latest = self._latest
+        state = self._state
+        latest = state.latest
         if self._session.row is None or latest is None:
             return None
         values = {"totalDistance": message.total_distance, "hours": message.hours}
         attributes = latest.attributes | {name: value for name, value in values.items() if value is not None}
         position = msgspec.structs.replace(latest, id=0, server_time=self._now(), attributes=attributes)
         # The next report continues from these totals.
-        self._latest = position
+        self._state = msgspec.structs.replace(
+            state, latest=position, stored_that_day=state.stored_that_day + 1
+        )
         reply: Deferred[Position] = Deferred()
         waits = self._append(Append(position, reply=reply))
         return reply if waits is None else _reply_after(waits, reply)
 
     async def _reload_latest(self, change: PositionsDeleted) -> None:
         try:
-            self._latest = await positions.latest_of(self._database, self._device_id)
-        except StorageError as error:
+            stored = await self.context.system.ref(DEVICE_LOADER).ask(
+                LoadDevice(self._device_id), LOAD_SECONDS
+            )
+        except (StorageError, ActorError) as error:
             self.context.log.warning("cannot reload the latest position, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)
+        else:
+            self._state = stored.state if stored is not None else FoldState()
 
     # Connection
 
@@ -269,14 +314,18 @@ class DeviceActor(Actor[DeviceMessage]):
     async def _read_row(self, change: DeviceChanged) -> None:
         old = self._session.row
         try:
-            self._session.row = await devices.TABLE.fetch(self._database, self._device_id)
+            row = await devices.TABLE.fetch(self._database, self._device_id)
+            if row is not None:
+                await self._catalog.require((row,), self._now())
         except StorageError as error:
             self.context.log.warning("cannot reload the device, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)
             return
-        if self._session.row is None:
-            self._latest = None
+        self._session.row = row
+        if row is None:
+            self._state = FoldState()
             self._commands.queue.waiting = False
+        self._refresh_rules()
         self._follow_row(old)
 
     def _follow_row(self, old: Device | None) -> None:
@@ -334,13 +383,13 @@ async def _reply_after(waits: Awaitable[None], reply: Deferred[Position]) -> Def
 
 
 def device_spec(
-    database: Database, options: DeviceOptions, *, idle_seconds: float = 300.0
+    database: Database, options: DeviceOptions, catalog: RuleCatalog, *, idle_seconds: float = 300.0
 ) -> DynamicSpec[int, DeviceMessage]:
     """Return the spec of the device actors; one without messages for `idle_seconds` may be stopped."""
     return DynamicSpec(
         kind=DEVICE,
         name="devices",
-        factory=lambda device_id: DeviceActor(device_id, database, options),
+        factory=lambda device_id: DeviceActor(device_id, database, options, catalog),
         restart=Restart.TRANSIENT,
         mailbox_size=256,
         idle_seconds=idle_seconds,

@@ -1,24 +1,29 @@
 """Reads what the actors of devices start with, for many of them in a few statements."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from motorpool.actors.batching import BatchingActor
-from motorpool.runtime import ChildSpec, Kind, Request
-from motorpool.storage import commands, device_states, devices, positions
+from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.rules.fold import FoldState
+from motorpool.actors.rules.rebuild import rebuild_state, window_start
+from motorpool.runtime import ChildSpec, Kind, NodeLocal, Request
+from motorpool.storage import commands, device_states, devices, fold_rows, positions
 from motorpool.storage.database import Database
-from motorpool.storage.records import Device, Position
+from motorpool.storage.fold_rows import Wanted
+from motorpool.storage.records import Device
 
 __all__ = ["DEVICE_LOADER", "DeviceLoader", "LoadDevice", "StoredDevice", "device_loader_spec"]
 
 
-class StoredDevice(msgspec.Struct, frozen=True):
+class StoredDevice(msgspec.Struct, NodeLocal, frozen=True):
     """The rows of a device that its actor holds in memory."""
 
     row: Device
-    latest: Position | None
+    state: FoldState
+    """What the rules remember, as it was after the last stored position."""
     has_queue: bool
     """Whether commands are queued for it."""
     last_update: datetime | None
@@ -34,33 +39,59 @@ DEVICE_LOADER: Kind[None, LoadDevice] = Kind("device_loader")
 
 
 class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
-    """Answers the devices that start."""
+    """Answers the devices that start, and has the catalog loaded that they get their rules from."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, catalog: RuleCatalog) -> None:
         super().__init__()
         self._database = database
+        self._catalog = catalog
 
     async def answer_all(self, requests: Sequence[LoadDevice]) -> list[StoredDevice | None]:
         """Read the rows of all."""
         ids = [request.device_id for request in requests]
         rows = {row.id: row for row in await devices.TABLE.fetch_many(self._database, ids)}
-        latest = {
-            position.device_id: position for position in await positions.latest(self._database, list(rows))
-        }
+        await self._catalog.require(rows.values(), self.context.clock.now())
+        states = await self._states(rows)
         with_queue = await commands.devices_with_queue(self._database, list(rows))
         last_updates = await device_states.last_updates(self._database, list(rows))
         return [
             None
             if (row := rows.get(device_id)) is None
-            else StoredDevice(
-                row, latest.get(device_id), device_id in with_queue, last_updates.get(device_id)
-            )
+            else StoredDevice(row, states[row.id], device_id in with_queue, last_updates.get(device_id))
             for device_id in ids
         ]
 
+    async def _states(self, rows: Mapping[int, Device]) -> dict[int, FoldState]:
+        """Return what the rules remember of each device."""
+        latest = {each.device_id: each for each in await positions.latest(self._database, list(rows))}
+        settings = {row.id: self._catalog.rules_of(row).settings for row in rows.values()}
+        wanted = [
+            Wanted(device_id, window_start(position, settings[device_id].trips), position.fix_time)
+            for device_id, position in latest.items()
+        ]
+        if not wanted:
+            return dict.fromkeys(rows, FoldState())
+        limited = [each for each in wanted if settings[each.device_id].filter_daily_limit]
+        points = await fold_rows.recent_points(self._database, wanted)
+        motions = await fold_rows.last_motions(self._database, latest)
+        counts = await fold_rows.days(self._database, limited) if limited else {}
+        return {
+            device_id: rebuild_state(
+                latest.get(device_id),
+                settings[device_id].trips,
+                points=points.get(device_id, ()),
+                motion=motions.get(device_id),
+                stored_that_day=counts.get(device_id, 0),
+            )
+            for device_id in rows
+        }
 
-def device_loader_spec(database: Database) -> ChildSpec[LoadDevice]:
+
+def device_loader_spec(database: Database, catalog: RuleCatalog) -> ChildSpec[LoadDevice]:
     """Return the child spec of the loader, which the actors of devices need when they start."""
     return ChildSpec(
-        kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database), resident=False, mailbox_size=1_000
+        kind=DEVICE_LOADER,
+        factory=lambda: DeviceLoader(database, catalog),
+        resident=False,
+        mailbox_size=1_000,
     )

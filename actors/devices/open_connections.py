@@ -26,15 +26,17 @@ _NONE: frozenset[Ref[ConnectionMessage]] = frozenset()
 class OpenConnections:
     """The connections of one device, as long as it may report."""
 
-    __slots__ = ("_context", "_others", "_session", "_timer", "_timezone", "is_served")
+    __slots__ = ("_context", "_others", "_sent_timezone", "_session", "_timer", "is_served", "timezone")
 
     def __init__(self, session: DeviceSession, context: Context[DeviceMessage]) -> None:
         self._session = session
         self._context = context
         self._others: frozenset[Ref[ConnectionMessage]] = _NONE
         self._timer: Timer | None = None
-        self._timezone = ""
-        """Name of the time zone last sent to the connection; empty for the protocol's own."""
+        self._sent_timezone = ""
+        """Name of the time zone last sent to the connection."""
+        self.timezone = ""
+        """Name of the time zone of the device's clock; empty for the protocol's own."""
         self.is_served = False
         """Whether the device exists and may report, as of the row last read."""
 
@@ -63,7 +65,7 @@ class OpenConnections:
         session, older = self._session, self._session.connection
         session.connection, session.peer = message.connection, message.peer
         session.local_host = message.local_host
-        self._timezone = ""
+        self._sent_timezone = ""
         if older is not None and older != message.connection:
             older.offer(Close("replaced by a newer connection of the same device"))
         self.configure()
@@ -71,10 +73,9 @@ class OpenConnections:
     def configure(self) -> None:
         """Send the connection the configured time zone if it changed; empty restores the protocol's own."""
         session = self._session
-        timezone = str(session.row.attributes.get("decoder.timezone", "")) if session.row is not None else ""
-        if session.connection is not None and timezone != self._timezone:
-            self._timezone = timezone
-            session.connection.offer(ConfigureDecoder(timezone))
+        if session.connection is not None and self.timezone != self._sent_timezone:
+            self._sent_timezone = self.timezone
+            session.connection.offer(ConfigureDecoder(self.timezone))
 
     def attach(self, connection: Ref[ConnectionMessage], unique_ids: tuple[str, ...]) -> bool:
         """Add a connection besides the one that takes commands; close it if it may not serve the device."""

@@ -64,10 +64,13 @@ class Append(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """Answered with the stored position after it is published; never if it cannot be stored."""
 
 
-class AppendEvents(msgspec.Struct, frozen=True, gc=False):
-    """Store events that belong to no position."""
+class AppendEvents(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """Store events that belong to no position, if any; then acknowledge the report that they came from."""
 
     events: tuple[Event, ...]
+    connection: Ref[ConnectionMessage] | None = None
+    """As of `Append`; so a report without a position is acknowledged after those before it."""
+    receipt: Receipt | None = None
 
 
 WriterMessage = Append | AppendEvents
@@ -206,12 +209,9 @@ class PositionWriter(Actor[WriterMessage]):
         appended = [message for message in batch if isinstance(message, Append)]
         # Keyed by the connection's number, because hashing refs would cost as much as all the rest.
         receipts: dict[object, tuple[Ref[ConnectionMessage], list[Receipt]]] = {}
-        replies: list[tuple[Deferred[Position], Position]] = []
-        for message in appended:
+        for message in batch:
             connection = message.connection
             if message.receipt is None or connection is None:
-                if message.reply is not None:
-                    replies.append((message.reply, message.position))
                 continue
             known = receipts.get(connection.key)
             if known is None:
@@ -226,8 +226,9 @@ class PositionWriter(Actor[WriterMessage]):
         events = tuple(event for message in batch for event in message.events)
         if events:
             self._events.publish(events)
-        for reply, position in replies:
-            reply.answer(position)
+        for each in appended:
+            if each.reply is not None:
+                each.reply.answer(each.position)
 
 
 def attributes_size(attributes: Mapping[str, Any]) -> int:

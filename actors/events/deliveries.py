@@ -8,7 +8,7 @@ import msgspec
 
 from motorpool.actors.events.matching import concerns, notificators_of
 from motorpool.actors.events.rendering import EventFacts
-from motorpool.actors.schedules.stored_calendars import StoredCalendars, zone_of
+from motorpool.actors.stored_calendars import StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import CalendarError
 from motorpool.storage import commands, devices, notifications, plain_tables, positions, server, users
 from motorpool.storage.notifications import Match, UnmatchedEvent

@@ -21,8 +21,8 @@ from motorpool.actors.messages.topics import UNMATCHED_EVENTS, WEB_EVENTS, WebEv
 from motorpool.actors.messages.uplink import DEVICE, DeliverQueued, SendCommand
 from motorpool.actors.outgoing import LimitExceeded, OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.schedules.stored_calendars import StoredCalendars
 from motorpool.actors.settings import NotificationSettings
+from motorpool.actors.stored_calendars import StoredCalendars
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Lagged
 from motorpool.storage import commands, notifications, outbox
 from motorpool.storage.database import Database

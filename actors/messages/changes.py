@@ -15,12 +15,17 @@ __all__ = [
     "CHANGES",
     "COMMITTED_CHANGES",
     "ApplyChanges",
+    "AttributeChanged",
     "CalendarChanged",
     "Change",
     "DeviceChanged",
+    "DriverChanged",
     "EverythingChanged",
+    "GeofenceChanged",
     "GroupChanged",
     "LinkChanged",
+    "MaintenanceChanged",
+    "NotificationChanged",
     "PositionsDeleted",
     "RowChanged",
     "ScheduleChanged",
@@ -85,6 +90,26 @@ class ScheduleChanged(RowChanged, frozen=True, gc=False):
     """A scheduled command."""
 
 
+class GeofenceChanged(RowChanged, frozen=True, gc=False):
+    """A geofence."""
+
+
+class AttributeChanged(RowChanged, frozen=True, gc=False):
+    """A computed attribute."""
+
+
+class MaintenanceChanged(RowChanged, frozen=True, gc=False):
+    """A maintenance task."""
+
+
+class DriverChanged(RowChanged, frozen=True, gc=False):
+    """A driver."""
+
+
+class NotificationChanged(RowChanged, frozen=True, gc=False):
+    """A notification."""
+
+
 class LinkChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A link between two objects was added or removed, or perhaps left as it was."""
 
@@ -133,6 +158,11 @@ Change = (
     | UserChanged
     | CalendarChanged
     | ScheduleChanged
+    | GeofenceChanged
+    | AttributeChanged
+    | MaintenanceChanged
+    | DriverChanged
+    | NotificationChanged
     | LinkChanged
     | PositionsDeleted
     | ServerChanged

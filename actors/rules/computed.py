@@ -3,6 +3,7 @@
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +12,7 @@ from motorpool.actors.rules.expressions import Expression, ExpressionError
 from motorpool.actors.rules.expressions.values import text
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
-__all__ = ["TYPES", "apply_computed", "convert", "variables_of"]
+__all__ = ["TYPES", "CompiledAttribute", "apply_computed", "compute_all", "convert", "variables_of"]
 
 TYPES: Final = frozenset({"string", "number", "boolean"})
 """Types of computed attributes in lower case; types are compared case-insensitively."""
@@ -33,6 +34,33 @@ _TYPE_OF_FIELD: Final = {
 }
 """Attributes that overwrite a field of the position, with the type of the field."""
 _MAX_DEGREES: Final = {"latitude": 90.0, "longitude": 180.0}
+
+
+class CompiledAttribute(msgspec.Struct, frozen=True, gc=False):
+    """A computed attribute, ready to be evaluated."""
+
+    attribute: ComputedAttribute
+    expression: Expression
+
+
+def compute_all(
+    compiled: Iterable[CompiledAttribute],
+    position: Position,
+    last: Position | None = None,
+    device: Device | None = None,
+) -> tuple[Position, tuple[tuple[int, str], ...]]:
+    """Return the position with all the attributes, each computed from the results of those before.
+
+    Returns also the ids of those that failed, with the reason; a failed one leaves the position as it was.
+    `last` and `device` are as for `variables_of`.
+    """
+    failures: tuple[tuple[int, str], ...] = ()
+    for each in compiled:
+        try:
+            position = apply_computed(each.attribute, each.expression, position, last, device)
+        except ExpressionError as error:
+            failures += ((each.attribute.id, str(error)),)
+    return position, failures
 
 
 def variables_of(

@@ -26,12 +26,23 @@ def great_circle(latitude: float, longitude: float, to_latitude: float, to_longi
     return 2 * EARTH_RADIUS * asin(min(1.0, sqrt(across + along)))
 
 
-def add_distance(report: PositionReport, last: Position | None, attributes: dict[str, Any]) -> None:
-    """Add `distance` (metres since the last position, unless the device sent it) and `totalDistance`."""
+def add_distance(
+    report: PositionReport, last: Position | None, attributes: dict[str, Any], *, is_next: bool = True
+) -> None:
+    """Add `distance` (metres since the last position, unless the device sent it) and `totalDistance`.
+
+    `is_next` is false for a report from before `last`, or from the future: no way leads from there to here,
+    so its distance is 0, and its total that of `last`.
+    """
     travelled = attributes.get("distance")
     if not isinstance(travelled, NUMBER) or not -FARTHEST < travelled < FARTHEST:
         travelled = 0.0
-        if report.located and last is not None and not (last.latitude == 0 and last.longitude == 0):
+        if (
+            is_next
+            and report.located
+            and last is not None
+            and not (last.latitude == 0 and last.longitude == 0)
+        ):
             travelled = round(
                 great_circle(last.latitude, last.longitude, report.latitude, report.longitude), 2
             )
@@ -39,4 +50,4 @@ def add_distance(report: PositionReport, last: Position | None, attributes: dict
     before = last.attributes.get("totalDistance") if last is not None else None
     if not isinstance(before, NUMBER):
         before = 0.0
-    attributes["totalDistance"] = round(before + travelled, 2)
+    attributes["totalDistance"] = round(before + travelled, 2) if is_next else float(before)

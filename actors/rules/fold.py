@@ -1,8 +1,8 @@
-"""The position pipeline: one report and the latest position in, a new position and its events out.
+"""The position pipeline: one report and the state of the device in, a new position and its events out.
 
 Pure: no actor, no clock, no SQL. `fold` calls the rules in the order of docs/positions.md#pipeline. To add a
-rule (a filter, geofences, engine hours, computed attributes), write it as a function in this package, call it
-in `fold`, and make what it must know beside the report and the latest position a field of `FoldContext`.
+rule, write it as a function in this package and call it in `fold`. What is configured for it is in
+`DeviceRules`, what it remembers from one position to the next is a field of `FoldState`.
 """
 
 from datetime import datetime, timedelta
@@ -10,11 +10,27 @@ from typing import Any, Final
 
 import msgspec
 
+from motorpool.actors.rules.carried_values import add_hours, copy_attributes
+from motorpool.actors.rules.computed import CompiledAttribute, compute_all
+from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance
+from motorpool.actors.rules.filters import is_dropped
+from motorpool.actors.rules.rule_settings import DEFAULTS
+from motorpool.actors.rules.times import ROLLOVER_AGE, correct_coordinates, override_times, unroll
+from motorpool.actors.rules.trip_detection import TripState
 from motorpool.codecs.reports import PositionReport
-from motorpool.storage.records import Event, Position
+from motorpool.storage.records import Device, Event, Position
 
-__all__ = ["UNKNOWN_FIX_TIME", "FoldContext", "FoldResult", "add_motion", "fold", "is_latest"]
+__all__ = [
+    "UNKNOWN_FIX_TIME",
+    "Failure",
+    "FoldContext",
+    "FoldResult",
+    "FoldState",
+    "add_motion",
+    "fold",
+    "is_latest",
+]
 
 UNKNOWN_FIX_TIME = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
 """Fix time of a message without a location from a device that never had one
@@ -22,13 +38,29 @@ UNKNOWN_FIX_TIME = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
 """
 FUTURE: Final = timedelta(days=1)
 """A fix that is further ahead of its arrival is stored but never the latest (docs/decisions/0022)."""
-MOTION_KNOTS: Final = 0.01
-"""A device that is faster moves."""
 _NO_LOCATION = PositionReport({}, located=False)
+
+Failure = tuple[int, str]
+"""The id of a computed attribute whose expression failed, and the reason."""
+
+
+class FoldState(msgspec.Struct, frozen=True, gc=False):
+    """What the rules remember of a device; the default is that of a device without positions.
+
+    `actors/rules/rebuild.py` makes the same from stored rows.
+    """
+
+    latest: Position | None = None
+    """The latest position, to which the next report is compared."""
+    trip: TripState = TripState()
+    day: int = 0
+    """The day of its fix time in UTC, as of `date.toordinal`."""
+    stored_that_day: int = 0
+    """Positions stored so far whose fix times have that day; those from the future do not count."""
 
 
 class FoldContext(msgspec.Struct, frozen=True, gc=False):
-    """What the rules know beside the report and the latest position."""
+    """What the rules know beside the report and the state."""
 
     device_id: int
     protocol: str
@@ -36,38 +68,59 @@ class FoldContext(msgspec.Struct, frozen=True, gc=False):
     """When the report arrived."""
     events: tuple[Event, ...] = ()
     """Events that the report itself stands for: a command's result, an uploaded file. Default none."""
+    rules: DeviceRules = UNCONFIGURED
+    device: Device | None = None
+    """The row of the device, for expressions that may read its attributes; None: they know none."""
 
 
 class FoldResult(msgspec.Struct, frozen=True, gc=False):
     """What one report amounts to."""
 
-    position: Position
-    """To be stored, with id 0."""
+    position: Position | None
+    """To be stored, with id 0; None if it was dropped by a filter."""
     events: tuple[Event, ...]
     """To be stored in the same transaction, those of the context first."""
-    latest: Position | None
-    """What the next report is folded onto: this position, or still the one before where that is newer."""
+    state: FoldState
+    """What the next report is folded onto."""
+    failures: tuple[Failure, ...] = ()
+    """Computed attributes that failed; the position is without them."""
 
 
-def fold(report: PositionReport, latest: Position | None, context: FoldContext) -> FoldResult:
-    """Apply the rules to `report`; `latest` is the device's latest position, None where it has none."""
+def fold(report: PositionReport, state: FoldState, context: FoldContext) -> FoldResult:
+    """Apply the rules to `report`, which follows `state`."""
+    latest, rules, server_time = state.latest, context.rules, context.server_time
+    settings = rules.settings
+    failures: tuple[Failure, ...] = ()
+    if rules.early_computed:
+        report, failures = _compute_early(report, latest, context)
     attributes = dict(report.attributes)
-    add_distance(report, latest, attributes)
-    add_motion(report, latest, attributes)
-    if report.archived:
-        attributes["archive"] = True
-    server_time = context.server_time
-    device_time = report.device_time or server_time
     place: PositionReport | Position
+    device_time = report.device_time or server_time
+    oldest = server_time - ROLLOVER_AGE
+    if device_time < oldest:
+        device_time = unroll(device_time, server_time)
     if report.located:
-        place = report
-        fix_time = report.fix_time or device_time
         # A device that sent no time at all may have sent the report from its memory.
         outdated = report.device_time is None and report.fix_time is None and not report.valid
+        fix_time = report.fix_time or device_time
+        if fix_time < oldest:
+            fix_time = unroll(fix_time, server_time)
+        if settings.changes_location:
+            device_time, fix_time = override_times(device_time, fix_time, server_time, settings)
+            report = correct_coordinates(report, latest, settings)
+        place = report
     else:
+        outdated = True
         place = latest or _NO_LOCATION
         fix_time = latest.fix_time if latest is not None else UNKNOWN_FIX_TIME
-        outdated = True
+    is_future = fix_time - server_time > FUTURE
+    replaces = not is_future and (latest is None or fix_time >= latest.fix_time)
+    add_distance(report, latest, attributes, is_next=replaces)
+    if report.archived:
+        attributes["archive"] = True
+    if is_future:
+        attributes["future"] = True
+    geofences = rules.geofences
     position = Position(
         device_id=context.device_id,
         protocol=context.protocol,
@@ -83,16 +136,108 @@ def fold(report: PositionReport, latest: Position | None, context: FoldContext) 
         course=place.course,
         accuracy=place.accuracy,
         network=dict(report.network) if report.network is not None else None,
+        geofence_ids=(geofences.containing(place.latitude, place.longitude, place.altitude) or None)
+        if geofences
+        else None,
         attributes=attributes,
     )
-    return FoldResult(position, context.events, position if is_latest(position, latest) else latest)
+    day = fix_time.toordinal()
+    stored_that_day = state.stored_that_day if day == state.day else 0
+    if (settings.has_filters and is_dropped(position, latest, settings, stored_that_day)) or (
+        rules.calendar is not None and not rules.calendar.covers(fix_time, server_time)
+    ):
+        return FoldResult(None, context.events, state, failures)
+    add_motion(report, latest, attributes, settings.event_motion_speed_threshold)
+    if rules.computed:
+        position, more = _compute(rules.computed, position, latest, context)
+        failures += more
+    _add_known(position, latest, rules)
+    if replaces:
+        state = FoldState(position, state.trip, day, stored_that_day + 1)
+    elif day == state.day and not is_future:
+        state = msgspec.structs.replace(state, stored_that_day=stored_that_day + 1)
+    return FoldResult(position, context.events, state, failures)
 
 
-def add_motion(report: PositionReport, latest: Position | None, attributes: dict[str, Any]) -> None:
-    """Add `motion` unless the device sent it; a message without a location repeats the latest speed."""
+def _add_known(position: Position, latest: Position | None, rules: DeviceRules) -> None:
+    """Add what is known from elsewhere: the linked driver, and what the latest position tells."""
+    attributes = position.attributes
+    if rules.driver_unique_id is not None:
+        attributes.setdefault("driverUniqueId", rules.driver_unique_id)
+    if latest is not None:
+        if rules.settings.processing_copy_attributes:
+            copy_attributes(rules.settings.processing_copy_attributes, latest, attributes)
+        if "hours" not in attributes and ("hours" in latest.attributes or "ignition" in attributes):
+            add_hours(position, latest)
+
+
+def _compute(
+    compiled: tuple[CompiledAttribute, ...],
+    position: Position,
+    latest: Position | None,
+    context: FoldContext,
+) -> tuple[Position, tuple[Failure, ...]]:
+    settings = context.rules.settings
+    return compute_all(
+        compiled,
+        position,
+        latest if settings.processing_computed_attributes_last_attributes else None,
+        context.device if settings.processing_computed_attributes_device_attributes else None,
+    )
+
+
+def _compute_early(
+    report: PositionReport, latest: Position | None, context: FoldContext
+) -> tuple[PositionReport, tuple[Failure, ...]]:
+    """Compute the attributes that come before all other rules, from what the device sent."""
+    device_time = report.device_time or context.server_time
+    sent = Position(
+        device_id=context.device_id,
+        protocol=context.protocol,
+        server_time=context.server_time,
+        device_time=device_time,
+        fix_time=report.fix_time or device_time,
+        valid=report.valid,
+        latitude=report.latitude,
+        longitude=report.longitude,
+        altitude=report.altitude,
+        speed=report.speed,
+        course=report.course,
+        accuracy=report.accuracy,
+        network=dict(report.network) if report.network is not None else None,
+        attributes=report.attributes,
+    )
+    computed, failures = _compute(context.rules.early_computed, sent, latest, context)
+    changed = {name: getattr(computed, name) for name in _REPORTED}
+    return msgspec.structs.replace(report, **changed), failures
+
+
+_REPORTED: Final = (
+    "valid",
+    "latitude",
+    "longitude",
+    "altitude",
+    "speed",
+    "course",
+    "accuracy",
+    "attributes",
+)
+"""What a computed attribute may change of a report."""
+
+
+def add_motion(
+    report: PositionReport,
+    latest: Position | None,
+    attributes: dict[str, Any],
+    threshold: float = DEFAULTS.event_motion_speed_threshold,
+) -> None:
+    """Add `motion` unless the device sent it: whether it is faster than `threshold`, in knots.
+
+    A message without a location repeats the latest speed.
+    """
     if "motion" not in attributes:
         speed = report.speed if report.located else (latest.speed if latest is not None else 0.0)
-        attributes["motion"] = speed > MOTION_KNOTS
+        attributes["motion"] = speed > threshold
 
 
 def is_latest(position: Position, latest: Position | None) -> bool:

@@ -29,8 +29,8 @@ from motorpool.actors.messages.scheduling import (
     EdgesDue,
     TimetableMessage,
 )
-from motorpool.actors.schedules.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.actors.storage_retry import StorageRetry
+from motorpool.actors.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import Calendar, CalendarError, Edge
 from motorpool.runtime import Actor, ChildSpec, Timer
 from motorpool.storage import plain_tables, scheduled_commands, server

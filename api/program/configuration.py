@@ -18,6 +18,7 @@ from motorpool.actors.outgoing import Mail
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.private_files import is_readable_by_others
 from motorpool.api.program.settings import Settings
+from motorpool.codecs.calendars.calendar import find_zone
 
 __all__ = ["RENAMED", "Key", "Value", "keys", "load", "sections"]
 
@@ -257,6 +258,8 @@ def _problem(key: Key, value: Value) -> str:
         return "is no address such as https://sms.example.org/send, without a user name"
     if key.form == "mailbox" and not Mail.can_reach(str(value)):
         return "is no mail address"
+    if key.form == "zone" and find_zone(str(value)) is None:
+        return "is no time zone such as Europe/Lisbon"
     if key.form == "address":
         host, _, port = str(value).rpartition(":")
         if not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:

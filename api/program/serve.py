@@ -223,6 +223,7 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
         audit=settings.audit,
         statistics=settings.statistics,
         schedules=settings.schedules,
+        rules=settings.rules,
     )
 
 

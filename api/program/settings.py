@@ -8,7 +8,9 @@ The docstring of a field is the sentence that `motorpool settings` prints; `Meta
 
 - `unit`: the unit of a number.
 - `choices`: the values allowed.
-- `form`: a further check of the text: "address", "url", "service", "mailbox", "networks" or "database".
+- `form`: a further check of the text: "address", "url", "service", "mailbox", "networks", "zone" or
+  "database".
+- `key`: the attribute of devices and groups that goes before the setting.
 - `secret`: the value is never printed, not even in an error.
 """
 
@@ -22,6 +24,7 @@ from motorpool.actors.outgoing.addresses import DEFAULT_FORMAT
 from motorpool.actors.outgoing.geocoders import PROVIDERS
 from motorpool.actors.outgoing.sms import SmsGateway
 from motorpool.actors.outgoing.smtp import Security
+from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.settings import (
     AuditSettings,
     CaptureSettings,
@@ -246,6 +249,7 @@ class Settings:
     audit: AuditSettings = field(default_factory=AuditSettings)
     statistics: StatisticsSettings = field(default_factory=StatisticsSettings)
     schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
+    rules: RuleSettings = field(default_factory=RuleSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import trio
 
 from motorpool.actors.messages.changes import CalendarChanged, changed_fields
-from motorpool.actors.schedules.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored
+from motorpool.actors.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS

@@ -7,6 +7,7 @@ import trio
 from quart import Response
 
 from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions
+from motorpool.actors.messages.changes import AttributeChanged
 from motorpool.actors.rules.computed import TYPES, convert, variables_of
 from motorpool.actors.rules.expressions import Expression, ExpressionError, compile_expression
 from motorpool.api.access import may_see_device
@@ -64,6 +65,7 @@ COMPUTED_ATTRIBUTES = Resource(
     path="attributes/computed",
     shape=ComputedAttribute,
     table=plain_tables.COMPUTED_ATTRIBUTES,
+    change=AttributeChanged,
     policy=ComputedAttributePolicy(
         plain_tables.COMPUTED_ATTRIBUTES,
         links.USER_ATTRIBUTE,

@@ -2,6 +2,7 @@
 
 import trio
 
+from motorpool.actors.messages.changes import GeofenceChanged
 from motorpool.actors.rules.area import AreaError, read_area
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
@@ -46,6 +47,7 @@ GEOFENCES = Resource(
     path="geofences",
     shape=Geofence,
     table=plain_tables.GEOFENCES,
+    change=GeofenceChanged,
     policy=GeofencePolicy(
         plain_tables.GEOFENCES,
         links.USER_GEOFENCE,

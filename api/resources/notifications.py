@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from quart import Response
 
+from motorpool.actors.messages.changes import NotificationChanged
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
@@ -105,6 +106,7 @@ NOTIFICATIONS = Resource(
     path="notifications",
     shape=Notification,
     table=plain_tables.NOTIFICATIONS,
+    change=NotificationChanged,
     policy=NotificationPolicy(
         plain_tables.NOTIFICATIONS,
         links.USER_NOTIFICATION,

@@ -2,6 +2,7 @@
 (docs/http-api.md#drivers-orders-and-maintenance).
 """
 
+from motorpool.actors.messages.changes import DriverChanged, MaintenanceChanged
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -22,6 +23,7 @@ DRIVERS = Resource(
     path="drivers",
     shape=Driver,
     table=plain_tables.DRIVERS,
+    change=DriverChanged,
     policy=ValidatedPolicy[Driver](
         plain_tables.DRIVERS,
         links.USER_DRIVER,
@@ -59,6 +61,7 @@ MAINTENANCE = Resource(
     path="maintenance",
     shape=Maintenance,
     table=plain_tables.MAINTENANCE,
+    change=MaintenanceChanged,
     policy=MaintenancePolicy(
         plain_tables.MAINTENANCE,
         links.USER_MAINTENANCE,

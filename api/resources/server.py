@@ -14,7 +14,7 @@ from quart import Response
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.masking import restore_secrets
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
-from motorpool.actors.schedules.stored_calendars import TIME_ZONE, ZONE_FIELDS
+from motorpool.actors.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.authentication import refuse_cross_site
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import privileged_values, record_action

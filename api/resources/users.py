@@ -8,7 +8,7 @@ import pyotp
 from quart import Response
 
 from motorpool.actors.messages.changes import UserChanged
-from motorpool.actors.schedules.stored_calendars import TIME_ZONE
+from motorpool.actors.stored_calendars import TIME_ZONE
 from motorpool.api.auth.known_places import network_of
 from motorpool.api.auth.new_users import (
     DISPLAY_FIELDS,

@@ -7,17 +7,23 @@ import trio
 from motorpool.actors import change_feed
 from motorpool.actors.change_feed import FOLLOWERS, publish_changes
 from motorpool.actors.devices.directory import DIRECTORY
+from motorpool.actors.devices.rule_catalog import RULE_CATALOG
 from motorpool.actors.messages.access import ACCESS
 from motorpool.actors.messages.changes import (
     CHANGES,
     COMMITTED_CHANGES,
     ApplyChanges,
+    AttributeChanged,
     CalendarChanged,
     Change,
     DeviceChanged,
+    DriverChanged,
     EverythingChanged,
+    GeofenceChanged,
     GroupChanged,
     LinkChanged,
+    MaintenanceChanged,
+    NotificationChanged,
     PositionsDeleted,
     ScheduleChanged,
     ServerChanged,
@@ -38,6 +44,11 @@ EVERY_FACT = (
     UserChanged(3, "deleted"),
     CalendarChanged(4, "updated", ("data",)),
     ScheduleChanged(5, "updated"),
+    GeofenceChanged(10, "updated", ("area",)),
+    AttributeChanged(11, "created"),
+    MaintenanceChanged(12, "deleted"),
+    DriverChanged(13, "updated", ("unique_id",)),
+    NotificationChanged(14, "updated", ("type",)),
     LinkChanged("user", 6, "device", 7),
     PositionsDeleted(8),
     ServerChanged(("attributes.timezone",)),
@@ -84,7 +95,12 @@ class Tree:
 
     def __init__(self):
         self.order = []
-        singles = (ACCESS, "access"), (DIRECTORY, "directory"), (TIMETABLE, "timetable")
+        singles = (
+            (ACCESS, "access"),
+            (RULE_CATALOG, "rules"),
+            (DIRECTORY, "directory"),
+            (TIMETABLE, "timetable"),
+        )
         self.specs = [
             ChildSpec(kind=kind, factory=lambda name=name: Recorder(name, self.order))
             for kind, name in singles
@@ -105,16 +121,24 @@ async def test_followers_apply_a_commit_in_order_and_only_what_concerns_them():
         for commit, followers in (
             ((DeviceChanged(1, "updated", ("name",)),), ["device 1"]),
             ((DeviceChanged(1, "updated", ("group_id",)),), ["access", "device 1"]),
-            ((DeviceChanged(1, "deleted"),), ["access", "device 1", "directory"]),
+            ((DeviceChanged(1, "deleted"),), ["access", "rules", "device 1", "directory"]),
             ((DeviceChanged(2, "created"),), ["access"]),
             ((GroupChanged(1, "updated", ("name",)),), []),
-            ((GroupChanged(1, "deleted"),), ["access"]),
+            ((GroupChanged(1, "deleted"),), ["access", "rules"]),
+            ((GroupChanged(1, "updated", ("attributes.speedLimit",)),), ["rules"]),
+            ((GeofenceChanged(1, "updated"), AttributeChanged(1, "updated")), ["rules"]),
+            ((MaintenanceChanged(1, "deleted"), DriverChanged(1, "updated")), ["rules"]),
+            ((NotificationChanged(1, "updated"),), []),
+            ((LinkChanged("group", 1, "geofence", 1),), ["rules"]),
+            ((LinkChanged("device", 1, "command", 1),), []),
+            ((ServerChanged(("attributes.speedLimit",)),), ["rules", "timetable"]),
+            ((ServerChanged(("map",)),), ["timetable"]),
             ((PositionsDeleted(1),), ["device 1", "directory"]),
             ((UserChanged(1, "updated"), LinkChanged("user", 1, "device", 1)), ["access"]),
             ((ScheduleChanged(1, "created"),), ["timetable"]),
-            ((CalendarChanged(1, "deleted"),), ["timetable"]),
+            ((CalendarChanged(1, "deleted"),), ["rules", "timetable"]),
             ((SessionEnded("1"), TokenRevoked("1", 1)), []),
-            ((EverythingChanged(),), ["access", "timetable"]),
+            ((EverythingChanged(),), ["access", "rules", "timetable"]),
         ):
             tree.order.clear()
             await publish_changes(system, *commit)

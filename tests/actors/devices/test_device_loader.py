@@ -10,6 +10,9 @@ from motorpool.actors.devices.device_loader import (
     StoredDevice,
     device_loader_spec,
 )
+from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.rules.fold import FoldState
+from motorpool.actors.rules.trip_detection import TrackPoint, TripState
 from motorpool.storage import commands, device_states, positions
 from motorpool.storage.records import Position, QueuedCommand
 
@@ -25,8 +28,10 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
     for kind in ("engineStop", "engineResume"):
         await commands.enqueue(database, QueuedCommand(device_id=busy.id, type=kind))
     await device_states.save(database, {busy.id: NOW})
+    point = TrackPoint(7, NOW, 0.0, 0.0, 0.0)
+    state = FoldState(position, TripState(False, point, (point,)), NOW.toordinal())
     found = {}
-    async with tree(device_loader_spec(database)) as system:
+    async with tree(device_loader_spec(database, RuleCatalog(database))) as system:
 
         async def load(device_id):
             found[device_id] = await system.ref(DEVICE_LOADER).ask(LoadDevice(device_id))
@@ -36,6 +41,6 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
                 nursery.start_soon(load, device_id)
     assert found == {
         999: None,
-        plain.id: StoredDevice(plain, None, False, None),
-        busy.id: StoredDevice(busy, position, True, NOW),
+        plain.id: StoredDevice(plain, FoldState(), False, None),
+        busy.id: StoredDevice(busy, state, True, NOW),
     }

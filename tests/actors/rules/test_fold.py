@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldContext, fold, is_latest
+from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldContext, FoldState, fold, is_latest
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event, Position
 
@@ -36,6 +36,8 @@ LATEST = Position(
     accuracy=5.0,
     attributes={"totalDistance": 1000.0, "alarm": "sos"},
 )
+NEW = FoldState()
+KNOWN = FoldState(latest=LATEST)
 
 
 def test_a_report_with_a_location_becomes_a_position_of_it():
@@ -52,7 +54,7 @@ def test_a_report_with_a_location_becomes_a_position_of_it():
         accuracy=5.0,
         network={"radioType": "lte"},
     )
-    result = fold(report, None, CONTEXT)
+    result = fold(report, NEW, CONTEXT)
     assert result.position == Position(
         device_id=7,
         protocol="jt808",
@@ -69,12 +71,12 @@ def test_a_report_with_a_location_becomes_a_position_of_it():
         network={"radioType": "lte"},
         attributes={"sat": 9, "distance": 0.0, "totalDistance": 0.0, "motion": True},
     )
-    assert result.latest is result.position
+    assert result.state.latest is result.position
     assert result.events == ()
 
 
 def test_a_report_without_a_location_repeats_the_latest_one():
-    position = fold(BLIND, LATEST, CONTEXT).position
+    position = fold(BLIND, KNOWN, CONTEXT).position
     repeated = msgspec.structs.replace(
         LATEST,
         server_time=NOON,
@@ -86,7 +88,7 @@ def test_a_report_without_a_location_repeats_the_latest_one():
 
 
 def test_a_report_without_a_location_from_a_device_that_never_had_one():
-    position = fold(BLIND, None, CONTEXT).position
+    position = fold(BLIND, NEW, CONTEXT).position
     assert (position.fix_time, position.outdated, position.valid) == (UNKNOWN_FIX_TIME, True, False)
     assert (position.latitude, position.longitude) == (0.0, 0.0)
 
@@ -102,7 +104,7 @@ def test_a_report_without_a_location_from_a_device_that_never_had_one():
     ids=["no time", "no time but valid", "device time", "fix time"],
 )
 def test_a_missing_time_is_taken_from_the_next_best(report, times, is_outdated):
-    position = fold(report, None, CONTEXT).position
+    position = fold(report, NEW, CONTEXT).position
     assert (position.device_time, position.fix_time) == times
     assert position.outdated is is_outdated
 
@@ -121,14 +123,14 @@ def test_a_missing_time_is_taken_from_the_next_best(report, times, is_outdated):
     ids=["soon", "future", "same time", "older", "archived", "archived and newer", "no location"],
 )
 def test_the_newest_fix_that_is_not_of_the_future_is_what_the_next_report_is_folded_onto(report, is_latest):
-    result = fold(report, LATEST, CONTEXT)
-    assert result.latest is (result.position if is_latest else LATEST)
+    result = fold(report, KNOWN, CONTEXT)
+    assert result.state.latest is (result.position if is_latest else LATEST)
     assert result.position.attributes.get("archive", False) is report.archived
 
 
 def test_events_of_the_context_come_out_with_the_position():
     event = Event(type="media", event_time=NOON, device_id=7)
-    assert fold(BLIND, None, FoldContext(7, "jt808", NOON, (event,))).events == (event,)
+    assert fold(BLIND, NEW, FoldContext(7, "jt808", NOON, (event,))).events == (event,)
 
 
 moments = st.integers(-200_000, 200_000).map(lambda seconds: NOON + timedelta(seconds=seconds))
@@ -151,12 +153,13 @@ reports = st.builds(
 
 @given(st.lists(reports, max_size=8))
 def test_any_reports_fold_to_positions_and_leave_what_went_in_as_it_was(sent):
-    latest = None
+    state = FoldState()
     for number, report in enumerate(sent):
         context = FoldContext(7, "jt808", NOON + timedelta(seconds=number))
         encode = msgspec.json.encode
+        latest = state.latest
         before = encode(report), encode(latest)
-        result = fold(report, latest, context)
+        result = fold(report, state, context)
         position = result.position
         assert (encode(report), encode(latest)) == before
         assert (position.id, position.device_id, position.server_time) == (0, 7, context.server_time)
@@ -167,16 +170,16 @@ def test_any_reports_fold_to_positions_and_leave_what_went_in_as_it_was(sent):
             key: value for key, value in report.attributes.items() if key in {"sat", "motion"}
         }.items() or any(value != value for value in report.attributes.values())
         # The same inputs give the same result, and what is latest follows the one rule.
-        assert encode(fold(report, latest, context)) == encode(result)
-        assert result.latest is (position if is_latest(position, latest) else latest)
+        assert encode(fold(report, state, context)) == encode(result)
+        assert result.state.latest is (position if is_latest(position, latest) else latest)
         if latest is not None:
-            assert result.latest.fix_time >= latest.fix_time
-        latest = result.latest
+            assert result.state.latest.fix_time >= latest.fix_time
+        state = result.state
 
 
 @given(reports)
 def test_a_report_that_is_sent_twice_comes_no_further(report):
-    first = fold(report, None, CONTEXT)
-    if first.latest is None or "distance" in report.attributes:
+    first = fold(report, NEW, CONTEXT)
+    if first.state.latest is None or "distance" in report.attributes:
         return
-    assert fold(report, first.latest, CONTEXT).position.attributes["distance"] == 0.0
+    assert fold(report, first.state, CONTEXT).position.attributes["distance"] == 0.0

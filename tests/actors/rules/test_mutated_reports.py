@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.fold import FoldContext, fold
+from motorpool.actors.rules.fold import FoldContext, FoldState, fold
 from motorpool.bench.load.fuzz_samples import osmand_requests, terminal_messages
 from motorpool.bench.load.mutations import mutated, mutated_text
 from motorpool.codecs.devices.base import DeviceCodec
@@ -28,13 +28,13 @@ CONTEXT = FoldContext(7, "osmand", datetime(2026, 6, 15, 12, 0, tzinfo=UTC))
 
 
 def consume(codec: DeviceCodec, pieces: Iterable[bytes]) -> None:
-    latest = None
+    state = FoldState()
     with suppress(CodecError):
         for piece in pieces:
             for report in codec.receive(piece):
                 if isinstance(report, PositionReport):
-                    result = fold(report, latest, CONTEXT)
-                    latest = result.latest
+                    result = fold(report, state, CONTEXT)
+                    state = result.state
                     assert not NUL.search(pack_row(result.position))
                 if (receipt := getattr(report, "receipt", None)) is not None:
                     codec.acknowledge([receipt])

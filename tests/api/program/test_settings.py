@@ -23,7 +23,7 @@ def test_every_constraint_is_of_a_kind_that_is_checked():
     for item in fields(Settings):
         for hint in get_type_hints(type(getattr(Settings(), item.name)), include_extras=True).values():
             for meta in getattr(hint, "__metadata__", ()):
-                assert set(meta.extra or {}) <= {"unit", "choices", "form", "secret"}
+                assert set(meta.extra or {}) <= {"unit", "choices", "form", "secret", "key"}
                 unchecked = (
                     meta.gt,
                     meta.lt,

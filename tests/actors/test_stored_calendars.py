@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from motorpool.actors.schedules import stored_calendars as module
-from motorpool.actors.schedules.stored_calendars import StoredCalendars, zone_of
+from motorpool.actors import stored_calendars as module
+from motorpool.actors.stored_calendars import StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import CalendarError
 from motorpool.storage.records import Calendar
 

@@ -1,0 +1,292 @@
+"""The rules of every device, in memory: loaded once, then brought up to date by the change feed.
+
+One `RuleCatalog` is shared by the actors of a process, which read it without waiting and without a message.
+Only the actor of this module, and who needs it first, change it. `generation` tells a device's actor, at the
+cost of one comparison a position, that its rules may have changed.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import assert_never
+
+import msgspec
+import trio
+
+from motorpool.actors.devices.rule_reader import PROPERTIES, RuleObjects, RuleReader
+from motorpool.actors.devices.rule_tables import RuleTables
+from motorpool.actors.messages.changes import (
+    ApplyChanges,
+    AttributeChanged,
+    CalendarChanged,
+    Change,
+    DeviceChanged,
+    DriverChanged,
+    EverythingChanged,
+    GeofenceChanged,
+    GroupChanged,
+    LinkChanged,
+    MaintenanceChanged,
+    RowChanged,
+    ServerChanged,
+)
+from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.fold import Failure as ComputationFailure
+from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.runtime import Actor, ChildSpec, Failure, Kind, NodeLocal, Request
+from motorpool.storage import devices, rule_rows, server
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.links import LinkType
+from motorpool.storage.records import Device
+from motorpool.storage.rule_rows import RULE_LINKS
+
+__all__ = ["RULE_CATALOG", "GetRules", "RuleCatalog", "concerns_rules", "rule_catalog_spec"]
+
+RELOAD_SECONDS = 5.0
+"""Delay before the rows are read again after the database was unavailable."""
+MAX_FAILED = 1_000
+"""Computed attributes whose failure is remembered, so that it is logged once."""
+FACTS: Mapping[str, type[RowChanged]] = {
+    "geofence": GeofenceChanged,
+    "attribute": AttributeChanged,
+    "maintenance": MaintenanceChanged,
+    "driver": DriverChanged,
+}
+"""The facts of the types of PROPERTIES."""
+_LINKS = frozenset((kind.owner, kind.property) for kind in RULE_LINKS)
+
+
+class GetRules(msgspec.Struct, Request[dict[int, DeviceRules]], NodeLocal, frozen=True, gc=False):
+    """Return the rules of devices by their ids; unknown ids are left out. May raise StorageError."""
+
+    device_ids: tuple[int, ...]
+
+
+class _Reload(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+RuleCatalogMessage = ApplyChanges | GetRules | _Reload
+RULE_CATALOG: Kind[None, RuleCatalogMessage] = Kind("rule_catalog")
+
+
+def concerns_rules(change: Change) -> bool:
+    """Whether a change may give devices other rules, beside a change of their own rows."""
+    match change:
+        case DeviceChanged():
+            return change.operation == "deleted"
+        case GroupChanged():
+            return not change.only({"name"})
+        case LinkChanged():
+            return (change.owner, change.property) in _LINKS
+        case ServerChanged():
+            return any(field.startswith("attributes.") for field in change.fields)
+        case (
+            GeofenceChanged()
+            | AttributeChanged()
+            | MaintenanceChanged()
+            | DriverChanged()
+            | CalendarChanged()
+            | EverythingChanged()
+        ):
+            return True
+        case _:
+            return False
+
+
+class RuleCatalog:
+    """Gives the rules of devices; empty until it is loaded. `now` is aware."""
+
+    def __init__(self, database: Database, configuration: RuleSettings = DEFAULTS) -> None:
+        self._database = database
+        self._reader = RuleReader(database)
+        self._configuration = configuration
+        self._tables = RuleTables(configuration)
+        self._calendar_ids: set[int] = set()
+        """Those that devices have been configured with since the start."""
+        self._lock = trio.Lock()
+        """Held while rows are read, so that none is put in place of a newer one."""
+        self._is_loaded = False
+        self._failed: set[int] = set()
+        self.generation = 0
+        """Another number each time that rules may have changed."""
+
+    def rules_of(self, device: Device) -> DeviceRules:
+        """Return the rules of a device without waiting; `device` is its present row."""
+        return self._tables.rules_of(device)
+
+    def is_new(self, failure: ComputationFailure) -> bool:
+        """Whether the computed attribute fails for the first time since rules last changed."""
+        is_new = failure[0] not in self._failed and len(self._failed) < MAX_FAILED
+        if is_new:
+            self._failed.add(failure[0])
+        return is_new
+
+    async def require(self, rows: Iterable[Device], now: datetime) -> None:
+        """Load what the rules of these devices need, if it is not there yet. Raises StorageError."""
+        wanted = {row.calendar_id for row in rows} - {0}
+        if self._is_loaded and wanted <= self._calendar_ids:
+            return
+        async with self._lock:
+            if not self._is_loaded:
+                self._calendar_ids |= wanted
+                await self._load(now)
+            elif missing := wanted - self._calendar_ids:
+                tables = self._tables
+                tables.calendars |= await self._reader.calendars(missing, tables.server, now)
+                self._calendar_ids |= missing
+                self._publish(tables)
+
+    def unload(self) -> None:
+        """Have the next `require` read everything."""
+        self._is_loaded = False
+
+    async def reload(self, now: datetime) -> None:
+        """Read everything again. Raises StorageError."""
+        async with self._lock:
+            await self._load(now)
+
+    async def apply(self, changes: Sequence[Change], now: datetime) -> None:
+        """Read again what these changes concern. Raises StorageError, after which `reload` is due."""
+        async with self._lock:
+            if not self._is_loaded:
+                return
+            if any(isinstance(change, EverythingChanged) for change in changes):
+                await self._load(now)
+            else:
+                await self._read_again(self._tables, changes, now)
+
+    async def _load(self, now: datetime) -> None:
+        tables = RuleTables(self._configuration)
+        tables.server = (await server.fetch(self._database)).attributes
+        tables.groups = await rule_rows.groups(self._database)
+        wanted: dict[str, set[int]] = {name: set() for name in PROPERTIES}
+        for kind in RULE_LINKS:
+            found = await rule_rows.linked_ids(self._database, kind)
+            tables.replace_links(kind, (), found)
+            if kind.property in wanted:
+                wanted[kind.property].update(*found.values())
+        objects = await self._reader.objects(wanted)
+        tables.replace_objects({}, objects)
+        calendar_ids = self._calendar_ids | _calendars_of(objects)
+        tables.calendars = await self._reader.calendars(calendar_ids, tables.server, now)
+        self._is_loaded = True
+        self._publish(tables)
+
+    async def _read_again(self, tables: RuleTables, changes: Sequence[Change], now: datetime) -> None:
+        changed = _changed_ids(changes)
+        server_attributes = tables.server
+        if ServerChanged in changed:
+            server_attributes = (await server.fetch(self._database)).attributes
+            changed[CalendarChanged] |= tables.calendars.keys()
+        group_ids = changed[GroupChanged]
+        groups = await rule_rows.groups(self._database, group_ids) if group_ids else {}
+        removed = {name: changed[fact] for name, fact in FACTS.items()}
+        wanted = {name: set(ids) for name, ids in removed.items()}
+        links = []
+        for kind in RULE_LINKS:
+            if owner_ids := _changed_owners(changes, kind):
+                found = await rule_rows.linked_ids(self._database, kind, owner_ids)
+                links.append((kind, owner_ids, found))
+                if kind.property in wanted:
+                    wanted[kind.property].update(*found.values())
+        for name, ids in wanted.items():
+            ids.difference_update(tables.objects[name].keys() - removed[name])
+        objects = await self._reader.objects(wanted)
+        calendar_ids = changed[CalendarChanged] & (self._calendar_ids | tables.calendars.keys())
+        calendar_ids |= _calendars_of(objects) - tables.calendars.keys()
+        calendars = await self._reader.calendars(calendar_ids, server_attributes, now)
+        # Nothing waits from here on, so that nobody sees half of a change.
+        tables.server = server_attributes
+        for number in group_ids:
+            tables.groups.pop(number, None)
+        tables.groups |= groups
+        for each in links:
+            tables.replace_links(*each)
+        tables.replace_objects(removed, objects)
+        for number in calendar_ids:
+            tables.calendars.pop(number, None)
+        tables.calendars |= calendars
+        self._publish(tables)
+
+    def _publish(self, tables: RuleTables) -> None:
+        tables.forget_rules()
+        self._tables = tables
+        self._failed.clear()
+        self.generation += 1
+
+
+def _calendars_of(objects: RuleObjects) -> set[int]:
+    return {geofence.calendar_id for geofence in objects.geofences.values()} - {0}
+
+
+def _changed_ids(changes: Iterable[Change]) -> defaultdict[type, set[int]]:
+    """Return the ids of changed rows by the type of the fact; the server's row has the id 0."""
+    found: defaultdict[type, set[int]] = defaultdict(set)
+    for change in changes:
+        found[type(change)].add(change.id if isinstance(change, RowChanged) else 0)
+    return found
+
+
+def _changed_owners(changes: Iterable[Change], kind: LinkType) -> set[int]:
+    """Return the owners whose links of this kind may have changed: a deleted device has none any more."""
+    owners = set()
+    for change in changes:
+        match change:
+            case LinkChanged(owner=kind.owner, property=kind.property):
+                owners.add(change.owner_id)
+            case DeviceChanged(operation="deleted") if kind.owner == "device":
+                owners.add(change.id)
+            case GroupChanged(operation="deleted") if kind.owner == "group":
+                owners.add(change.id)
+            case _:
+                pass
+    return owners
+
+
+class RuleCatalogActor(Actor[RuleCatalogMessage]):
+    """Has the catalog follow the change feed, and answers who has no catalog at hand."""
+
+    def __init__(self, catalog: RuleCatalog, database: Database) -> None:
+        self._catalog = catalog
+        self._database = database
+
+    async def start(self) -> None:
+        """Have everything read again: changes of before the start may have been missed."""
+        self._catalog.unload()
+
+    async def handle(self, message: RuleCatalogMessage) -> object:
+        """Handle one message; what changed meanwhile waits in the mailbox."""
+        now = self.context.clock.now()
+        try:
+            match message:
+                case ApplyChanges():
+                    return await self._catalog.apply(message.changes, now)
+                case GetRules():
+                    return await self._rules(message.device_ids, now)
+                case _Reload():
+                    return await self._catalog.reload(now)
+                case _:
+                    assert_never(message)
+        except StorageError as error:
+            if isinstance(message, GetRules):
+                return Failure(error)
+            self.context.log.warning("cannot read what is configured for devices, will retry: %s", error)
+            self.context.after(RELOAD_SECONDS, _Reload())
+            return None
+
+    async def _rules(self, device_ids: Sequence[int], now: datetime) -> dict[int, DeviceRules]:
+        rows = await devices.TABLE.fetch_many(self._database, device_ids)
+        await self._catalog.require(rows, now)
+        return {row.id: self._catalog.rules_of(row) for row in rows}
+
+
+def rule_catalog_spec(catalog: RuleCatalog, database: Database) -> ChildSpec[RuleCatalogMessage]:
+    """Return the child spec of the actor that keeps `catalog` up to date."""
+    return ChildSpec(
+        kind=RULE_CATALOG,
+        factory=lambda: RuleCatalogActor(catalog, database),
+        resident=False,
+        mailbox_size=1_000,
+    )

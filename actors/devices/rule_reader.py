@@ -1,0 +1,86 @@
+"""Reads the rows that the rules are made of; what takes long to prepare is prepared in a thread."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import msgspec
+import trio
+
+from motorpool.actors.rules.computed import CompiledAttribute
+from motorpool.actors.rules.device_rules import LocalCalendar
+from motorpool.actors.rules.expressions import ExpressionError, compile_expression
+from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence
+from motorpool.actors.stored_calendars import StoredCalendars, zone_of
+from motorpool.codecs.calendars.calendar import CalendarError
+from motorpool.storage import plain_tables
+from motorpool.storage.database import Database
+from motorpool.storage.records import ComputedAttribute, Driver, Geofence, Maintenance
+
+__all__ = ["PROPERTIES", "RuleObjects", "RuleReader"]
+
+PROPERTIES = ("geofence", "attribute", "maintenance", "driver")
+"""Types of what devices and groups are linked to, in the names of storage/links.py."""
+
+
+class RuleObjects(msgspec.Struct, frozen=True):
+    """What devices and groups are linked to, by ids; what cannot be evaluated is missing."""
+
+    geofences: Mapping[int, IndexedGeofence]
+    computed: Mapping[int, CompiledAttribute]
+    maintenances: Mapping[int, Maintenance]
+    drivers: Mapping[int, Driver]
+
+
+class RuleReader:
+    """Reads rows of the database. All methods may raise StorageError."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._calendars = StoredCalendars()
+
+    async def objects(self, wanted: Mapping[str, Collection[int]]) -> RuleObjects:
+        """Return objects by the ids of each type of PROPERTIES."""
+        database = self._database
+        geofences = await plain_tables.GEOFENCES.fetch_many(database, wanted["geofence"])
+        attributes = await plain_tables.COMPUTED_ATTRIBUTES.fetch_many(database, wanted["attribute"])
+        maintenances = await plain_tables.MAINTENANCE.fetch_many(database, wanted["maintenance"])
+        drivers = await plain_tables.DRIVERS.fetch_many(database, wanted["driver"])
+        return RuleObjects(
+            geofences=await trio.to_thread.run_sync(_index, geofences) if geofences else {},
+            computed=await trio.to_thread.run_sync(_compile, attributes) if attributes else {},
+            maintenances={row.id: row for row in maintenances},
+            drivers={row.id: row for row in drivers},
+        )
+
+    async def calendars(
+        self, ids: Collection[int], server: Mapping[str, Any], now: datetime
+    ) -> dict[int, LocalCalendar]:
+        """Return calendars by their ids, with the zones that they or the attributes of the server name."""
+        found = {}
+        for row in await plain_tables.CALENDARS.fetch_many(self._database, ids) if ids else ():
+            zone = zone_of(row.attributes, server)
+            try:
+                calendar = await self._calendars.read(row)
+            except CalendarError:
+                continue  # stored before such text was refused
+            # The first look at a month takes longest: here and not on the way of a position.
+            await self._calendars.compute(partial(calendar.covers, now, zone=zone))
+            found[row.id] = LocalCalendar(calendar, zone)
+        return found
+
+
+def _index(rows: Iterable[Geofence]) -> dict[int, IndexedGeofence]:
+    indexed = (index_geofence(row) for row in rows)
+    return {geofence.id: geofence for geofence in indexed if geofence is not None}
+
+
+def _compile(rows: Iterable[ComputedAttribute]) -> dict[int, CompiledAttribute]:
+    found = {}
+    for row in rows:
+        try:
+            found[row.id] = CompiledAttribute(row, compile_expression(row.expression))
+        except ExpressionError:
+            continue  # stored before the text was checked
+    return found

@@ -1,0 +1,32 @@
+"""Attributes that a position takes over from the one before (docs/positions.md#pipeline)."""
+
+from typing import Any
+
+from motorpool.storage.records import Position
+
+__all__ = ["add_hours", "copy_attributes"]
+
+NUMBER = (int, float)
+MOST_HOURS = 1e15
+"""Milliseconds; up to here sums are exact."""
+
+
+def copy_attributes(names: tuple[str, ...], latest: Position, attributes: dict[str, Any]) -> None:
+    """Take over the named attributes of the latest position where this one lacks them."""
+    for name in names:
+        if name not in attributes and name in latest.attributes:
+            attributes[name] = latest.attributes[name]
+
+
+def add_hours(position: Position, latest: Position) -> None:
+    """Add `hours`, the milliseconds of the engine, unless there are none.
+
+    The time between two positions with the ignition on counts.
+    """
+    before = latest.attributes.get("hours")
+    hours = before if before.__class__ in NUMBER and 0 <= before < MOST_HOURS else 0
+    if position.attributes.get("ignition") is True and latest.attributes.get("ignition") is True:
+        span = position.device_time - latest.device_time
+        hours += max(0, round(span.total_seconds() * 1000))
+    if hours:
+        position.attributes["hours"] = hours

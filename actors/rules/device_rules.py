@@ -1,0 +1,57 @@
+"""What is configured for a device: the input of the rules beside reports and state.
+
+`actors/devices/rule_catalog.py` makes one for each configuration, which the devices that have it share.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta, tzinfo
+from typing import Final
+
+import msgspec
+
+from motorpool.actors.rules.computed import CompiledAttribute
+from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex
+from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.codecs.calendars.calendar import Calendar
+from motorpool.storage.records import Maintenance
+
+__all__ = ["UNCONFIGURED", "DeviceRules", "LocalCalendar"]
+
+_FARTHEST: Final = timedelta(days=1830)
+"""Calendars are not expanded for instants further from the present."""
+
+
+class LocalCalendar(msgspec.Struct, frozen=True, gc=False):
+    """A calendar and the time zone of its floating times."""
+
+    calendar: Calendar
+    zone: tzinfo
+
+    def covers(self, instant: datetime, now: datetime) -> bool:
+        """Whether one of its events takes place at `instant`; none does five years or more from `now`."""
+        return abs(instant - now) < _FARTHEST and self.calendar.covers(instant, zone=self.zone)
+
+
+class DeviceRules(msgspec.Struct, frozen=True, gc=False):
+    """Everything configured that concerns a device, directly or by its groups."""
+
+    settings: RuleSettings = DEFAULTS
+    geofences: GeofenceIndex = EMPTY
+    early_computed: tuple[CompiledAttribute, ...] = ()
+    """Computed attributes with a priority below 0, in the order in which they are computed."""
+    computed: tuple[CompiledAttribute, ...] = ()
+    """The other computed attributes, in the order in which they are computed."""
+    calendar: LocalCalendar | None = None
+    """The device's own; positions outside its events are dropped. None: all are kept."""
+    calendars: Mapping[int, LocalCalendar] = {}
+    """Those of the geofences, by their ids; a calendar that cannot be read is missing."""
+    maintenances: tuple[Maintenance, ...] = ()
+    """In the order of their ids."""
+    linked_devices: tuple[int, ...] = ()
+    """Devices that travel with this one, in the order of their ids."""
+    driver_unique_id: str | None = None
+    """Unique id of the linked driver with the lowest id; only with `processing.useLinkedDriver`."""
+
+
+UNCONFIGURED: Final = DeviceRules()
+"""The rules of a device for which nothing is configured."""
