@@ -199,6 +199,8 @@ class RequestResult(msgspec.Struct, frozen=True, kw_only=True, tag="requests"):
     p99_ms: float
     worst_ms: float
     cpu_share: float
+    reasons: tuple[str, ...]
+    """Request lines and status lines of the first failures."""
 
 
 class ChurnLoad(msgspec.Struct, frozen=True, kw_only=True):

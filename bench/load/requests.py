@@ -17,6 +17,8 @@ from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult
 CONNECTIONS = 64
 """Kept open. A request that is due while all of them wait for an answer is sent late and counts as late."""
 ANSWER_SECONDS = 30.0
+MAX_REASONS = 5
+"""Failures whose reasons are reported."""
 
 
 class Requests:
@@ -29,6 +31,7 @@ class Requests:
         self._idle = trio.Semaphore(0)
         self.waits: list[float] = []
         self.failures = 0
+        self.reasons: list[str] = []
         self.body_bytes = 0
         self.counted_from = 0.0
         self._expected: int | None = None
@@ -74,26 +77,35 @@ class Requests:
             p99_ms=percentile_ms(ordered, 0.99),
             worst_ms=percentile_ms(ordered, 1.0),
             cpu_share=cpu_share,
+            reasons=tuple(self.reasons),
         )
 
     async def _serve_connection(self) -> None:
-        """Send due requests over one connection, which is reopened when it breaks."""
+        """Send due requests over one connection, which is opened again when the server closes it."""
         while True:
             stream = await trio.open_tcp_stream(self._load.host, self._load.port)
             async with stream:
                 try:
-                    while True:
+                    is_open = True
+                    while is_open:
                         await self._idle.acquire()
-                        await self._exchange(stream, *self._due.popleft())
-                except (trio.BrokenResourceError, ValueError):
-                    self.failures += 1
+                        due, message = self._due.popleft()
+                        is_open = await self._exchange(stream, due, message)
+                except (trio.BrokenResourceError, ValueError) as error:
+                    self._fail(message, str(error))
                     self._count()
+
+    def _fail(self, message: bytes, reason: str) -> None:
+        self.failures += 1
+        if len(self.reasons) < MAX_REASONS:
+            self.reasons.append(f"{message.split(b' HTTP', 1)[0].decode()}: {reason}")
 
     def _count(self) -> None:
         if self._expected is not None and len(self.waits) + self.failures >= self._expected:
             self._complete.set()
 
-    async def _exchange(self, stream: trio.SocketStream, due: float, message: bytes) -> None:
+    async def _exchange(self, stream: trio.SocketStream, due: float, message: bytes) -> bool:
+        """Send a request and count its answer; return whether the server leaves the connection open."""
         await stream.send_all(message)
         received = bytearray()
         while (head_end := received.find(b"\r\n\r\n")) < 0:
@@ -102,14 +114,16 @@ class Requests:
         length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
         while len(received) < head_end + 4 + length:
             received += await self._receive(stream)
+        is_open = b"\r\nconnection: close" not in head
         if due < self.counted_from:
-            return
+            return is_open
         if head.split(b" ", 2)[1] != b"200":
-            self.failures += 1
+            self._fail(message, head.split(b"\r\n", 1)[0].decode())
         else:
             self.body_bytes = length
             self.waits.append(trio.current_time() - due)
         self._count()
+        return is_open
 
     async def _receive(self, stream: trio.SocketStream) -> bytes:
         content = await stream.receive_some(256 * 1024)

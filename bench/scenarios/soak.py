@@ -215,7 +215,7 @@ def _report_load(
     for name, count in sorted(churn.counts.items()):
         report.add(NAME, f"churn: {name}", count, "messages" if name == "messages" else "times")
     report.add(NAME, "churn: failed", churn.failures, "times", goals=none)
-    for reason in churn.reasons:
+    for reason in (*requests.reasons, *churn.reasons):
         report.note(f"{NAME}: {reason}")
 
 

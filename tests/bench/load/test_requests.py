@@ -10,7 +10,7 @@ from motorpool.bench.load.requests import Requests
 MESSAGE = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-async def run_against(answer, *, rate=50.0, seconds=0.6):
+async def run_against(answer, *, rate=50.0, seconds=0.6, closes=False):
     """Run a load against a server that answers each request with what `answer(number)` gives."""
     numbers = iter(range(10_000))
 
@@ -19,6 +19,8 @@ async def run_against(answer, *, rate=50.0, seconds=0.6):
         with suppress(trio.BrokenResourceError):
             while await stream.receive_some():
                 await stream.send_all(await answer(next(numbers)))
+                if closes:
+                    break
 
     async with trio.open_nursery() as nursery:
         listeners = await nursery.start(trio.serve_tcp, serve, 0)
@@ -51,11 +53,20 @@ async def test_other_answers_and_broken_connections_are_failures():
     result = await run_against(answer)
     assert result.answers + result.failures == 30
     assert 10 <= result.failures <= 20
+    assert result.reasons == ("GET /: http/1.1 500 x",) * 5
 
     async def junk(_):
         return b"HTTP/1.1 200 OK\r\nno length here\r\n\r\n"
 
     assert (await run_against(junk)).failures == 30
+
+
+async def test_a_connection_that_the_server_closes_with_an_answer_is_opened_again():
+    async def answer(_):
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+    result = await run_against(answer, closes=True)
+    assert (result.answers, result.failures, result.reasons) == (30, 0, ())
 
 
 async def test_requests_are_sent_on_other_connections_while_one_waits_for_its_answer():
