@@ -9,10 +9,11 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final, assert_never
 
 import msgspec
+import trio
 
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS, MAIL_SENT, MESSAGES_RECEIVED, SMS_SENT
 from motorpool.actors.messages.topics import POSITIONS
-from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
+from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request
 from motorpool.storage import statistics
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -86,6 +87,10 @@ class DayStatistics(Actor[StatisticsMessage]):
         self._zone = zone
         self._unsaved: list[Day] = []
         """Past days that are not saved yet."""
+        self._waiting: list[Deferred[None]] = []
+        """Requests for a save; one save answers all of them."""
+        self._wake = trio.Event()
+        self._saving = trio.Lock()
         self._counted = {name: counter.value for name, counter in COUNTERS.items()}
 
     async def start(self) -> None:
@@ -94,21 +99,43 @@ class DayStatistics(Actor[StatisticsMessage]):
         self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
         self.context.every(SAVE_SECONDS, _SaveDue())
 
+    async def run(self) -> None:
+        """Save when it is due or requested, while `handle` goes on counting."""
+        while True:
+            await self._wake.wait()
+            self._wake = trio.Event()
+            waiting, self._waiting = self._waiting, []
+            answer: Failure | None = None
+            try:
+                await self._save()
+            except StorageError as error:
+                answer = Failure(error)
+                if not waiting:
+                    self._warn(error)
+            for reply in waiting:
+                reply.answer(answer)
+
     async def stop(self) -> None:
         """Save the counts."""
-        await self._save_due()
+        try:
+            await self._save()
+        except StorageError as error:
+            self._warn(error)
 
     def handle(self, message: StatisticsMessage) -> object:
-        """Count, or save."""
+        """Count, or have the counts saved."""
         match message:
             case RequestServed():
                 return self._request_served(message.user_id)
             case _PositionsStored():
                 return self._positions_stored(message.positions)
             case SaveNow():
-                return self._save_now()
+                reply: Deferred[None] = Deferred()
+                self._waiting.append(reply)
+                self._wake.set()
+                return reply
             case _SaveDue():
-                return self._save_due()
+                return self._wake.set()
             case _:
                 assert_never(message)
 
@@ -156,27 +183,18 @@ class DayStatistics(Actor[StatisticsMessage]):
         )
         return Day(day, begins, ends)
 
-    async def _save_now(self) -> Failure | None:
-        try:
-            await self._save()
-        except StorageError as error:
-            return Failure(error)
-        return None
-
-    async def _save_due(self) -> None:
-        try:
-            await self._save()
-        except StorageError as error:
-            self.context.log.warning("statistics not saved, retrying later: %s", error)
+    def _warn(self, error: StorageError) -> None:
+        self.context.log.warning("statistics not saved, retrying later: %s", error)
 
     async def _save(self) -> None:
-        today = self._current_day()
-        self._add_counters()
-        while self._unsaved:
-            await self._save_day(self._unsaved[0])
-            del self._unsaved[0]
-            await statistics.delete_before(self._database, today.date)
-        await self._save_day(today)
+        async with self._saving:
+            today = self._current_day()
+            self._add_counters()
+            for day in tuple(self._unsaved):
+                await self._save_day(day)
+                self._unsaved = [each for each in self._unsaved if each is not day]
+                await statistics.delete_before(self._database, today.date)
+            await self._save_day(today)
 
     async def _save_day(self, day: Day) -> None:
         if not day.changed:
@@ -186,10 +204,17 @@ class DayStatistics(Actor[StatisticsMessage]):
         sums = {name: day.before[name] + count for name, count in day.counts.items()}
         last = day.ends - timedelta(milliseconds=1)
         captured = min(max(self.context.clock.now(), day.begins), last)
-        await statistics.save(self._database, day.date, captured, sums, day.new_users, day.new_devices)
-        day.new_users.clear()
-        day.new_devices.clear()
+        # What is counted meanwhile is for the next save.
+        users, day.new_users = day.new_users, set()
+        devices, day.new_devices = day.new_devices, set()
         day.changed = False
+        try:
+            await statistics.save(self._database, day.date, captured, sums, users, devices)
+        except BaseException:
+            day.new_users |= users
+            day.new_devices |= devices
+            day.changed = True
+            raise
 
 
 def statistics_spec(database: Database, zone: tzinfo | None = None) -> ChildSpec[StatisticsMessage]:

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+import trio
+import trio.testing
 
 from motorpool.actors.messages.counters import MAIL_SENT, MESSAGES_RECEIVED
 from motorpool.actors.messages.topics import POSITIONS
@@ -99,6 +101,22 @@ async def test_a_day_that_ends_while_the_database_is_away_is_saved_later(databas
                 await counted.ask(SaveNow(), seconds=30)
         await counted.ask(SaveNow())
     assert [day.requests for day in await days(database)] == [1, 1]
+
+
+async def test_counting_goes_on_while_a_save_waits_and_requests_share_saves(database, counting):
+    async with counting() as system:
+        counted = system.ref(STATISTICS)
+        counted.offer(RequestServed(1))
+        async with trio.open_nursery() as nursery, database.transaction() as transaction:
+            await transaction.execute("lock table statistics in exclusive mode")
+            for _ in range(100):
+                nursery.start_soon(counted.ask, SaveNow())
+            await trio.testing.wait_all_tasks_blocked()
+            # More than the mailbox holds.
+            assert all(counted.offer(RequestServed(user_id)) for user_id in range(20_000))
+        await counted.ask(SaveNow())
+    (day,) = await days(database)
+    assert (day.requests, day.active_users) == (20_001, 20_000)
 
 
 async def test_a_wall_that_is_set_back_counts_in_the_day_it_shows(database, counting, clock):
