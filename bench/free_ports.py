@@ -1,5 +1,6 @@
 """Ports of the loopback address that a server can be started on."""
 
+import atexit
 import secrets
 import socket
 import sys
@@ -34,10 +35,21 @@ def free_port(*offsets: int) -> int:
                 socket.create_server(("127.0.0.1", port + offset)).close()
             claims.pop_all()
             _claims.extend(claimed)
-            while len(_claims) > MOST_CLAIMS:
-                _claims.pop(0).close()
+            _release(len(_claims) - MOST_CLAIMS)
             return port
     raise BenchError("no free ports for a server")
+
+
+def _release(count: int) -> None:
+    """Give up the oldest claims."""
+    for claim in _claims[: max(0, count)]:
+        claim.close()
+    del _claims[: max(0, count)]
+
+
+@atexit.register
+def _release_all() -> None:
+    _release(len(_claims))
 
 
 def _claim(port: int) -> socket.socket:
