@@ -19,7 +19,12 @@ CONFIG = {
     # The generator knows few media types; these it is told to treat as one that it knows.
     "content_type_overrides": {
         **dict.fromkeys(
-            ("image/jpeg", "image/png", "image/gif", "image/webp", "video/mp2t", "*/*"),
+            (
+                *("image/jpeg", "image/png", "image/gif", "image/webp", "video/mp2t", "*/*"),
+                *("application/gpx+xml", "application/vnd.google-earth.kmz"),
+                "application/vnd.google-earth.kml+xml",
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            ),
             "application/octet-stream",
         ),
         "application/vnd.apple.mpegurl": "text/plain",
