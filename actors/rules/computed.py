@@ -2,8 +2,10 @@
 (docs/computed-attributes.md).
 """
 
+import itertools
 import math
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -12,7 +14,7 @@ from motorpool.actors.rules.expressions import Expression, ExpressionError
 from motorpool.actors.rules.expressions.values import text
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
-__all__ = ["TYPES", "CompiledAttribute", "apply_computed", "compute_all", "convert", "variables_of"]
+__all__ = ["TYPES", "CompiledAttribute", "Variables", "compute_all", "convert", "variables_of"]
 
 TYPES: Final = frozenset({"string", "number", "boolean"})
 """Types of computed attributes in lower case; types are compared case-insensitively."""
@@ -22,6 +24,9 @@ _FIELDS: Final = tuple(
     for field in msgspec.structs.fields(Position)
     if field.encode_name != "attributes"
 )
+_JSON_NAMES: Final = tuple(json_name for _, json_name in _FIELDS)
+_FIELD_NAMES: Final = frozenset(_JSON_NAMES)
+_field_values: Final = attrgetter(*(name for name, _ in _FIELDS))
 _TYPE_OF_FIELD: Final = {
     "valid": "boolean",
     "latitude": "number",
@@ -43,6 +48,54 @@ class CompiledAttribute(msgspec.Struct, frozen=True, gc=False):
     expression: Expression
 
 
+class Variables(dict[str, object]):
+    """The variables of the expressions of one position.
+
+    A dict of the position's attributes and fields; names of the previous position and of the device are
+    looked up where the position has none, so that nothing is built for expressions that do not use them.
+    """
+
+    __slots__ = ("_device", "_last", "_last_named")
+
+    def __init__(self, position: Position, last: Position | None, device: Device | None) -> None:
+        super().__init__(position.attributes)
+        self.update(zip(_JSON_NAMES, _field_values(position), strict=True))
+        self._last = last
+        self._last_named: dict[str, object] | None = None
+        self._device = device
+
+    def __missing__(self, name: str) -> object:
+        if self._last is not None and name.startswith("last"):
+            if self._last_named is None:
+                self._last_named = _with_last(self._last)
+            if name in self._last_named:
+                return self._last_named[name]
+        if self._device is not None and name in self._device.attributes:
+            return self._device.attributes[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self[name]  # type: ignore[index] # of any other type: not found
+        except KeyError:
+            return False
+        return True
+
+
+def variables_of(position: Position, last: Position | None = None, device: Device | None = None) -> Variables:
+    """Return the variables of expressions: the position's fields by JSON name, and its attributes.
+
+    `last` adds those of the previous position, as lastSpeed, lastIgnition; `device` adds the device's
+    attributes. If names collide, a field precedes an attribute, and the position precedes the device.
+    """
+    return Variables(position, last, device)
+
+
+def _with_last(last: Position) -> dict[str, object]:
+    pairs = itertools.chain(last.attributes.items(), zip(_JSON_NAMES, _field_values(last), strict=True))
+    return {f"last{name[:1].upper()}{name[1:]}": value for name, value in pairs}
+
+
 def compute_all(
     compiled: Iterable[CompiledAttribute],
     position: Position,
@@ -51,43 +104,35 @@ def compute_all(
 ) -> tuple[Position, tuple[tuple[int, str], ...]]:
     """Return the position with all the attributes, each computed from the results of those before.
 
-    Returns also the ids of those that failed, with the reason; a failed one leaves the position as it was.
-    `last` and `device` are as for `variables_of`.
+    Null removes an attribute, but leaves a field of the position unchanged. Returns also the ids of those
+    that failed, with the reason; a failed one leaves the position as it was. `last` and `device` are as for
+    `variables_of`.
     """
     failures: tuple[tuple[int, str], ...] = ()
+    variables = variables_of(position, last, device)
+    attributes = dict(position.attributes)
+    fields: dict[str, Any] = {}
     for each in compiled:
+        attribute = each.attribute
+        name = attribute.attribute
         try:
-            position = apply_computed(each.attribute, each.expression, position, last, device)
+            value = convert(attribute, each.expression.evaluate(variables))
+            if name in _TYPE_OF_FIELD:
+                if value is not None:
+                    variables[name] = fields[name] = _field_value(name, value)
+                continue
         except ExpressionError as error:
-            failures += ((each.attribute.id, str(error)),)
-    return position, failures
-
-
-def variables_of(
-    position: Position, last: Position | None = None, device: Device | None = None
-) -> dict[str, object]:
-    """Return the variables of expressions: the position's fields by JSON name, and its attributes.
-
-    `last` adds those of the previous position, as lastSpeed, lastIgnition; `device` adds the device's
-    attributes. If names collide, a field precedes an attribute, and the position precedes the device.
-    """
-    variables: dict[str, object] = {}
-    if device is not None:
-        variables.update(device.attributes)
-    if last is not None:
-        variables.update(_with_last(last.attributes))
-        variables.update(_with_last(_fields_of(last)))
-    variables.update(position.attributes)
-    variables.update(_fields_of(position))
-    return variables
-
-
-def _fields_of(position: Position) -> dict[str, object]:
-    return {json_name: getattr(position, name) for name, json_name in _FIELDS}
-
-
-def _with_last(named: dict[str, Any]) -> dict[str, object]:
-    return {f"last{name[:1].upper()}{name[1:]}": value for name, value in named.items()}
+            failures += ((attribute.id, str(error)),)
+            continue
+        if value is None:
+            attributes.pop(name, None)
+            if name not in _FIELD_NAMES:
+                variables.pop(name, None)
+        else:
+            attributes[name] = value
+            if name not in _FIELD_NAMES:
+                variables[name] = value
+    return msgspec.structs.replace(position, attributes=attributes, **fields), failures
 
 
 def convert(attribute: ComputedAttribute, value: object) -> bool | int | float | str | None:
@@ -112,35 +157,9 @@ def convert(attribute: ComputedAttribute, value: object) -> bool | int | float |
     return text(value)
 
 
-def apply_computed(
-    attribute: ComputedAttribute,
-    expression: Expression,
-    position: Position,
-    last: Position | None = None,
-    device: Device | None = None,
-) -> Position:
-    """Return the position with the computed attribute, for later expressions to use.
-
-    Null removes the attribute, but leaves a field of the position unchanged.
-
-    Raises:
-        ExpressionError: the expression fails, or its value does not fit.
-    """
-    name = attribute.attribute
-    value = convert(attribute, expression.evaluate(variables_of(position, last, device)))
-    if name in _TYPE_OF_FIELD:
-        return position if value is None else _with_field(position, name, value)
-    attributes = dict(position.attributes)
-    if value is None:
-        attributes.pop(name, None)
-    else:
-        attributes[name] = value
-    return msgspec.structs.replace(position, attributes=attributes)
-
-
-def _with_field(position: Position, name: str, value: float | str) -> Position:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if abs(value) > _MAX_DEGREES.get(name, math.inf):
-            raise ExpressionError(f"{name}: {value} is not on Earth")
-        value = float(value)
-    return msgspec.structs.replace(position, **{name: value})
+def _field_value(name: str, value: bool | float | str) -> bool | float | str:
+    if isinstance(value, bool | str):
+        return value
+    if abs(value) > _MAX_DEGREES.get(name, math.inf):
+        raise ExpressionError(f"{name}: {value} is not on Earth")
+    return float(value)

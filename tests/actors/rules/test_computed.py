@@ -3,9 +3,12 @@
 import math
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from motorpool.actors.rules.computed import apply_computed, convert, variables_of
+from motorpool.actors.rules.computed import CompiledAttribute, compute_all, convert, variables_of
 from motorpool.actors.rules.expressions import ExpressionError, compile_expression
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
@@ -25,11 +28,16 @@ POSITION = Position(
 )
 
 
-def applied(text: str, attribute: str, kind: str | None = None, position: Position = POSITION, **known):
-    expression = compile_expression(text)
-    return apply_computed(
-        ComputedAttribute(id=1, attribute=attribute, type=kind), expression, position, **known
+def compiled(text, attribute, kind=None, number=1):
+    return CompiledAttribute(
+        ComputedAttribute(id=number, attribute=attribute, type=kind), compile_expression(text)
     )
+
+
+def applied(text: str, attribute: str, kind: str | None = None, position: Position = POSITION, **known):
+    found, failures = compute_all([compiled(text, attribute, kind)], position, **known)
+    assert not failures
+    return found
 
 
 def test_an_expression_knows_the_fields_and_the_attributes_of_the_position():
@@ -150,11 +158,88 @@ def test_the_last_position_and_the_device_reach_the_expression():
     ],
 )
 def test_what_does_not_fit_is_an_error(text, attribute, kind):
-    with pytest.raises(ExpressionError):
-        applied(text, attribute, kind)
+    found, failures = compute_all([compiled(text, attribute, kind, 9)], POSITION)
+    assert found == POSITION
+    ((number, reason),) = failures
+    assert number == 9
+    assert reason
 
 
 def test_types_are_read_whatever_their_case():
     assert convert(ComputedAttribute(attribute="level", type="nUMBER"), 3) == 3
     with pytest.raises(ExpressionError, match="the value is not a finite number"):
         convert(ComputedAttribute(attribute="level", type="nUMBER"), math.inf)
+
+
+def test_a_failed_one_leaves_the_others_alone():
+    found, failures = compute_all(
+        [
+            compiled("power + 1", "first", "Number", 1),
+            compiled("nowhere", "second", "Number", 2),
+            compiled("first + 1", "third", "Number", 3),
+        ],
+        POSITION,
+    )
+    assert found.attributes["first"] == 12.5
+    assert found.attributes["third"] == 13.5
+    assert "second" not in found.attributes
+    assert [number for number, _ in failures] == [2]
+
+
+def test_what_is_removed_shows_the_value_of_the_device_again():
+    device = Device(attributes={"fuel": 1})
+    found, _ = compute_all(
+        [compiled("null", "fuel"), compiled("fuel", "seen", "Number")], POSITION, device=device
+    )
+    assert found.attributes["seen"] == 1
+
+
+NAMES = ["a", "b", "speed", "altitude", "protocol", "lastA", "lastSpeed", "Speed"]
+attributes = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 9), max_size=5)
+sequences = st.lists(
+    st.tuples(
+        st.sampled_from([*NAMES, "null", "a + 1", "lastA ?? b", "lastAltitude", "a.b ?? 7", "speed * 2"]),
+        st.sampled_from(NAMES),
+        st.sampled_from(["Number", "String"]),
+    ),
+    max_size=6,
+)
+
+
+def one_by_one(steps, position, last, device):
+    """Each expression gets all the names anew; the position is replaced after each."""
+    fields = {field.encode_name: field.name for field in msgspec.structs.fields(Position)}
+    del fields["attributes"]
+    for text, attribute, kind in steps:
+        known = dict(device.attributes) if device else {}
+        for of in [last] if last else []:
+            held = {**{f"last{k[0].upper()}{k[1:]}": v for k, v in of.attributes.items()}}
+            held |= {f"last{k[0].upper()}{k[1:]}": getattr(of, name) for k, name in fields.items()}
+            known |= held
+        known |= position.attributes
+        known |= {k: getattr(position, name) for k, name in fields.items()}
+        try:
+            value = convert(
+                ComputedAttribute(attribute=attribute, type=kind), compile_expression(text).evaluate(known)
+            )
+        except ExpressionError:
+            continue
+        if attribute in {"speed", "altitude"}:
+            if value is not None:
+                position = msgspec.structs.replace(position, **{attribute: float(value)})
+            continue
+        kept = {k: v for k, v in position.attributes.items() if k != attribute}
+        if value is not None:
+            kept[attribute] = value
+        position = msgspec.structs.replace(position, attributes=kept)
+    return position
+
+
+@given(sequences, attributes, st.none() | attributes, st.none() | attributes)
+def test_computing_all_equals_computing_one_by_one(steps, sent, before, of_device):
+    position = Position(protocol="x", speed=3.0, altitude=5.0, attributes=sent)
+    last = None if before is None else Position(protocol="y", speed=1.0, attributes=before)
+    device = None if of_device is None else Device(attributes=of_device)
+    found, _ = compute_all([compiled(*step) for step in steps], position, last, device)
+    assert found == one_by_one(steps, position, last, device)
+    assert position.attributes == sent
