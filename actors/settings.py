@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.storage.settings import DatabaseSettings
 
@@ -22,6 +23,7 @@ __all__ = [
     "EventSettings",
     "FileSettings",
     "FleetSettings",
+    "ForwardSettings",
     "NotificationSettings",
     "OutboxSettings",
     "PortSettings",
@@ -243,6 +245,7 @@ class FleetSettings:
     register: RegisterSettings = field(default_factory=RegisterSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     notifications: NotificationSettings = field(default_factory=NotificationSettings)
+    forward: ForwardSettings = field(default_factory=ForwardSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
     files: FileSettings = field(default_factory=FileSettings)
     captures: CaptureSettings = field(default_factory=CaptureSettings)

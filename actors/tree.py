@@ -19,6 +19,7 @@ from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import media_folder
 from motorpool.actors.files.uploads import UploadRoom
+from motorpool.actors.forwarding.forwarder import forwarder_spec
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
@@ -122,6 +123,11 @@ def fleet_tree(
                         ),
                     ),
                     statistics_spec(database),
+                    *(
+                        (forwarder_spec(database, outgoing.http, settings.forward),)
+                        if settings.forward.url is not None or settings.forward.device_urls
+                        else ()
+                    ),
                 ),
             ),
             position_writer_spec(database),

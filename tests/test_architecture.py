@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from motorpool.actors.settings import FleetSettings
+from motorpool.actors.settings import FleetSettings, ForwardSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
 from motorpool.api.http.server import HTTP
@@ -44,7 +44,11 @@ def _rows(spec: Any, first: str = "", rest: str = "") -> list[tuple[str, str]]:
 def render_tree() -> list[tuple[str, str]]:
     """Return the whole tree with everything that is optional; children of one name family are one row."""
     services = tuple(ChildSpec(kind=kind, factory=Actor) for kind in (PASSWORD_RESETS, HTTP))
-    settings = FleetSettings(data=Path(tempfile.gettempdir()), record=Path("traffic"))
+    settings = FleetSettings(
+        data=Path(tempfile.gettempdir()),
+        record=Path("traffic"),
+        forward=ForwardSettings(url="https://example.org"),
+    )
     rows = _rows(fleet_tree(None, settings, services=services))  # type: ignore[arg-type]
     names = [re.sub("[├└]", "", name) for name, _ in rows]
     # The last of several listeners stands for all of them, because its line ends the branch.

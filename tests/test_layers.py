@@ -31,6 +31,7 @@ PACKAGES = {
         "schedules": {"messages"},
         "outgoing": {"messages"},
         "events": {"messages", "outgoing", "schedules"},
+        "forwarding": {"messages", "devices", "outgoing"},
         "upkeep": {"messages", "files", "access"},
     },
     "api": {

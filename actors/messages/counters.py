@@ -16,6 +16,8 @@ __all__ = [
     "DEVICES_REFUSED",
     "FILES_REMOVED",
     "FILE_BYTES",
+    "FORWARDED",
+    "FORWARD_DROPPED",
     "FRAMES_REJECTED",
     "GEOCODER_REQUESTS",
     "LOG_LINES_SUPPRESSED",
@@ -82,6 +84,13 @@ SMS_SENT = FastCounter("motorpool_sms_sent", "Text messages that the gateway too
 GEOCODER_REQUESTS = FastCounter(
     "motorpool_geocoder_requests", "Questions to the geocoder; none from its memory."
 )
+FORWARDED = FastCounter("motorpool_forwarded", "Positions and events that another server took.")
+FORWARD_DROPPED = Counter(
+    "motorpool_forward_dropped",
+    "Positions and events that were not forwarded, by reason: full, refused or expired.",
+    ("reason",),
+    registry=None,
+)
 OUTBOX_GIVEN_UP = Counter(
     "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
 )
@@ -122,6 +131,8 @@ COUNTERS = (
     MAIL_SENT,
     SMS_SENT,
     GEOCODER_REQUESTS,
+    FORWARDED,
+    FORWARD_DROPPED,
     OUTBOX_GIVEN_UP,
     NOTIFICATIONS_MADE,
     NOTIFICATIONS_DISCARDED,

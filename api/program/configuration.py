@@ -4,6 +4,7 @@ import difflib
 import functools
 import ipaddress
 import math
+import re
 import tomllib
 import types
 import typing
@@ -256,6 +257,10 @@ def _problem(key: Key, value: Value) -> str:
         return "is no address such as https://fleet.example.org"
     if key.form == "service" and not _is_service(str(value)):
         return "is no address such as https://sms.example.org/send, without a user name"
+    if key.form == "forward" and not _is_destination(str(value)):
+        return "is no address such as https://example.org/positions or mqtts://broker.example.org:8883"
+    if key.form == "topic" and not _is_topic(str(value)):
+        return "is no topic such as motorpool/{uniqueId}/{kind}"
     if key.form == "mailbox" and not Mail.can_reach(str(value)):
         return "is no mail address"
     if key.form == "zone" and find_zone(str(value)) is None:
@@ -289,6 +294,24 @@ def _is_service(text: str) -> bool:
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
     except ValueError:
         return False
+
+
+def _is_destination(text: str) -> bool:
+    """Whether positions may be forwarded there; the address of a broker has no path."""
+    try:
+        parts = urlsplit(text)
+        is_broker = parts.scheme in {"mqtt", "mqtts"} and parts.port != 0
+        is_host_alone = (
+            bool(parts.hostname) and "@" not in parts.netloc and not (parts.query or parts.fragment)
+        )
+    except ValueError:
+        return False
+    return _is_service(text) or (is_broker and is_host_alone and parts.path in {"", "/"})
+
+
+def _is_topic(text: str) -> bool:
+    rest = re.sub(r"\{(?:uniqueId|deviceId|kind)\}", "", text)
+    return len(text) <= 1000 and text.isprintable() and not re.search(r"[+#{}]", rest)
 
 
 def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:

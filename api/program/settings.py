@@ -8,8 +8,8 @@ The docstring of a field is the sentence that `motorpool settings` prints; `Meta
 
 - `unit`: the unit of a number.
 - `choices`: the values allowed.
-- `form`: a further check of the text: "address", "url", "service", "mailbox", "networks", "zone" or
-  "database".
+- `form`: a further check of the text: "address", "url", "service", "mailbox", "networks", "zone",
+  "forward", "topic" or "database".
 - `key`: the attribute of devices and groups that goes before the setting.
 - `secret`: the value is never printed, not even in an error.
 """
@@ -31,6 +31,7 @@ from motorpool.actors.settings import (
     DeviceSettings,
     EventSettings,
     FileSettings,
+    ForwardSettings,
     NotificationSettings,
     OutboxSettings,
     PortSettings,
@@ -241,6 +242,7 @@ class Settings:
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     notifications: NotificationSettings = field(default_factory=NotificationSettings)
+    forward: ForwardSettings = field(default_factory=ForwardSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
     files: FileSettings = field(default_factory=FileSettings)
     captures: CaptureSettings = field(default_factory=CaptureSettings)

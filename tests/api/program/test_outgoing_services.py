@@ -104,6 +104,14 @@ def test_the_printed_defaults_can_be_read_back(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "url", ["http://10.0.0.1:8000/in?key=1", "https://example.org", "mqtt://broker", "mqtts://[::1]:8884/"]
+)
+def test_positions_may_be_forwarded_to_a_web_server_or_a_broker(url):
+    chosen = settings(forward_url=url, forward_topic="{kind}/{deviceId}/{uniqueId}").forward
+    assert (chosen.url, chosen.topic) == (url, "{kind}/{deviceId}/{uniqueId}")
+
+
+@pytest.mark.parametrize(
     ("environ", "named"),
     [
         ({"mail_host": "h"}, "[mail] host and [mail] address need each other"),
@@ -115,6 +123,12 @@ def test_the_printed_defaults_can_be_read_back(tmp_path):
         ({"sms_url": "https://ann:secret@example.org"}, "MOTORPOOL_SMS_URL: the value is no address"),
         ({"sms_url": "https://[secret"}, "MOTORPOOL_SMS_URL: the value is no address"),
         ({"sms_method": "DELETE"}, "MOTORPOOL_SMS_METHOD: 'DELETE' is none of"),
+        ({"forward_url": "amqp://example.org"}, "MOTORPOOL_FORWARD_URL: the value is no address"),
+        ({"forward_url": "mqtt://ann:secret@example.org"}, "MOTORPOOL_FORWARD_URL: the value is no address"),
+        ({"forward_url": "mqtt://example.org/secret"}, "MOTORPOOL_FORWARD_URL: the value is no address"),
+        ({"forward_topic": "fleet/#"}, "MOTORPOOL_FORWARD_TOPIC: 'fleet/#' is no topic"),
+        ({"forward_topic": "fleet/{name}"}, "MOTORPOOL_FORWARD_TOPIC: 'fleet/{name}' is no topic"),
+        ({"forward_mqtt_version": "3.1"}, "MOTORPOOL_FORWARD_MQTT_VERSION: '3.1' is none of 5, 3.1.1"),
         ({"geocoder_type": "atlas"}, "MOTORPOOL_GEOCODER_TYPE: 'atlas' is none of ban, geoapify"),
         ({"geocoder_cache_size": "0"}, "MOTORPOOL_GEOCODER_CACHE_SIZE: '0' is less than 1"),
     ],

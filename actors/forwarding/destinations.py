@@ -1,0 +1,177 @@
+"""The server that the settings name, and the URLs that devices name where that is allowed."""
+
+import logging
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import trio
+
+from motorpool.actors.forwarding.delivery_log import DeliveryLog
+from motorpool.actors.forwarding.http_destination import HttpDestination
+from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
+from motorpool.actors.forwarding.settings import ForwardSettings
+from motorpool.actors.outgoing.errors import one_line
+from motorpool.actors.outgoing.http import OutgoingHttp
+from motorpool.actors.outgoing.http_connection import HttpConnection
+from motorpool.storage.records import Device
+
+__all__ = ["DEVICE_URL", "Destinations"]
+
+DEVICE_URL = "forward.url"
+"""Attribute of a device: a further URL for its messages."""
+MQTT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+MAX_DEVICE_URLS = 100
+"""URLs of devices that messages are sent to at the same time."""
+DEVICE_QUEUE = 1_000
+"""Messages that wait for one of these URLs."""
+DEVICE_QUEUE_BYTES = 4 << 20
+IDLE_SECONDS = 600.0
+"""A URL of a device without a message for so long gives up its place and its connection."""
+
+
+class Destination(Protocol):
+    """What sends the messages of a queue."""
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+
+
+class _DeviceUrl:
+    """A URL that devices name, with its queue and the task that serves it."""
+
+    def __init__(self, queue: ForwardQueue, log: DeliveryLog, used: float) -> None:
+        self.queue = queue
+        self.log = log
+        self.used = used
+        """Monotonic time of the last message."""
+        self.scope = trio.CancelScope()
+
+
+class Destinations:
+    """Queues each message for its destinations, and runs the tasks that send them."""
+
+    def __init__(
+        self,
+        http: OutgoingHttp,
+        settings: ForwardSettings,
+        log: logging.LoggerAdapter[logging.Logger],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._http = http
+        self._settings = settings
+        self._log = log
+        self._monotonic = monotonic
+        self._device_urls: dict[str, _DeviceUrl] = {}
+        self._nursery: trio.Nursery | None = None
+        self._main: tuple[ForwardQueue, DeliveryLog, Destination] | None = None
+        if settings.url is not None:
+            self._main = self._main_destination(settings.url)
+        self._refusals = DeliveryLog("URLs of devices", log, monotonic)
+
+    @property
+    def waiting(self) -> int:
+        """Messages that are not delivered yet."""
+        waiting = sum(len(each.queue) for each in self._device_urls.values())
+        return waiting + (len(self._main[0]) if self._main is not None else 0)
+
+    def append(self, message: ForwardMessage, device: Device) -> None:
+        """Queue a message of a device; never waits."""
+        if self._main is not None:
+            queue, log, _ = self._main
+            if dropped := queue.append(message):
+                log.dropped("full", dropped)
+        if self._settings.device_urls:
+            url = device.attributes.get(DEVICE_URL)
+            if isinstance(url, str) and url.strip():
+                self._append_to_url(url.strip(), message)
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        async with trio.open_nursery() as self._nursery:
+            if self._main is not None:
+                self._nursery.start_soon(self._main[2].run)
+            while True:
+                await trio.sleep(IDLE_SECONDS / 4)
+                self._end_idle()
+
+    def _main_destination(self, url: str) -> tuple[ForwardQueue, DeliveryLog, Destination]:
+        settings = self._settings
+        parts = urlsplit(url)
+        is_mqtt = parts.scheme in MQTT_PORTS
+        log = DeliveryLog(parts.hostname or "", self._log, self._monotonic)
+        queue = ForwardQueue(
+            parts=1 if is_mqtt else settings.connections,
+            max_messages=settings.queue,
+            max_bytes=settings.queue_bytes,
+        )
+        if not is_mqtt:
+            connect = partial(HttpConnection, self._http, url, _headers(settings), trusted=True)
+            return queue, log, HttpDestination(connect, queue, log, self._monotonic, seconds=settings.seconds)
+        # paho is imported where it is needed: most servers forward nothing.
+        from motorpool.actors.forwarding.mqtt_destination import (  # noqa: PLC0415
+            MqttDestination,
+            MqttService,
+        )
+
+        service = MqttService(
+            host=parts.hostname or "",
+            port=parts.port or MQTT_PORTS[parts.scheme],
+            version=settings.mqtt_version,
+            client_id=settings.client_id or f"motorpool-{secrets.token_hex(6)}",
+            username=settings.username,
+            password=settings.password,
+            topic=settings.topic,
+            qos=settings.qos,
+            seconds=settings.seconds,
+        )
+        tls = self._http.tls if parts.scheme == "mqtts" else None
+        return queue, log, MqttDestination(service, queue, log, self._monotonic, tls)
+
+    def _append_to_url(self, url: str, message: ForwardMessage) -> None:
+        found = self._device_urls.get(url)
+        if found is None:
+            if len(self._device_urls) >= MAX_DEVICE_URLS or self._nursery is None:
+                self._refusals.dropped("full", error=f"more than {MAX_DEVICE_URLS} URLs are in use")
+                return
+            queue = ForwardQueue(parts=1, max_messages=DEVICE_QUEUE, max_bytes=DEVICE_QUEUE_BYTES)
+            log = DeliveryLog(one_line(_host(url)), self._log, self._monotonic)
+            found = self._device_urls[url] = _DeviceUrl(queue, log, self._monotonic())
+            self._nursery.start_soon(self._serve_url, url, found)
+        found.used = self._monotonic()
+        if dropped := found.queue.append(message):
+            found.log.dropped("full", dropped)
+
+    async def _serve_url(self, url: str, served: _DeviceUrl) -> None:
+        connect = partial(HttpConnection, self._http, url, {"Content-Type": "application/json"})
+        destination = HttpDestination(
+            connect, served.queue, served.log, self._monotonic, seconds=self._settings.seconds
+        )
+        with served.scope:
+            await destination.run()
+
+    def _end_idle(self) -> None:
+        for url, each in list(self._device_urls.items()):
+            if not len(each.queue) and self._monotonic() - each.used >= IDLE_SECONDS:
+                del self._device_urls[url]
+                each.scope.cancel()
+
+
+def _headers(settings: ForwardSettings) -> dict[str, str]:
+    headers = {"Content-Type": "application/json"}
+    for line in settings.headers:
+        name, _, value = line.partition(":")
+        headers[name.strip()] = value.strip()
+    if settings.authorization is not None:
+        headers["Authorization"] = settings.authorization
+    return headers
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL that a user wrote, for the log; the rest may hold a key."""
+    try:
+        return urlsplit(url).hostname or "a device's URL"
+    except ValueError:
+        return "a device's URL"

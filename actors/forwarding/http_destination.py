@@ -1,0 +1,83 @@
+"""Sends messages to an HTTP URL, each in a POST request of its own."""
+
+from collections.abc import Callable
+
+import trio
+
+from motorpool.actors.forwarding.delivery_log import DeliveryLog
+from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
+from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
+from motorpool.actors.outgoing.http_connection import HttpConnection
+from motorpool.runtime import BackOff
+
+__all__ = ["HttpDestination"]
+
+BACK_OFF = BackOff(first_seconds=0.5, max_seconds=60.0)
+"""Delay before the next attempt at a message."""
+UNAVAILABLE = frozenset({408, 425, 429, 502, 503, 504})
+"""Answers that would be the same for any message: it is repeated until it expires."""
+REFUSED_ATTEMPTS = 3
+"""Attempts at a message that is answered by any other error."""
+
+
+class HttpDestination:
+    """One task and one connection for each part of the queue; a device's messages are sent one by one."""
+
+    def __init__(
+        self,
+        connect: Callable[[], HttpConnection],
+        queue: ForwardQueue,
+        log: DeliveryLog,
+        monotonic: Callable[[], float],
+        *,
+        seconds: float,
+    ) -> None:
+        """`connect` makes the connections; `seconds` limits one attempt."""
+        self._connect = connect
+        self._queue = queue
+        self._log = log
+        self._monotonic = monotonic
+        self._seconds = seconds
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for part in range(self._queue.parts):
+                nursery.start_soon(self._send_part, part)
+
+    async def _send_part(self, part: int) -> None:
+        async with self._connect() as connection:
+            while True:
+                await self._queue.wait(part)
+                message = self._queue.take(part)
+                if message is not None:
+                    await self._deliver(connection, message)
+                    self._queue.settled()
+
+    async def _deliver(self, connection: HttpConnection, message: ForwardMessage) -> None:
+        attempts = 0
+        while True:
+            attempts += 1
+            error: object
+            try:
+                status = await connection.post(message.content, seconds=self._seconds)
+            except Unreachable as unreachable:
+                error = unreachable
+            except DeliveryRefused as refused:
+                # The URL cannot be requested, or leads to a network that is not permitted.
+                self._log.dropped("refused", error=refused)
+                return
+            else:
+                if 200 <= status < 300:
+                    self._log.delivered()
+                    return
+                error = f"it answers {status}"
+                if status not in UNAVAILABLE and attempts >= REFUSED_ATTEMPTS:
+                    self._log.dropped("refused", error=error)
+                    return
+            delay = BACK_OFF.delay(attempts)
+            if self._monotonic() + delay >= message.expires:
+                self._log.dropped("expired", error=error)
+                return
+            self._log.failed(error)
+            await trio.sleep(delay)

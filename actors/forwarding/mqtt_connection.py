@@ -1,0 +1,255 @@
+"""One connection to an MQTT broker: paho's client, with its reads and writes driven by Trio."""
+
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import paho.mqtt.client as paho
+import trio
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from motorpool.actors.outgoing.errors import Unreachable, root_cause
+
+__all__ = ["MqttConnection"]
+
+KEEP_ALIVE_SECONDS = 30
+"""The connection is lost when the broker answers nothing for this long."""
+MISC_SECONDS = 5.0
+"""Interval of checks of the keep-alive."""
+WINDOW = 100
+"""Most messages that the broker has not confirmed; less if it asks for less."""
+VERSIONS = {"5": MQTTProtocolVersion.MQTTv5, "3.1.1": MQTTProtocolVersion.MQTTv311}
+
+
+class MqttConnection:
+    """Connects once and publishes until the connection ends; another attempt needs another object."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        version: str,
+        client_id: str,
+        username: str | None,
+        password: str | None,
+        tls: ssl.SSLContext | None,
+        on_settled: Callable[[int, str], object],
+    ) -> None:
+        """`version` is "5" or "3.1.1". `on_settled` is called with the number of each message that the broker
+        has confirmed, and "" or why it refused it.
+        """
+        self._address = host, port
+        self._is_v5 = version == "5"
+        self._on_settled = on_settled
+        self._client = paho.Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=client_id,
+            protocol=VERSIONS[version],
+            reconnect_on_failure=False,
+        )
+        # Messages are counted here, by `room`.
+        self._client.max_inflight_messages = 0
+        if username is not None:
+            self._client.username_pw_set(username, password)
+        if tls is not None:
+            self._client.tls_set_context(tls)
+        self._properties: Properties | None = None
+        if self._is_v5:
+            self._properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+            self._properties.ContentType = "application/json"
+            self._properties.PayloadFormatIndicator = 1
+        self._accepted = trio.Event()
+        self._writable = trio.Event()
+        self._changed = trio.Event()
+        self._scope = trio.CancelScope()
+        self._closed = False
+        self._unconfirmed = 0
+        self._window = WINDOW
+        self._max_qos = 1
+        self.max_bytes = 0
+        """Largest packet that the broker takes; 0: it has named no limit."""
+        self.end = ""
+        """Why the connection has ended."""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the broker has accepted the connection."""
+        return self._accepted.is_set()
+
+    async def run(self, publish: Callable[[], Awaitable[None]], *, seconds: float) -> None:
+        """Connect, then run the async function `publish` until the connection ends or `publish` returns.
+
+        Returns in both cases. Raises Unreachable if there is no accepted connection within `seconds`.
+        """
+        try:
+            try:
+                with trio.fail_after(seconds):
+                    await self._connect(seconds)
+            except trio.TooSlowError:
+                raise Unreachable(f"no connection within {seconds:g} s") from None
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._read)
+                    nursery.start_soon(self._write)
+                    nursery.start_soon(self._keep_alive)
+                    with trio.move_on_after(seconds):
+                        await self._accepted.wait()
+                    if self._accepted.is_set():
+                        await publish()
+                    else:
+                        self._lost(f"the broker did not answer within {seconds:g} s")
+                    nursery.cancel_scope.cancel()
+        finally:
+            self._close()
+        if not self._accepted.is_set():
+            raise Unreachable(self.end)
+
+    def publish(self, topic: str, content: bytes, qos: int) -> int:
+        """Begin to send a message; return the number that `on_settled` is called with.
+
+        Only while there is `room`.
+        """
+        self._unconfirmed += 1
+        qos = min(qos, self._max_qos)
+        return self._client.publish(topic, content, qos, properties=self._properties).mid
+
+    @property
+    def room(self) -> int:
+        """How many messages may be sent now."""
+        return self._window - self._unconfirmed
+
+    async def wait_for_room(self) -> None:
+        """Wait until a message may be sent."""
+        while self.room <= 0:
+            self._changed = trio.Event()
+            await self._changed.wait()
+
+    async def wait_until_settled(self) -> None:
+        """Wait until the broker has confirmed every message."""
+        while self._unconfirmed:
+            self._changed = trio.Event()
+            await self._changed.wait()
+
+    async def _connect(self, seconds: float) -> None:
+        client = self._client
+        client.connect_timeout = seconds
+        try:
+            # Resolving the name, connecting and the TLS handshake block in paho.
+            await trio.to_thread.run_sync(self._open, abandon_on_cancel=True)
+        except (OSError, ValueError) as error:
+            raise Unreachable(f"cannot be connected to: {root_cause(error)}") from None
+        # Not before: these are called in the thread that connects.
+        client.on_connect = self._on_connect
+        client.on_publish = self._on_publish
+        client.on_disconnect = self._on_disconnect
+        client.on_socket_register_write = self._on_register_write
+        client.on_socket_close = self._on_socket_close
+        if client.want_write():
+            self._writable.set()
+
+    def _open(self) -> None:
+        """Connect, in a thread; what connects after this object was given up is closed."""
+        host, port = self._address
+        self._client.connect(host, port, KEEP_ALIVE_SECONDS)
+        if self._closed:
+            self._client.disconnect()
+
+    async def _read(self) -> None:
+        with suppress(trio.ClosedResourceError):
+            await self._read_all()
+
+    async def _read_all(self) -> None:
+        while (sock := self._client.socket()) is not None:
+            pending = sock.pending() if isinstance(sock, ssl.SSLSocket) else 0
+            if not pending:
+                await trio.lowlevel.wait_readable(sock)
+            result = self._client.loop_read()
+            if result != MQTTErrorCode.MQTT_ERR_SUCCESS:
+                self._lost(paho.error_string(result))
+            await trio.lowlevel.checkpoint()
+
+    async def _write(self) -> None:
+        with suppress(trio.ClosedResourceError):
+            await self._write_all()
+
+    async def _write_all(self) -> None:
+        while True:
+            await self._writable.wait()
+            self._writable = trio.Event()
+            while self._client.want_write() and (sock := self._client.socket()) is not None:
+                await trio.lowlevel.wait_writable(sock)
+                result = self._client.loop_write()
+                if result != MQTTErrorCode.MQTT_ERR_SUCCESS:
+                    self._lost(paho.error_string(result))
+
+    async def _keep_alive(self) -> None:
+        while True:
+            await trio.sleep(MISC_SECONDS)
+            result = self._client.loop_misc()
+            if result != MQTTErrorCode.MQTT_ERR_SUCCESS:
+                self._lost(paho.error_string(result))
+
+    def _lost(self, reason: str) -> None:
+        self.end = self.end or reason
+        self._scope.cancel()
+
+    def _close(self) -> None:
+        """Say goodbye if that is possible at once, and close the socket."""
+        client = self._client
+        self._closed = True
+        client.on_socket_register_write = None
+        client.on_disconnect = None
+        sock = client.socket()
+        client.disconnect()
+        if client.socket() is not None and sock is not None:
+            client.on_socket_close = None
+            sock.close()
+
+    def _on_connect(
+        self,
+        client: paho.Client,
+        data: object,
+        flags: paho.ConnectFlags,
+        code: ReasonCode,
+        properties: Properties | None,
+    ) -> None:
+        del client, data, flags
+        if code.is_failure:
+            self._lost(f"the broker refuses the connection: {code}")
+            return
+        self._window = min(WINDOW, getattr(properties, "ReceiveMaximum", WINDOW))
+        self._max_qos = min(1, getattr(properties, "MaximumQoS", 1))
+        self.max_bytes = getattr(properties, "MaximumPacketSize", 0)
+        self._accepted.set()
+
+    def _on_publish(
+        self, client: paho.Client, data: object, number: int, code: ReasonCode, properties: Properties
+    ) -> None:
+        del client, data, properties
+        self._unconfirmed -= 1
+        self._changed.set()
+        self._on_settled(number, str(code) if code.is_failure else "")
+
+    def _on_disconnect(
+        self,
+        client: paho.Client,
+        data: object,
+        flags: paho.DisconnectFlags,
+        code: ReasonCode,
+        properties: Properties | None,
+    ) -> None:
+        del client, data, flags, properties
+        self._lost(f"the connection ended: {code}")
+
+    def _on_register_write(self, client: paho.Client, data: object, sock: object) -> None:
+        del client, data, sock
+        self._writable.set()
+
+    def _on_socket_close(self, client: paho.Client, data: object, sock: Any) -> None:  # noqa: ANN401 - paho's type
+        del client, data
+        trio.lowlevel.notify_closing(sock)
