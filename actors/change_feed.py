@@ -37,10 +37,11 @@ from motorpool.actors.messages.changes import (
     LinkChanged,
     PositionsDeleted,
     ScheduleChanged,
+    ScheduledReportChanged,
     ServerChanged,
     UserChanged,
 )
-from motorpool.actors.messages.scheduling import TIMETABLE
+from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.uplink import DEVICE
 from motorpool.runtime import ActorError, Kind, System
 
@@ -86,6 +87,10 @@ def _concerns_timetable(change: Change) -> bool:
     return isinstance(change, CalendarChanged | ScheduleChanged | ServerChanged | EverythingChanged)
 
 
+def _concerns_report_timetable(change: Change) -> bool:
+    return isinstance(change, CalendarChanged | ScheduledReportChanged | ServerChanged | EverythingChanged)
+
+
 async def _cached_rows(system: System, changes: tuple[Change, ...]) -> None:
     """Caches of rows drop those that changed."""
     system.topic(COMMITTED_CHANGES).publish(changes)
@@ -118,6 +123,7 @@ FOLLOWERS: tuple[Follower, ...] = (
     _devices,
     _actor(DIRECTORY, _concerns_directory),
     _actor(TIMETABLE, _concerns_timetable),
+    _actor(REPORT_TIMETABLE, _concerns_report_timetable),
     _subscribers,
 )
 

@@ -28,11 +28,13 @@ from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import device_guard, media_guard
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
+from motorpool.actors.mailings.report_mails import report_mails_spec
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
 from motorpool.actors.outgoing.text_channel import text_channel_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
+from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.settings import DeviceSettings, FleetSettings
 from motorpool.actors.upkeep.file_retention import file_retention_spec
@@ -209,6 +211,14 @@ def fleet_tree(
                         database,
                         reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,
                         status_seconds=settings.device.status_seconds,
+                    ),
+                    SupervisorSpec(
+                        name="scheduled_reports",
+                        strategy=Strategy.REST_FOR_ONE,
+                        children=(
+                            report_mails_spec(database, outgoing, settings.console_url),
+                            timetable_spec(database, SCHEDULED_REPORTS),
+                        ),
                     ),
                 ),
             ),

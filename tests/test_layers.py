@@ -32,6 +32,7 @@ PACKAGES = {
         "outgoing": {"messages"},
         "events": {"messages", "outgoing", "schedules"},
         "forwarding": {"messages", "devices", "outgoing"},
+        "mailings": {"messages", "outgoing", "schedules"},
         "upkeep": {"messages", "files", "access"},
     },
     "api": {

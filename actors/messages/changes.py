@@ -29,6 +29,7 @@ __all__ = [
     "PositionsDeleted",
     "RowChanged",
     "ScheduleChanged",
+    "ScheduledReportChanged",
     "ServerChanged",
     "SessionEnded",
     "TokenRevoked",
@@ -110,6 +111,10 @@ class NotificationChanged(RowChanged, frozen=True, gc=False):
     """A notification."""
 
 
+class ScheduledReportChanged(RowChanged, frozen=True, gc=False):
+    """A scheduled report."""
+
+
 class LinkChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A link between two objects was added or removed, or perhaps left as it was."""
 
@@ -163,6 +168,7 @@ Change = (
     | MaintenanceChanged
     | DriverChanged
     | NotificationChanged
+    | ScheduledReportChanged
     | LinkChanged
     | PositionsDeleted
     | ServerChanged

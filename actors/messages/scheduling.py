@@ -16,9 +16,12 @@ from motorpool.storage.records import ScheduledCommandRun
 
 __all__ = [
     "DISPATCHER",
+    "REPORT_MAILS",
+    "REPORT_TIMETABLE",
     "TIMETABLE",
     "DispatcherMessage",
     "EdgeReached",
+    "EventsEnded",
     "RunNow",
     "StepsDue",
     "TimetableMessage",
@@ -35,6 +38,8 @@ class CheckDue(msgspec.Struct, frozen=True, gc=False):
 
 TimetableMessage = ApplyChanges | EdgesDue | CheckDue
 TIMETABLE: Kind[None, TimetableMessage] = Kind("timetable")
+REPORT_TIMETABLE: Kind[None, TimetableMessage] = Kind("report_timetable")
+"""The same for scheduled reports."""
 
 
 class EdgeReached(msgspec.Struct, frozen=True, gc=False):
@@ -84,3 +89,21 @@ class ReplyDue(msgspec.Struct, frozen=True, gc=False):
 
 DispatcherMessage = EdgeReached | StepsDue | RunNow | QueueExpired | ReplyDue | CheckDue
 DISPATCHER: Kind[None, DispatcherMessage] = Kind("dispatcher")
+
+
+class EventsEnded(msgspec.Struct, frozen=True, gc=False):
+    """Events of a calendar have ended; sent by the timetable of scheduled reports to their mailer.
+
+    The rows of scheduled reports decide whether it is new to them: sending one twice does no harm.
+    """
+
+    calendar_id: int
+    at: datetime
+    """When they ended."""
+    begins: tuple[datetime, ...]
+    """When each of them began."""
+    report_ids: tuple[int, ...]
+    """Scheduled reports that follow the calendar: some of them, where they do not fit into one message."""
+
+
+REPORT_MAILS: Kind[None, EventsEnded] = Kind("report_mails")

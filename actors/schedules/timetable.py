@@ -1,4 +1,5 @@
-"""The next edge of every calendar that a scheduled command follows.
+"""The next edge of every calendar that a scheduled command follows; for scheduled reports, the next end of an
+event (actors/schedules/following.py).
 
 An edge is computed once for each calendar, however many follow it, and kept in one heap behind one timer.
 Nothing is fired here: the edge is reported to the dispatcher with the scheduled commands that follow the
@@ -9,7 +10,7 @@ import heapq
 from collections import deque
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Literal, assert_never
+from typing import assert_never
 
 import trio
 
@@ -18,22 +19,16 @@ from motorpool.actors.messages.changes import (
     CalendarChanged,
     Change,
     EverythingChanged,
-    ScheduleChanged,
+    RowChanged,
     ServerChanged,
 )
-from motorpool.actors.messages.scheduling import (
-    DISPATCHER,
-    TIMETABLE,
-    CheckDue,
-    EdgeReached,
-    EdgesDue,
-    TimetableMessage,
-)
+from motorpool.actors.messages.scheduling import CheckDue, EdgesDue, TimetableMessage
+from motorpool.actors.schedules.following import SCHEDULED_COMMANDS, Following, Occasion
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.actors.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
-from motorpool.codecs.calendars.calendar import Calendar, CalendarError, Edge
+from motorpool.codecs.calendars.calendar import Calendar, CalendarError
 from motorpool.runtime import Actor, ChildSpec, Timer
-from motorpool.storage import plain_tables, scheduled_commands, server
+from motorpool.storage import plain_tables, server
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Calendar as CalendarRow
@@ -65,14 +60,16 @@ class _FollowedCalendar:
         self.schedules: set[int] = set()
         self.reported = datetime.max.replace(tzinfo=UTC)
         """Edges up to this instant have been reported."""
-        self.edge: Edge | None = None
+        self.edge: Occasion | None = None
 
 
 class Timetable(Actor[TimetableMessage]):
     """The handler notes what has changed; a task of its own reads, computes and reports."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, following: Following = SCHEDULED_COMMANDS) -> None:
         self._database = database
+        self._following = following
+        self._rows = following.rows
         self._calendars = StoredCalendars()
         self._followed: dict[int, _FollowedCalendar] = {}
         self._calendar_of: dict[int, int] = {}
@@ -110,9 +107,11 @@ class Timetable(Actor[TimetableMessage]):
     def _apply(self, changes: Iterable[Change]) -> None:
         for change in changes:
             match change:
-                case ScheduleChanged():
+                case RowChanged() if isinstance(change, self._following.change):
                     self._edited_schedules.add(change.id)
-                case CalendarChanged() if not WINDOW_FIELDS.isdisjoint(change.fields):
+                case CalendarChanged() if change.operation == "deleted" or not WINDOW_FIELDS.isdisjoint(
+                    change.fields
+                ):
                     self._changed_calendars.add(change.id)
                     followed = self._followed.get(change.id)
                     if followed is not None:
@@ -165,13 +164,14 @@ class Timetable(Actor[TimetableMessage]):
         self._reload = False
         now = self.context.clock.now()
         try:
-            wrong = await scheduled_commands.restart_ahead_of_clock(self._database, now, MAX_AHEAD)
-            rows = await scheduled_commands.active(self._database)
+            wrong = await self._rows.restart_ahead_of_clock(self._database, now, MAX_AHEAD)
+            rows = await self._rows.active(self._database)
         except StorageError:
             self._reload = True
             raise
         if wrong:
-            self.context.log.warning("%d scheduled commands are watched afresh: the clock was wrong", wrong)
+            noun = self._following.noun
+            self.context.log.warning("%d %s are watched afresh: the clock was wrong", wrong, noun)
         self._checked_at = now
         self._heap.clear()
         self._followed.clear()
@@ -181,7 +181,7 @@ class Timetable(Actor[TimetableMessage]):
     async def _read_schedules(self) -> None:
         ids, self._edited_schedules = self._edited_schedules, set()
         try:
-            rows = await scheduled_commands.active(self._database, list(ids))
+            rows = await self._rows.active(self._database, list(ids))
         except StorageError:
             self._edited_schedules |= ids
             raise
@@ -192,7 +192,7 @@ class Timetable(Actor[TimetableMessage]):
     async def _follow_anew(self) -> None:
         ids, self._changed_calendars = self._changed_calendars, set()
         try:
-            rows = await scheduled_commands.active_of_calendars(self._database, ids)
+            rows = await self._rows.active_of_calendars(self._database, ids)
         except StorageError:
             self._changed_calendars |= ids
             raise
@@ -225,22 +225,22 @@ class Timetable(Actor[TimetableMessage]):
         reported = [
             (number, each.reported) for number, each in self._followed.items() if each.reported < known
         ]
-        rows = await scheduled_commands.missing_edge(self._database, reported) if reported else []
+        rows = await self._rows.missing_edge(self._database, reported) if reported else []
         if rows:
             self.context.log.warning(
-                "%d scheduled commands have not fired an edge: it is reported again", len(rows)
+                "%d %s have not fired an edge: it is reported again", len(rows), self._following.noun
             )
             self._follow(rows)
 
     # Edges
 
-    def _next_due(self) -> tuple[int, _FollowedCalendar, Edge] | None:
+    def _next_due(self) -> tuple[int, _FollowedCalendar, Occasion] | None:
         edge = self._next()
         if edge is None or edge[2].at > self.context.clock.now():
             return None
         return edge
 
-    def _next(self) -> tuple[int, _FollowedCalendar, Edge] | None:
+    def _next(self) -> tuple[int, _FollowedCalendar, Occasion] | None:
         while self._heap:
             at, calendar_id = self._heap[0]
             followed = self._followed.get(calendar_id)
@@ -257,17 +257,16 @@ class Timetable(Actor[TimetableMessage]):
         if following is not None:
             self._timer = self.context.at(following[2].at, EdgesDue())
 
-    async def _report(self, calendar_id: int, followed: _FollowedCalendar, edge: Edge) -> None:
+    async def _report(self, calendar_id: int, followed: _FollowedCalendar, edge: Occasion) -> None:
         followed.edge = None
         followed.reported = edge.at
         self._to_compute.add(calendar_id)
-        phase: Literal["start", "end"] = "start" if edge.opens else "end"
-        dispatcher = self.context.system.ref(DISPATCHER)
+        receiver = self.context.system.ref(self._following.receiver)
         schedule_ids = sorted(followed.schedules)
         for first in range(0, len(schedule_ids), SCHEDULES_PER_MESSAGE):
             some = tuple(schedule_ids[first : first + SCHEDULES_PER_MESSAGE])
-            # Waits while the dispatcher has too much to do.
-            await dispatcher.tell(EdgeReached(calendar_id, edge.at, phase, some))
+            # Waits while the receiver has too much to do.
+            await receiver.tell(self._following.message(calendar_id, edge, some))
             await trio.lowlevel.checkpoint()
 
     async def _compute(self) -> None:
@@ -295,7 +294,9 @@ class Timetable(Actor[TimetableMessage]):
             return
         reported = followed.reported
         now = self.context.clock.now()
-        passed, following = await self._calendars.compute(lambda: _edges(calendar, zone, reported, now))
+        passed, following = await self._calendars.compute(
+            lambda: self._occasions(calendar, zone, reported, now)
+        )
         for edge in passed:
             if self._is_current(row.id, followed) and followed.reported == reported:
                 await self._report(row.id, followed, edge)
@@ -311,18 +312,24 @@ class Timetable(Actor[TimetableMessage]):
         unsure = self._reload or calendar_id in self._changed_calendars
         return not unsure and self._followed.get(calendar_id) is followed
 
+    def _occasions(
+        self, calendar: Calendar, zone: tzinfo, reported: datetime, now: datetime
+    ) -> tuple[Iterable[Occasion], Occasion | None]:
+        """Return the edges since `reported`, the last MAX_PASSED_EDGES of them, and the next one."""
+        passed: deque[Occasion] = deque(maxlen=MAX_PASSED_EDGES)
+        while (edge := self._following.find(calendar, reported, zone)) is not None and edge.at <= now:
+            passed.append(edge)
+            reported = edge.at
+        return passed, edge
 
-def _edges(
-    calendar: Calendar, zone: tzinfo, reported: datetime, now: datetime
-) -> tuple[Iterable[Edge], Edge | None]:
-    """Return the edges since `reported`, the last MAX_PASSED_EDGES of them, and the next one."""
-    passed: deque[Edge] = deque(maxlen=MAX_PASSED_EDGES)
-    while (edge := calendar.next_edge(reported, zone=zone)) is not None and edge.at <= now:
-        passed.append(edge)
-        reported = edge.at
-    return passed, edge
 
-
-def timetable_spec(database: Database) -> ChildSpec[TimetableMessage]:
-    """Return the child spec of the timetable."""
-    return ChildSpec(kind=TIMETABLE, factory=lambda: Timetable(database), resident=False, mailbox_size=1_000)
+def timetable_spec(
+    database: Database, following: Following = SCHEDULED_COMMANDS
+) -> ChildSpec[TimetableMessage]:
+    """Return the child spec of the timetable of scheduled commands, or of other rows."""
+    return ChildSpec(
+        kind=following.timetable,
+        factory=lambda: Timetable(database, following),
+        resident=False,
+        mailbox_size=1_000,
+    )

@@ -1,5 +1,6 @@
 """Scheduled reports: whom to mail the link of a report when an event ends (docs/scheduled-reports.md)."""
 
+from motorpool.actors.messages.changes import ScheduledReportChanged
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
@@ -72,6 +73,7 @@ SCHEDULED_REPORTS = Resource(
     path="reports",
     shape=ScheduledReport,
     table=scheduled_reports.TABLE,
+    change=ScheduledReportChanged,
     policy=ScheduledReportPolicy(),
     parameters=COMMON_PARAMETERS,
 )

@@ -77,6 +77,24 @@ class Calendar:
                 return Edge(end, opens=False) if end <= last else None
         return None
 
+    def next_ended(
+        self, after: datetime, *, zone: tzinfo = UTC, horizon: timedelta = HORIZON
+    ) -> tuple[Window, ...]:
+        """Return the instances of events that end first after `after`; nothing without one within `horizon`.
+
+        All of them end at the same instant. In contrast to `windows` they are not merged: of days that touch
+        each ends.
+        """
+        zoned, since = self._zoned_calendar(zone), after.astimezone(UTC)
+        last = since + horizon
+        if not zoned.recurs:
+            return _first_ended(zoned.ending(since, last))
+        for number in range(_month_of(since), _month_of(last) + 1):
+            ended = zoned.ending(max(since, _month_start(number)), min(last, _month_start(number + 1)))
+            if ended:
+                return _first_ended(ended)
+        return ()
+
     def _merged_windows(self, start: datetime, end: datetime, zone: tzinfo) -> Iterator[Window]:
         """Yield the merged windows of the months that [start, end] touches."""
         month, last = _month_of(start.astimezone(UTC)), _month_of(end.astimezone(UTC))
@@ -112,6 +130,11 @@ class Calendar:
             while len(self._zoned) > MAX_CACHED_ZONES:
                 self._zoned.popitem(last=False)
         return self._zoned[zone]
+
+
+def _first_ended(windows: list[Window]) -> tuple[Window, ...]:
+    first = min((end for _, end in windows), default=None)
+    return tuple(sorted(window for window in windows if window[1] == first))
 
 
 def _month_of(instant: datetime) -> int:

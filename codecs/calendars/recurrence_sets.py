@@ -36,7 +36,8 @@ class ZonedCalendar:
     def __init__(self, events: Sequence[Event], zone: tzinfo) -> None:
         series = list(_group_by_uid(events, zone))
         self._series = [each for each in series if each.recurs]
-        self._fixed = merge(window for each in series for window in each.fixed)
+        self._single = [window for each in series for window in each.fixed]
+        self._fixed = merge(self._single)
 
     def windows(self, start: datetime, end: datetime) -> list[Window]:
         """Return the windows that overlap [start, end), merged."""
@@ -44,6 +45,20 @@ class ZonedCalendar:
         last = bisect.bisect_left(self._fixed, end, key=lambda window: window[0])
         recurring = (window for series in self._series for window in series.windows(start, end))
         return merge((*self._fixed[first:last], *recurring))
+
+    @property
+    def recurs(self) -> bool:
+        """Whether there may be instances beyond any instant."""
+        return bool(self._series)
+
+    def ending(self, start: datetime, end: datetime) -> list[Window]:
+        """Return the instances of events that end within (start, end], as they are, in no order."""
+        found = {window for window in self._single if window[0] < window[1] and start < window[1] <= end}
+        for series in self._series:
+            found.update(
+                (begin, finish) for begin, finish in series.windows(start, end) if begin < finish <= end
+            )
+        return list(found)
 
 
 def _group_by_uid(events: Sequence[Event], zone: tzinfo) -> Iterator["RecurrenceSet"]:

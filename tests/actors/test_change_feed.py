@@ -26,13 +26,14 @@ from motorpool.actors.messages.changes import (
     NotificationChanged,
     PositionsDeleted,
     ScheduleChanged,
+    ScheduledReportChanged,
     ServerChanged,
     SessionEnded,
     TokenRevoked,
     UserChanged,
     changed_fields,
 )
-from motorpool.actors.messages.scheduling import TIMETABLE
+from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe, open_tree
@@ -49,6 +50,7 @@ EVERY_FACT = (
     MaintenanceChanged(12, "deleted"),
     DriverChanged(13, "updated", ("unique_id",)),
     NotificationChanged(14, "updated", ("type",)),
+    ScheduledReportChanged(15, "updated"),
     LinkChanged("user", 6, "device", 7),
     PositionsDeleted(8),
     ServerChanged(("attributes.timezone",)),
@@ -100,6 +102,7 @@ class Tree:
             (RULE_CATALOG, "rules"),
             (DIRECTORY, "directory"),
             (TIMETABLE, "timetable"),
+            (REPORT_TIMETABLE, "report_timetable"),
         )
         self.specs = [
             ChildSpec(kind=kind, factory=lambda name=name: Recorder(name, self.order))
@@ -131,14 +134,15 @@ async def test_followers_apply_a_commit_in_order_and_only_what_concerns_them():
             ((NotificationChanged(1, "updated"),), []),
             ((LinkChanged("group", 1, "geofence", 1),), ["rules"]),
             ((LinkChanged("device", 1, "command", 1),), []),
-            ((ServerChanged(("attributes.speedLimit",)),), ["rules", "timetable"]),
-            ((ServerChanged(("map",)),), ["timetable"]),
+            ((ServerChanged(("attributes.speedLimit",)),), ["rules", "timetable", "report_timetable"]),
+            ((ServerChanged(("map",)),), ["timetable", "report_timetable"]),
             ((PositionsDeleted(1),), ["device 1", "directory"]),
             ((UserChanged(1, "updated"), LinkChanged("user", 1, "device", 1)), ["access"]),
             ((ScheduleChanged(1, "created"),), ["timetable"]),
-            ((CalendarChanged(1, "deleted"),), ["rules", "timetable"]),
+            ((ScheduledReportChanged(1, "created"),), ["report_timetable"]),
+            ((CalendarChanged(1, "deleted"),), ["rules", "timetable", "report_timetable"]),
             ((SessionEnded("1"), TokenRevoked("1", 1)), []),
-            ((EverythingChanged(),), ["access", "rules", "timetable"]),
+            ((EverythingChanged(),), ["access", "rules", "timetable", "report_timetable"]),
         ):
             tree.order.clear()
             await publish_changes(system, *commit)

@@ -564,3 +564,44 @@ def test_whatever_stands_in_an_event_is_read_or_refused(body):
     except CalendarError:
         return
     assert all(start < end for start, end in opened.windows(*YEAR))
+
+
+def ended_after(text, after):
+    return shown(read_calendar(text).next_ended(after))
+
+
+def test_events_that_touch_or_overlap_each_end():
+    days = calendar("DTSTART:20260101T000000Z\nDTEND:20260102T000000Z\nRRULE:FREQ=DAILY;COUNT=3")
+    assert ended_after(days, YEAR[0]) == ["0101T0000/0102T0000"]
+    assert ended_after(days, datetime(2026, 1, 2, tzinfo=UTC)) == ["0102T0000/0103T0000"]
+    assert ended_after(days, datetime(2026, 1, 4, tzinfo=UTC)) == []
+    both = calendar(
+        "UID:1\nDTSTART:20260101T000000Z\nDTEND:20260102T000000Z",
+        "UID:2\nDTSTART:20260101T120000Z\nDTEND:20260102T000000Z",
+        "UID:3\nDTSTART:20260102T000000Z\nDTEND:20260102T000000Z",
+    )
+    assert ended_after(both, YEAR[0]) == ["0101T0000/0102T0000", "0101T1200/0102T0000"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2000), st.integers(0, 1500), st.integers(1, 4), st.integers(1, 40)),
+        min_size=1,
+        max_size=3,
+    ),
+    st.integers(0, 4000),
+)
+def test_the_next_end_is_that_of_a_naive_expansion(series, hour):
+    hours, lines, spans = timedelta(hours=1), [], set()
+    for number, (start, length, interval, count) in enumerate(series):
+        begin = YEAR[0] + start * hours
+        lines.append(
+            f"UID:{number}\nDTSTART:{begin:%Y%m%dT%H%M%SZ}\nDTEND:{begin + length * hours:%Y%m%dT%H%M%SZ}"
+            f"\nRRULE:FREQ=DAILY;INTERVAL={interval};COUNT={count}"
+        )
+        starts = [begin + timedelta(days=interval * each) for each in range(count)]
+        spans |= {(each, each + length * hours) for each in starts if length}
+    after = YEAR[0] + hour * hours
+    first = min((end for _, end in spans if end > after), default=None)
+    expected = tuple(sorted(span for span in spans if span[1] == first))
+    assert read_calendar(calendar(*lines)).next_ended(after) == expected

@@ -1,0 +1,124 @@
+"""Who follows calendars: what a timetable reads, what it looks for, and whom it tells."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import Any, Literal, Protocol
+
+from motorpool.actors.messages.changes import RowChanged, ScheduleChanged, ScheduledReportChanged
+from motorpool.actors.messages.scheduling import (
+    DISPATCHER,
+    REPORT_MAILS,
+    REPORT_TIMETABLE,
+    TIMETABLE,
+    EdgeReached,
+    EventsEnded,
+    TimetableMessage,
+)
+from motorpool.codecs.calendars.calendar import Calendar, Edge, Window
+from motorpool.runtime import Kind
+from motorpool.storage import scheduled_commands, scheduled_reports
+from motorpool.storage.queries import Queries
+from motorpool.storage.scheduled_commands import WatchedSchedule
+
+__all__ = ["SCHEDULED_COMMANDS", "SCHEDULED_REPORTS", "Following", "Occasion"]
+
+
+class Occasion(Protocol):
+    """What happens in a calendar at an instant."""
+
+    @property
+    def at(self) -> datetime:
+        """The instant, UTC."""
+        ...
+
+
+class WatchedRows(Protocol):
+    """The rows that follow calendars; each knows up to when the occasions of its calendar are done with."""
+
+    async def active(self, q: Queries, ids: Sequence[int] | None = None) -> list[WatchedSchedule]:
+        """Return those that follow their calendar, all or those with the given ids."""
+        ...
+
+    async def active_of_calendars(self, q: Queries, calendar_ids: Iterable[int]) -> list[WatchedSchedule]:
+        """Return those that follow these calendars."""
+        ...
+
+    async def missing_edge(self, q: Queries, latest: Sequence[tuple[int, datetime]]) -> list[WatchedSchedule]:
+        """Return those that are not done with the latest reported occasion of their calendar."""
+        ...
+
+    async def restart_ahead_of_clock(self, q: Queries, now: datetime, patience: timedelta) -> int:
+        """Watch from `now` on where the stored time is ahead of it by more than `patience`.
+
+        Return how many that were.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Following:
+    """A kind of rows that follow calendars."""
+
+    timetable: Kind[None, TimetableMessage]
+    noun: str
+    """Plural, for the log."""
+    change: type[RowChanged]
+    """The fact that a row was changed."""
+    rows: WatchedRows
+    find: Callable[[Calendar, datetime, tzinfo], Occasion | None]
+    """Returns the next occasion after an instant."""
+    receiver: Kind[None, Any]
+    message: Callable[[int, Any, tuple[int, ...]], object]
+    """Makes the message to the receiver of the calendar, the occasion, and the rows that follow it."""
+
+
+def _edge(calendar: Calendar, after: datetime, zone: tzinfo) -> Edge | None:
+    return calendar.next_edge(after, zone=zone)
+
+
+def _edge_reached(calendar_id: int, edge: Edge, ids: tuple[int, ...]) -> EdgeReached:
+    phase: Literal["start", "end"] = "start" if edge.opens else "end"
+    return EdgeReached(calendar_id, edge.at, phase, ids)
+
+
+SCHEDULED_COMMANDS = Following(
+    TIMETABLE,
+    "scheduled commands",
+    ScheduleChanged,
+    scheduled_commands,
+    _edge,
+    DISPATCHER,
+    _edge_reached,
+)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """Events that end at the same instant."""
+
+    windows: tuple[Window, ...]
+
+    @property
+    def at(self) -> datetime:
+        return self.windows[0][1]
+
+
+def _ended(calendar: Calendar, after: datetime, zone: tzinfo) -> _Ended | None:
+    windows = calendar.next_ended(after, zone=zone)
+    return _Ended(windows) if windows else None
+
+
+def _events_ended(calendar_id: int, ended: _Ended, ids: tuple[int, ...]) -> EventsEnded:
+    return EventsEnded(calendar_id, ended.at, tuple(begin for begin, _ in ended.windows), ids)
+
+
+SCHEDULED_REPORTS = Following(
+    REPORT_TIMETABLE,
+    "scheduled reports",
+    ScheduledReportChanged,
+    scheduled_reports,
+    _ended,
+    REPORT_MAILS,
+    _events_ended,
+)
