@@ -1,14 +1,17 @@
 """Attributes that a position takes over from the one before (docs/positions.md#pipeline)."""
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from motorpool.storage.records import Position
 
 __all__ = ["add_hours", "copy_attributes"]
 
-NUMBER = (int, float)
+NUMBER = frozenset({int, float})
 MOST_HOURS = 1e15
 """Milliseconds; up to here sums are exact."""
+_NONE: Final = timedelta(0)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def copy_attributes(names: tuple[str, ...], latest: Position, attributes: dict[str, Any]) -> None:
@@ -27,6 +30,7 @@ def add_hours(position: Position, latest: Position) -> None:
     hours = before if before.__class__ in NUMBER and 0 <= before < MOST_HOURS else 0
     if position.attributes.get("ignition") is True and latest.attributes.get("ignition") is True:
         span = position.device_time - latest.device_time
-        hours += max(0, round(span.total_seconds() * 1000))
+        if span > _NONE:
+            hours += span // _MILLISECOND
     if hours:
         position.attributes["hours"] = hours
