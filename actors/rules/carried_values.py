@@ -7,7 +7,7 @@ from motorpool.storage.records import Position
 
 __all__ = ["add_hours", "copy_attributes"]
 
-NUMBER = frozenset({int, float})
+NUMBER: Final = (int, float)
 MOST_HOURS = 1e15
 """Milliseconds; up to here sums are exact."""
 _NONE: Final = timedelta(0)
@@ -26,8 +26,9 @@ def add_hours(position: Position, latest: Position) -> None:
 
     The time between two positions with the ignition on counts.
     """
-    before = latest.attributes.get("hours")
-    hours = before if before.__class__ in NUMBER and 0 <= before < MOST_HOURS else 0
+    hours = latest.attributes.get("hours")
+    if not isinstance(hours, NUMBER) or hours is True or not 0 <= hours < MOST_HOURS:
+        hours = 0
     if position.attributes.get("ignition") is True and latest.attributes.get("ignition") is True:
         span = position.device_time - latest.device_time
         if span > _NONE:
