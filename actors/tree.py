@@ -33,6 +33,7 @@ from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
 from motorpool.actors.outgoing.text_channel import text_channel_spec
+from motorpool.actors.reports.mailer import report_mailer_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
@@ -206,6 +207,7 @@ def fleet_tree(
                     notifier_spec(
                         database, outgoing, settings.notifications.max_age_seconds, settings.console_url
                     ),
+                    report_mailer_spec(database, outgoing, settings.reports),
                     text_channel_spec(outgoing.sms),
                     schedule_spec(
                         database,

@@ -25,6 +25,8 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.rate_limits import RateLimit
+from motorpool.actors.reports.limits import RunningLimit
+from motorpool.actors.reports.sources import Sources
 from motorpool.actors.row_cache import RowCache
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.login_audit import LoginAudit
@@ -109,6 +111,12 @@ class ServerContext:
     """Threads that parse large bodies."""
     open_sockets: OpenSockets = field(init=False)
     """WebSockets of each user and address."""
+    reports: Sources = field(init=False)
+    """What reports are made from."""
+    report_mails: RateLimit = field(init=False)
+    """Reports that were mailed to each user."""
+    report_limit: RunningLimit = field(init=False)
+    """Workbooks that are being made for each user."""
     position_json: PositionJsonCache = field(default_factory=PositionJsonCache)
     """Positions as clients get them."""
 
@@ -134,6 +142,9 @@ class ServerContext:
         self.open_sockets = OpenSockets(self.settings.http)
         self.registrations = RateLimit(chosen.registrations_per_address, REGISTRATION_SECONDS, monotonic)
         self.message_tests = RateLimit(chosen.tests_per_hour, 3600.0, monotonic)
+        self.reports = Sources(system=self.system, database=self.database)
+        self.report_limit = RunningLimit(self.settings.reports.workbooks_per_user)
+        self.report_mails = RateLimit(self.settings.reports.mails_per_hour, 3600.0, monotonic)
         self.openid = None
         if self.settings.openid.enabled:
             self.openid = OpenIdProvider(self.settings.openid, self.outgoing.http, monotonic)

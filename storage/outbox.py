@@ -21,10 +21,12 @@ __all__ = [
     "LANES",
     "MAX_QUEUED",
     "USER_SMTP_HOST",
+    "Attachment",
     "Channel",
     "Lane",
     "OutgoingMessage",
     "QueuedMessage",
+    "attachments_of",
     "due",
     "enqueue",
     "enqueue_all",
@@ -67,6 +69,16 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is always sent by the mail account of the server, whatever the user has configured."""
     urgent: bool = False
     """Whether a mail is marked as important."""
+    attached: int = 0
+    """Number of files that go with a mail; `enqueue` sets it."""
+
+
+class Attachment(msgspec.Struct, frozen=True):
+    """A file that goes with a mail."""
+
+    name: str
+    media_type: str
+    content: bytes
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,16 +117,42 @@ _ENQUEUE = f"""
 
 
 async def enqueue(
-    q: Queries, message: OutgoingMessage, *, now: datetime, expires: datetime | None = None
+    q: Queries,
+    message: OutgoingMessage,
+    *,
+    now: datetime,
+    expires: datetime | None = None,
+    attachments: Sequence[Attachment] = (),
 ) -> int:
     """Queue a message; return its id in the outbox. Notify the outbox actor after the commit.
 
-    `expires` is when the message becomes obsolete, if that is before the outbox gives up.
+    `expires` is when the message becomes obsolete, if that is before the outbox gives up. With attachments
+    call it in a transaction.
 
     Raises:
         StatementRejected: The queue is full, or there is no such user.
     """
-    return (await enqueue_all(q, (message,), now=now, expires=expires))[0]
+    message = msgspec.structs.replace(message, attached=len(attachments))
+    row_id = (await enqueue_all(q, (message,), now=now, expires=expires))[0]
+    for place, each in enumerate(attachments):
+        await q.execute(
+            "insert into outbox_attachments (outbox_id, place, name, media_type, content)"
+            " values ($1, $2, $3, $4, $5)",
+            row_id,
+            place,
+            each.name,
+            each.media_type,
+            each.content,
+        )
+    return row_id
+
+
+async def attachments_of(q: Queries, row_id: int) -> list[Attachment]:
+    """Return the files that go with a mail."""
+    rows = await q.fetch(
+        "select name, media_type, content from outbox_attachments where outbox_id = $1 order by place", row_id
+    )
+    return [Attachment(*row.values()) for row in rows]
 
 
 async def enqueue_all(

@@ -23,6 +23,7 @@ __all__ = [
     "delete_between",
     "drop_before",
     "ensure_partitions",
+    "from_row",
     "latest",
     "latest_of",
     "pack_row",
@@ -107,13 +108,13 @@ async def _copy(q: Queries, rows: Sequence[bytes]) -> None:
 
 async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:
     """Return the latest position of each of the devices that has one, in the order asked."""
-    return [_from_row(row) for row in await q.fetch(_LATEST, list(device_ids))]
+    return [from_row(row) for row in await q.fetch(_LATEST, list(device_ids))]
 
 
 async def latest_of(q: Queries, device_id: int) -> Position | None:
     """Return the latest position of a device."""
     row = await q.fetch_row(f"{_SELECT} where device_id = $1 and {_NEWEST}", device_id)
-    return None if row is None else _from_row(row)
+    return None if row is None else from_row(row)
 
 
 async def between(
@@ -121,7 +122,7 @@ async def between(
 ) -> list[Position]:
     """Return a device's positions by fix time, both ends included; `limit` 0 is none."""
     sql = f"{_SELECT} where {_SPAN} order by fix_time, id" + (f" limit {int(limit)}" if limit > 0 else "")
-    return [_from_row(row) for row in await q.fetch(sql, device_id, start, end)]
+    return [from_row(row) for row in await q.fetch(sql, device_id, start, end)]
 
 
 async def stream_between(
@@ -139,7 +140,7 @@ async def stream_between(
         )
         if not rows:
             return
-        yield [_from_row(row) for row in rows]
+        yield [from_row(row) for row in rows]
         if len(rows) < batch:
             return
         after = (rows[-1]["fix_time"], rows[-1]["id"])
@@ -170,7 +171,7 @@ async def by_ids(q: Queries, ids: Iterable[int]) -> list[Position]:
     wanted = [position_id for position_id in ids if 0 < position_id < 1 << 63]
     rows = await q.fetch(f"{_SELECT} where id = any($1::bigint[])", wanted)
     found = {row["id"]: row for row in rows}
-    return [_from_row(found[position_id]) for position_id in wanted if position_id in found]
+    return [from_row(found[position_id]) for position_id in wanted if position_id in found]
 
 
 async def delete_between(q: Queries, device_id: int, start: datetime, end: datetime) -> int:
@@ -206,7 +207,8 @@ async def purge_deleted(q: Queries) -> int:
     return purged
 
 
-def _from_row(row: Row) -> Position:
+def from_row(row: Row) -> Position:
+    """Return the position of a row with all columns."""
     values: dict[str, Any] = dict(row.items())
     return Position(**values)
 

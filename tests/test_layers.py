@@ -29,6 +29,7 @@ PACKAGES = {
         "access": {"messages", "files", "rules", "video", "devices"},
         "gateway": {"messages", "files", "rules", "video", "devices", "access"},
         "schedules": {"messages"},
+        "reports": {"messages", "rules", "devices", "outgoing"},
         "outgoing": {"messages"},
         "events": {"messages", "outgoing", "schedules"},
         "forwarding": {"messages", "devices", "outgoing"},

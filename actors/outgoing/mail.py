@@ -1,7 +1,8 @@
 """Sends mail through the server's account or a user's own one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 import trio
 
@@ -10,7 +11,7 @@ from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.mime import compose, mail_address
 from motorpool.actors.outgoing.smtp import Security, SmtpAccount, submit
-from motorpool.storage.outbox import USER_SMTP_HOST, OutgoingMessage
+from motorpool.storage.outbox import USER_SMTP_HOST, Attachment, OutgoingMessage
 
 __all__ = ["Mail", "user_account"]
 
@@ -96,6 +97,7 @@ class Mail:
         message_id: str,
         date: datetime,
         attributes: Mapping[str, object] | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> None:
         """Send a mail; `attributes` are those of its user, whose own account sends it where they name one.
 
@@ -107,9 +109,17 @@ class Mail:
         account = user or self._account
         if account is None:
             raise Unreachable("no mail server is configured")
-        envelope = compose(
-            message, sender=account.address, sender_name=account.name, message_id=message_id, date=date
+        composed = partial(
+            compose,
+            message,
+            sender=account.address,
+            sender_name=account.name,
+            message_id=message_id,
+            date=date,
+            attachments=attachments,
         )
+        # Files of megabytes take long to encode.
+        envelope = await trio.to_thread.run_sync(composed) if attachments else composed()
         host, port = account.service
         try:
             with trio.fail_after(account.seconds):

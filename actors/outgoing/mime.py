@@ -1,6 +1,7 @@
 """Composes mails (RFC 5322, MIME)."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -9,7 +10,7 @@ from email.utils import format_datetime
 
 from motorpool.actors.outgoing.errors import DeliveryRefused
 from motorpool.actors.outgoing.smtp import SmtpEnvelope
-from motorpool.storage.outbox import OutgoingMessage
+from motorpool.storage.outbox import Attachment, OutgoingMessage
 
 __all__ = ["compose", "mail_address"]
 
@@ -31,7 +32,13 @@ def mail_address(text: str) -> str:
 
 
 def compose(
-    message: OutgoingMessage, *, sender: str, sender_name: str, message_id: str, date: datetime
+    message: OutgoingMessage,
+    *,
+    sender: str,
+    sender_name: str,
+    message_id: str,
+    date: datetime,
+    attachments: Sequence[Attachment] = (),
 ) -> SmtpEnvelope:
     """Compose a mail. The same `message_id` gives the same Message-ID; line breaks cannot inject headers.
 
@@ -54,6 +61,9 @@ def compose(
     mail.set_content(message.text)
     if message.html is not None:
         mail.add_alternative(message.html, subtype="html")
+    for each in attachments:
+        kind, _, subtype = each.media_type.partition("/")
+        mail.add_attachment(each.content, maintype=kind, subtype=subtype, filename=_plain(each.name))
     international = not (sender + recipient).isascii()
     policy = _SEVEN_BIT.clone(utf8=True) if international else _SEVEN_BIT
     return SmtpEnvelope(sender, recipient, mail.as_bytes(policy=policy), international)

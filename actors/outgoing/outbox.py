@@ -190,8 +190,13 @@ class Outbox(Actor[OutboxFilled]):
         )
 
     async def _send_mail(self, row: QueuedMessage) -> None:
+        attachments = await outbox.attachments_of(self._database, row.id) if row.message.attached else ()
         await self._outgoing.mail.send(
-            row.message, message_id=row.message_id, date=row.created, attributes=row.account
+            row.message,
+            message_id=row.message_id,
+            date=row.created,
+            attributes=row.account,
+            attachments=attachments,
         )
 
     async def _send_sms(self, row: QueuedMessage) -> None:

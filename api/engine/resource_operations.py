@@ -1,6 +1,6 @@
 """The operations that a resource declares: list, create, fetch, update and delete."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -92,7 +92,7 @@ class _ResourceOperations(Generic[R]):
             return as_json(await self._policy.show(call, records))
         return await as_json_array(self._batches(call, query))
 
-    async def _batches(self, call: Call, query: ListQuery) -> "AsyncIterator[list[object]]":
+    async def _batches(self, call: Call, query: ListQuery) -> AsyncGenerator[list[object], None]:
         async for batch in self._resource.table.stream(call.context.database, query):
             yield [*await self._policy.show(call, batch)]
 

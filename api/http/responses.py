@@ -1,12 +1,15 @@
 """Constructors of answers."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 
 from quart import Response
 
 from motorpool.api.json import encode
 
-__all__ = ["as_bytes", "as_json", "as_json_array", "as_text", "no_content"]
+__all__ = ["as_bytes", "as_json", "as_json_array", "as_json_text", "as_text", "no_content"]
+
+Batches = AsyncGenerator[Sequence[object], None]
 
 
 def as_json(value: object, status: int = 200) -> Response:
@@ -14,7 +17,7 @@ def as_json(value: object, status: int = 200) -> Response:
     return Response(encode(value), status, content_type="application/json")
 
 
-async def as_json_array(batches: AsyncIterator[Sequence[object]]) -> Response:
+async def as_json_array(batches: Batches) -> Response:
     """Return batches of records as one JSON array, streamed so that memory holds one batch.
 
     The first batch is fetched before the answer begins, so that an unavailable database is a 503.
@@ -26,18 +29,35 @@ async def as_json_array(batches: AsyncIterator[Sequence[object]]) -> Response:
         return as_json(first or [])
 
     async def write() -> AsyncIterator[bytes]:
-        yield b"[" + encode(first)[1:-1] + b"," + encode(second)[1:-1]
-        async for batch in non_empty:
-            yield b"," + encode(batch)[1:-1]
-        yield b"]"
+        async with aclosing(non_empty):
+            yield b"[" + encode(first)[1:-1] + b"," + encode(second)[1:-1]
+            async for batch in non_empty:
+                yield b"," + encode(batch)[1:-1]
+            yield b"]"
 
     return Response(write(), 200, content_type="application/json")
 
 
-async def _without_empty(batches: AsyncIterator[Sequence[object]]) -> AsyncIterator[Sequence[object]]:
-    async for batch in batches:
-        if batch:
-            yield batch
+async def as_json_text(chunks: AsyncGenerator[bytes, None]) -> Response:
+    """Return chunks of JSON text as a streamed answer; the first is awaited before it begins."""
+    first = await anext(chunks, b"")
+
+    async def write() -> AsyncIterator[bytes]:
+        async with aclosing(chunks):
+            yield first
+            async for chunk in chunks:
+                yield chunk
+
+    return Response(write(), 200, content_type="application/json")
+
+
+async def _without_empty(
+    batches: AsyncGenerator[Sequence[object], None],
+) -> AsyncGenerator[Sequence[object], None]:
+    async with aclosing(batches):
+        async for batch in batches:
+            if batch:
+                yield batch
 
 
 def as_text(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

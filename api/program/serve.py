@@ -225,6 +225,7 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
         statistics=settings.statistics,
         schedules=settings.schedules,
         rules=settings.rules,
+        reports=settings.reports,
     )
 
 

@@ -38,6 +38,7 @@ from motorpool.actors.settings import (
     PositionSettings,
     PublicSettings,
     RegisterSettings,
+    ReportSettings,
     ScheduleSettings,
     StatisticsSettings,
     VideoSettings,
@@ -252,6 +253,7 @@ class Settings:
     statistics: StatisticsSettings = field(default_factory=StatisticsSettings)
     schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
     rules: RuleSettings = field(default_factory=RuleSettings)
+    reports: ReportSettings = field(default_factory=ReportSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)
 

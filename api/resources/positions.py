@@ -2,7 +2,7 @@
 docs/decisions/0017).
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Annotated
 
 import msgspec
@@ -104,7 +104,7 @@ async def delete_position(call: Call) -> Response:
     return no_content()
 
 
-async def _latest(call: Call) -> AsyncIterator[list[msgspec.Raw]]:
+async def _latest(call: Call) -> AsyncGenerator[list[msgspec.Raw], None]:
     """Yield the latest positions of all visible devices, in batches."""
     ids = sorted(await visible_device_ids(call.context, call.caller))
     directory = call.context.system.ref(DIRECTORY)

@@ -454,7 +454,7 @@ def listed(world: World, request: str, found: Any) -> set[str]:
     """The letters, or the roles, of what a list holds."""
     path = request.split()[1].partition("?")[0].removeprefix("/")
     kind = {"commands/send": "commands", "commands/queue": "queue"}.get(path, path)
-    if kind == "positions":
+    if kind == "positions" or kind.startswith("reports/"):
         numbers, kind = {each["deviceId"] for each in found}, "devices"
     else:
         numbers = {each["id"] for each in found}

@@ -1,0 +1,1 @@
+"""What reports say, computed from stored positions and events (docs/reports.md)."""

@@ -1,0 +1,193 @@
+"""Which reports there are, and the columns of their workbooks (docs/reports.md#workbooks).
+
+One description for all forms of a report: the API answers what `read` yields as JSON, and a workbook shows it
+in `columns`. To add a report, add it to `REPORTS`.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from motorpool.actors.reports.devices import devices
+from motorpool.actors.reports.events import event_rows, events
+from motorpool.actors.reports.routes import route
+from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
+from motorpool.actors.reports.summary import summary
+from motorpool.actors.reports.trips import stops, trips
+from motorpool.storage.records import Device
+
+__all__ = ["REPORTS", "Column", "Form", "Report"]
+
+
+class Form(Enum):
+    """How a value is shown: the unit it is given in, and that of the user."""
+
+    TEXT = "text"
+    SWITCH = "yes or no"
+    TIME = "an instant"
+    DURATION = "milliseconds"
+    DISTANCE = "metres, as kilometres or miles"
+    ALTITUDE = "metres, or feet"
+    SPEED = "knots"
+    VOLUME = "litres"
+    DEGREES = "degrees"
+    PLACE = "latitude, longitude and address"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a workbook."""
+
+    title: str
+    form: Form
+    value: Callable[[Any], object]
+    """Returns the value of a row; None leaves the cell empty."""
+    width: int = 14
+    """Characters."""
+
+
+Read = Callable[[Sources, Viewer, ReportQuery], AsyncGenerator[tuple[Device, Sequence[Any]], None]]
+
+
+async def _as_they_are(sources: Sources, viewer: Viewer, items: Sequence[Any]) -> Sequence[Any]:
+    del sources, viewer
+    return items
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A report in all its forms."""
+
+    name: str
+    title: str
+    read: Read
+    """Yields the items of each device in order, some at a time, ordered by the ids of devices."""
+    columns: tuple[Column, ...]
+    by_device: bool = True
+    """Whether a workbook has a sheet for each device, else one for all."""
+    has_period: bool = True
+    rows: Callable[[Sources, Viewer, Sequence[Any]], Awaitable[Sequence[Any]]] = _as_they_are
+    """Adds to some items what only a workbook shows; default: nothing."""
+
+
+def _each(
+    items: Callable[[Sources, Viewer, Device, ReportQuery], AsyncGenerator[Sequence[Any], None]],
+) -> Read:
+    """Read one device after the other."""
+
+    async def read(
+        sources: Sources, viewer: Viewer, query: ReportQuery
+    ) -> AsyncGenerator[tuple[Device, Sequence[Any]], None]:
+        async with aclosing(devices_of(sources, viewer, query, batch=1)) as batches:
+            async for (device,) in batches:
+                async with aclosing(items(sources, viewer, device, query)) as parts:
+                    async for found in parts:
+                        yield device, found
+
+    return read
+
+
+def _attributes(attributes: Mapping[str, object]) -> str:
+    return "  ".join(f"{key}={value}" for key, value in sorted(attributes.items()))
+
+
+TIME, TEXT, PLACE = Form.TIME, Form.TEXT, Form.PLACE
+DISTANCE, SPEED, VOLUME = Form.DISTANCE, Form.SPEED, Form.VOLUME
+
+ROUTE = (
+    Column("Valid", Form.SWITCH, lambda each: each.valid, 8),
+    Column("Time", TIME, lambda each: each.fix_time, 20),
+    Column("Latitude", Form.DEGREES, lambda each: each.latitude),
+    Column("Longitude", Form.DEGREES, lambda each: each.longitude),
+    Column("Altitude", Form.ALTITUDE, lambda each: each.altitude),
+    Column("Speed", SPEED, lambda each: each.speed),
+    Column("Address", PLACE, lambda each: (each.latitude, each.longitude, each.address), 30),
+    Column("Attributes", TEXT, lambda each: _attributes(each.attributes), 60),
+)
+EVENTS = (
+    Column("Time", TIME, lambda each: each.event.event_time, 20),
+    Column("Type", TEXT, lambda each: each.event.type, 22),
+    Column("Geofence Name", TEXT, lambda each: each.geofence or None, 22),
+    Column("Maintenance Name", TEXT, lambda each: each.maintenance or None, 22),
+    Column(
+        "Address",
+        PLACE,
+        lambda each: (
+            (each.position.latitude, each.position.longitude, each.position.address)
+            if each.position is not None
+            else None
+        ),
+        30,
+    ),
+    Column("Attributes", TEXT, lambda each: _attributes(each.event.attributes), 60),
+)
+TRIPS = (
+    Column("Start", TIME, lambda each: each.start_time, 20),
+    Column("Start Address", PLACE, lambda each: (each.start_lat, each.start_lon, each.start_address), 30),
+    Column("Start Odometer", DISTANCE, lambda each: each.start_odometer),
+    Column("End", TIME, lambda each: each.end_time, 20),
+    Column("End Address", PLACE, lambda each: (each.end_lat, each.end_lon, each.end_address), 30),
+    Column("End Odometer", DISTANCE, lambda each: each.end_odometer),
+    Column("Duration", Form.DURATION, lambda each: each.duration),
+    Column("Length", DISTANCE, lambda each: each.distance),
+    Column("Top speed", SPEED, lambda each: each.max_speed),
+    Column("Average speed", SPEED, lambda each: each.average_speed),
+    Column("Spent Fuel", VOLUME, lambda each: each.spent_fuel),
+    Column("Driver", TEXT, lambda each: each.driver_name or each.driver_unique_id, 22),
+)
+STOPS = (
+    Column("Start", TIME, lambda each: each.start_time, 20),
+    Column("Start Address", PLACE, lambda each: (each.latitude, each.longitude, each.address), 30),
+    Column("Odometer", DISTANCE, lambda each: each.start_odometer),
+    Column("End", TIME, lambda each: each.end_time, 20),
+    Column("Duration", Form.DURATION, lambda each: each.duration),
+    Column("Engine Hours", Form.DURATION, lambda each: each.engine_hours),
+    Column("Spent Fuel", VOLUME, lambda each: each.spent_fuel),
+)
+SUMMARY = (
+    Column("Device", TEXT, lambda each: each.device_name, 22),
+    Column("Start Date", TIME, lambda each: each.start_time, 20),
+    Column("Distance", DISTANCE, lambda each: each.distance),
+    Column("Start Odometer", DISTANCE, lambda each: each.start_odometer),
+    Column("End Odometer", DISTANCE, lambda each: each.end_odometer),
+    Column("Top speed", SPEED, lambda each: each.max_speed),
+    Column("Average speed", SPEED, lambda each: each.average_speed),
+    Column("Engine Hours", Form.DURATION, lambda each: each.engine_hours),
+    Column("Spent Fuel", VOLUME, lambda each: each.spent_fuel),
+)
+DEVICES = (
+    Column("Name", TEXT, lambda each: each.device.name, 22),
+    Column("Unique ID", TEXT, lambda each: each.device.unique_id, 22),
+    Column("Phone", TEXT, lambda each: each.device.phone, 18),
+    Column("Model", TEXT, lambda each: each.device.model, 18),
+    Column("Contact", TEXT, lambda each: each.device.contact, 22),
+    Column("Status", TEXT, lambda each: each.device.status, 10),
+    Column("Last Update", TIME, lambda each: each.device.last_update, 20),
+    Column(
+        "Address",
+        PLACE,
+        lambda each: (
+            (each.position.latitude, each.position.longitude, each.position.address)
+            if each.position is not None
+            else None
+        ),
+        30,
+    ),
+)
+
+REPORTS: Mapping[str, Report] = {
+    report.name: report
+    for report in (
+        Report(name="route", title="Route", read=route, columns=ROUTE),
+        Report(name="events", title="Events", read=events, columns=EVENTS, rows=event_rows),
+        Report(name="trips", title="Trips", read=_each(trips), columns=TRIPS),
+        Report(name="stops", title="Stops", read=_each(stops), columns=STOPS),
+        Report(name="summary", title="Summary", read=_each(summary), columns=SUMMARY, by_device=False),
+        Report(
+            name="devices", title="Devices", read=devices, columns=DEVICES, by_device=False, has_period=False
+        ),
+    )
+}
+"""By their names in paths."""

@@ -1,0 +1,79 @@
+"""The records that reports consist of, as the API answers them (docs/reports.md#records).
+
+Distances are metres, speeds knots, volumes litres, durations and engine hours milliseconds.
+"""
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from motorpool.storage.records import Event, Position
+
+__all__ = ["CombinedItem", "GeofenceVisit", "ReportItem", "StopItem", "SummaryItem", "TripItem"]
+
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ReportItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A span of time of a device, and what it did meanwhile."""
+
+    device_id: int
+    device_name: str = ""
+    distance: float = 0.0
+    average_speed: float = 0.0
+    max_speed: float = 0.0
+    spent_fuel: float = 0.0
+    start_odometer: float = 0.0
+    end_odometer: float = 0.0
+    start_time: datetime = _NEVER
+    end_time: datetime = _NEVER
+
+
+class TripItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
+    """A trip: from the position where the device started to move to that where it stopped."""
+
+    start_position_id: int = 0
+    end_position_id: int = 0
+    start_lat: float = 0.0
+    start_lon: float = 0.0
+    end_lat: float = 0.0
+    end_lon: float = 0.0
+    start_address: str | None = None
+    end_address: str | None = None
+    duration: int = 0
+    driver_unique_id: str | None = None
+    driver_name: str | None = None
+
+
+class StopItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
+    """A stop: from the position where the device stopped to that where it started to move."""
+
+    position_id: int = 0
+    latitude: float = 0.0
+    longitude: float = 0.0
+    address: str | None = None
+    duration: int = 0
+    engine_hours: int = 0
+
+
+class SummaryItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
+    """All positions of a device in the span of the report, or in one day of it."""
+
+    start_hours: int = 0
+    end_hours: int = 0
+    engine_hours: int = 0
+
+
+class GeofenceVisit(ReportItem, frozen=True, kw_only=True, rename="camel"):
+    """A visit to a geofence, from the event of entering it to that of leaving; figures are 0."""
+
+    geofence_id: int = 0
+
+
+class CombinedItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The route of a device, and what happened on it."""
+
+    device_id: int
+    route: list[list[float]] = []
+    events: list[Event] = []
+    positions: list[Position] = []

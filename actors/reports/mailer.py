@@ -1,0 +1,205 @@
+"""Renders the reports that users want by mail, and puts them into the outbox (docs/decisions/0163)."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+import msgspec
+import trio
+
+from motorpool.actors.outgoing import OutgoingServices
+from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.preferences import Preferences, preferences_of
+from motorpool.actors.reports.columns import REPORTS
+from motorpool.actors.reports.render import TooManyRows, render
+from motorpool.actors.reports.sources import ReportQuery, Sources
+from motorpool.actors.reports.visibility import select_devices, visible_of
+from motorpool.actors.reports.workbook import TooManySheets
+from motorpool.actors.settings import ReportSettings
+from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.storage import outbox, report_mails, server, users
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StatementRejected, StorageError
+from motorpool.storage.outbox import Attachment, OutgoingMessage
+from motorpool.storage.records import ServerSettings, User
+from motorpool.storage.report_mails import MAX_ATTEMPTS, ReportMail
+
+__all__ = ["REPORT_MAILER", "XLSX", "MailedReport", "ReportMailRequested", "report_mailer_spec"]
+
+XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+POLL_SECONDS = 60.0
+"""Interval of looking for reports that another server has left."""
+STORAGE_SECONDS = 10.0
+"""Delay before the next look when the database is unavailable."""
+RENDER_SECONDS = 600.0
+"""A report that takes longer is given up."""
+CLAIM = timedelta(seconds=RENDER_SECONDS + 300)
+"""A server that has not finished by then does not exist any more."""
+
+
+class MailedReport(msgspec.Struct, frozen=True):
+    """A report that is to be mailed, as it is stored."""
+
+    name: str
+    """One of `REPORTS`."""
+    query: ReportQuery
+
+
+class ReportMailRequested(msgspec.Struct, frozen=True):
+    """A request was committed."""
+
+
+REPORT_MAILER: Kind[None, ReportMailRequested] = Kind("report_mailer")
+
+
+class _RightEnded(Exception):
+    """The user may not have the report any more."""
+
+
+class _UserViewer:
+    """A user who is not waiting for the answer; implements `Viewer`."""
+
+    def __init__(self, sources: Sources, user: User, settings: ServerSettings) -> None:
+        self._sources = sources
+        self.user = user
+        self.preferences: Preferences = preferences_of(
+            user.attributes, settings.attributes, force_server=settings.force_settings
+        )
+
+    async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
+        """Return those of the devices, and of the devices in the groups, that the user may see."""
+        return await select_devices(self._sources.system, self.user, device_ids, group_ids)
+
+    async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
+        """Return those of the devices that the user may still see."""
+        visible = await visible_of(self._sources.system, self.user, device_ids)
+        return [device_id for device_id in device_ids if device_id in visible]
+
+
+class ReportMailer(Actor[ReportMailRequested]):
+    """Renders one report at a time."""
+
+    def __init__(
+        self,
+        database: Database,
+        outgoing: OutgoingServices,
+        settings: ReportSettings,
+        sources: Sources | None,
+    ) -> None:
+        self._database = database
+        self._outgoing = outgoing
+        self._settings = settings
+        self._sources = sources
+        self._requested = trio.Event()
+
+    def handle(self, message: ReportMailRequested) -> None:
+        """Look for reports at once."""
+        del message
+        self._requested.set()
+
+    async def run(self) -> None:
+        """Render what waits until cancelled."""
+        while True:
+            self._requested = trio.Event()
+            try:
+                while await self._render_next():
+                    pass
+            except StorageError as error:
+                self.context.log.warning("reports to be mailed wait for the database: %s", error)
+                await trio.sleep(STORAGE_SECONDS)
+                continue
+            with trio.move_on_after(POLL_SECONDS):
+                await self._requested.wait()
+
+    async def _render_next(self) -> bool:
+        """Render the next report, if there is one; return whether there was."""
+        now = self.context.clock.now()
+        claimed = await report_mails.claim(self._database, now=now, until=now + CLAIM)
+        if claimed is None:
+            return False
+        try:
+            mailed = msgspec.convert(claimed.report, MailedReport)
+        except msgspec.ValidationError:
+            mailed = None  # of a release that has other reports
+        if mailed is None or mailed.name not in REPORTS or claimed.attempts > MAX_ATTEMPTS:
+            self.context.log.warning("report %d cannot be rendered and is dropped", claimed.id)
+            await report_mails.finish(self._database, claimed)
+            return True
+        try:
+            await self._mail(claimed, mailed)
+        except _RightEnded:
+            await report_mails.finish(self._database, claimed)
+        return True
+
+    async def _mail(self, claimed: ReportMail, mailed: MailedReport) -> None:
+        user, settings = await self._viewer(claimed.user_id)
+        sources = self._sources or Sources(system=self.context.system, database=self._database)
+        viewer = _UserViewer(sources, user, settings)
+        title = REPORTS[mailed.name].title
+        text, attachments = f"The report you asked for is attached: {title}.\n", []
+        content: bytes | None = None
+        try:
+            with trio.fail_after(RENDER_SECONDS):
+                content = await self._content(sources, viewer, mailed)
+        except (TooManyRows, TooManySheets) as error:
+            text = f"The report {title} was not made: {error}.\n"
+        except trio.TooSlowError:
+            text = f"The report {title} was not made: it takes too long. Ask for a shorter span.\n"
+        else:
+            if content is None:
+                text = f"The report {title} is too large for a mail. Ask for a shorter span.\n"
+            else:
+                attachments.append(Attachment("report.xlsx", XLSX, content))
+        # Rights may have ended meanwhile.
+        user, _ = await self._viewer(claimed.user_id)
+        message = OutgoingMessage(channel="mail", user_id=user.id, to=user.email, subject="Report", text=text)
+        try:
+            async with self._database.transaction() as transaction:
+                if not await report_mails.finish(transaction, claimed):
+                    return  # another server took it over
+                await outbox.enqueue(
+                    transaction, message, now=self.context.clock.now(), attachments=attachments
+                )
+        except StatementRejected as error:
+            self.context.log.warning("report %d cannot be mailed: %s", claimed.id, error)
+            await report_mails.finish(self._database, claimed)
+            return
+        self.context.system.ref(OUTBOX).offer(OutboxFilled())
+
+    async def _content(self, sources: Sources, viewer: _UserViewer, mailed: MailedReport) -> bytes | None:
+        """Return the workbook; None if it is too large for a mail."""
+        report = REPORTS[mailed.name]
+        file = await render(report, sources, viewer, mailed.query, most_rows=self._settings.most_rows)
+        with file:
+            content = await sources.in_thread(partial(file.read, self._settings.mail_bytes + 1))
+        return content if len(content) <= self._settings.mail_bytes else None
+
+    async def _viewer(self, user_id: int) -> tuple[User, ServerSettings]:
+        """Return the user and the settings of the server. Raises _RightEnded."""
+        user = await users.TABLE.fetch(self._database, user_id)
+        settings = await server.fetch(self._database)
+        now = self.context.clock.now()
+        if (
+            user is None
+            or user.disabled
+            or (user.expiration_time is not None and user.expiration_time <= now)
+            or (not user.administrator and (user.disable_reports or settings.disable_reports))
+            or not self._outgoing.mail.can_reach(user.email)
+        ):
+            raise _RightEnded
+        return user, settings
+
+
+def report_mailer_spec(
+    database: Database,
+    outgoing: OutgoingServices,
+    settings: ReportSettings | None = None,
+    sources: Sources | None = None,
+) -> ChildSpec[ReportMailRequested]:
+    """Return the child spec of the actor that mails reports; `sources` are its own by default."""
+    return ChildSpec(
+        kind=REPORT_MAILER,
+        factory=lambda: ReportMailer(database, outgoing, settings or ReportSettings(), sources),
+        resident=False,
+    )

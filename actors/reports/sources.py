@@ -1,0 +1,131 @@
+"""What reports are made from, and for whom."""
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+import msgspec
+import trio
+
+from motorpool.actors.preferences import Preferences
+from motorpool.actors.rules.trip_detection import TripSettings
+from motorpool.runtime import System
+from motorpool.storage import devices
+from motorpool.storage.database import Database
+from motorpool.storage.records import Device, User
+
+_log = logging.getLogger(__name__)
+
+__all__ = ["DEVICE_BATCH", "Place", "ReportQuery", "ReportRules", "Sources", "Viewer", "devices_of"]
+
+DEVICE_BATCH = 100
+"""Devices whose rows are read at once."""
+CONCURRENT = 4
+"""Devices that are evaluated at the same time, for all reports together: each holds a connection to the
+database meanwhile."""
+LOG_SECONDS = 10.0
+"""A report that takes long says how far it is so often."""
+WRITERS = 2
+"""Threads that write workbooks."""
+
+T = TypeVar("T")
+Place = tuple[float, float]
+"""Latitude and longitude in degrees."""
+
+
+class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report is to cover."""
+
+    device_ids: tuple[int, ...] = ()
+    group_ids: tuple[int, ...] = ()
+    """Without devices and groups: all devices that the viewer is linked to."""
+    start: datetime
+    end: datetime
+    """Both included."""
+    daily: bool = False
+    """Whether a summary is cut at the midnights of the viewer's time zone."""
+    types: tuple[str, ...] = ()
+    """Types of events; empty: all."""
+    alarms: tuple[str, ...] = ()
+    """Of events of type `alarm` only those with one of these alarms; empty: all."""
+    geofence_ids: tuple[int, ...] = ()
+
+
+class ReportRules(msgspec.Struct, frozen=True):
+    """The settings of a device that its reports depend on."""
+
+    trips: TripSettings = TripSettings()
+    ignore_odometer: bool = False
+    """Whether distances are those between positions even if the device sends its odometer."""
+    fuel_capacity: float = 0.0
+    """Litres of the tank; 0: unknown."""
+
+
+class Viewer(Protocol):
+    """For whom a report is made."""
+
+    @property
+    def user(self) -> User:
+        """The user."""
+        ...
+
+    @property
+    def preferences(self) -> Preferences:
+        """Time zone and units."""
+        ...
+
+    async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
+        """Return those of the devices, and of the devices in the groups, that the user may see, in order.
+
+        Without either, all that the user is linked to.
+        """
+        ...
+
+    async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
+        """Return those of the devices that the user may still see; called before each batch.
+
+        Raises an error if the user may not see reports any more.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What the reports of one server are made from."""
+
+    system: System
+    database: Database
+    addresses: Callable[[Sequence[Place]], Awaitable[Sequence[str | None]]] | None = None
+    """Looks up addresses; None if there is no geocoder."""
+    slots: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CONCURRENT))
+    threads: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(WRITERS))
+
+    async def rules_of(self, device: Device) -> ReportRules:
+        """Return the settings of a device."""
+        capacity = device.attributes.get("fuelCapacity")
+        if not isinstance(capacity, int | float) or not 0 < capacity < 1e6:
+            capacity = 0.0
+        return ReportRules(fuel_capacity=float(capacity))
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Call `work()` in one of the threads that write workbooks."""
+        return await trio.to_thread.run_sync(work, limiter=self.threads)
+
+
+async def devices_of(
+    sources: Sources, viewer: Viewer, query: ReportQuery, *, batch: int = DEVICE_BATCH
+) -> AsyncGenerator[list[Device], None]:
+    """Yield the devices of a report in batches, ordered by id; rights are checked again before each batch."""
+    ids = await viewer.select(query.device_ids, query.group_ids)
+    monotonic = sources.system.clock.monotonic
+    logged_at = monotonic()
+    for begin in range(0, len(ids), batch):
+        if monotonic() - logged_at > LOG_SECONDS:
+            logged_at = monotonic()
+            _log.info("report for user %d: %d of %d devices", viewer.user.id, begin, len(ids))
+        visible = await viewer.still_visible(ids[begin : begin + batch])
+        rows = await devices.TABLE.fetch_many(sources.database, visible)
+        if rows:
+            yield rows

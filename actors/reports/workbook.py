@@ -1,0 +1,196 @@
+"""Workbooks (XLSX) of reports (docs/reports.md#workbooks).
+
+XlsxWriter writes rows to files as they come (`constant_memory`), so memory does not grow with the report.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import IO, Any, Final
+
+from xlsxwriter import Workbook  # type: ignore[import-untyped]  # it ships no types
+from xlsxwriter.format import Format  # type: ignore[import-untyped]  # as above
+from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # as above
+
+from motorpool.actors.preferences import Preferences
+from motorpool.actors.reports.columns import Column, Form
+
+__all__ = ["MAX_SHEETS", "SHEET_ROWS", "TooManySheets", "WorkbookWriter", "safe_name"]
+
+SHEET_ROWS: Final = 1_048_576
+"""Rows of a sheet, a limit of the format."""
+MAX_SHEETS: Final = 200
+"""Each sheet that is being written takes an open file."""
+CELL_LENGTH: Final = 32_767
+"""Characters of a cell, a limit of the format."""
+SHEET_LINKS: Final = 60_000
+"""Links of a sheet; the format allows 65,530."""
+NAME_LENGTH: Final = 31
+DAY_MILLISECONDS: Final = 86_400_000
+OLDEST: Final = datetime(1900, 3, 1, tzinfo=UTC)
+"""Days before are not dates to a spreadsheet."""
+MAP: Final = "https://www.openstreetmap.org/?mlat={0:.6f}&mlon={1:.6f}#map=16/{0:.6f}/{1:.6f}"
+
+
+class TooManySheets(Exception):
+    """More devices have rows than a workbook may have sheets."""
+
+
+class WorkbookWriter:
+    """Writes the rows of one report; its methods block, so call them in a thread, one at a time.
+
+    Args:
+        file: where the workbook goes; it stays open.
+        folder: for temporary files; the caller deletes it.
+        columns: those of each sheet.
+        preferences: the user's time zone and units.
+        created: stands in the workbook's properties.
+    """
+
+    def __init__(
+        self,
+        file: IO[bytes],
+        folder: str,
+        columns: Sequence[Column],
+        preferences: Preferences,
+        created: datetime,
+    ) -> None:
+        # No cell is ever read as a formula, a number or a link: texts may come from devices.
+        options = {
+            "constant_memory": True,
+            "tmpdir": folder,
+            "strings_to_formulas": False,
+            "strings_to_numbers": False,
+            "strings_to_urls": False,
+            "default_date_format": "yyyy-mm-dd hh:mm:ss",
+        }
+        self._workbook = Workbook(file, options)
+        self._workbook.use_zip64()
+        self._workbook.set_properties({"created": created.replace(tzinfo=None)})
+        self._columns = columns
+        self._zone: tzinfo = preferences.zone
+        self._bold = self._workbook.add_format({"bold": True})
+        self._link = self._workbook.get_default_url_format()
+        self._writers = [self._writer(column.form, preferences) for column in columns]
+        self._names: set[str] = set()
+        self._sheet: Worksheet | None = None
+        self._title = ""
+        self._header: Sequence[tuple[str, str]] = ()
+        self._row = 0
+        self._links = 0
+
+    def begin_sheet(self, title: str, header: Sequence[tuple[str, str]]) -> None:
+        """Begin a sheet: lines of a label and a text, then the titles of the columns.
+
+        Raises:
+            TooManySheets: there are MAX_SHEETS already.
+        """
+        if len(self._names) >= MAX_SHEETS:
+            raise TooManySheets(f"a workbook has at most {MAX_SHEETS} sheets: choose fewer devices")
+        self._title, self._header = title, header
+        self._sheet = sheet = self._workbook.add_worksheet(safe_name(title, self._names))
+        self._names.add(sheet.get_name().casefold())
+        for index, column in enumerate(self._columns):
+            sheet.set_column(index, index, column.width)
+        for row, (label, text) in enumerate(header):
+            sheet.write_string(row, 0, label, self._bold)
+            sheet.write_string(row, 1, text[:CELL_LENGTH])
+        self._row = len(header) + 1
+        for index, column in enumerate(self._columns):
+            sheet.write_string(self._row, index, column.title, self._bold)
+        sheet.freeze_panes(self._row + 1, 0)
+        self._row += 1
+        self._links = 0
+
+    def add_rows(self, rows: Sequence[Any]) -> None:
+        """Add rows to the present sheet; where it is full, go on in one named "… (2)"."""
+        for row in rows:
+            if self._row >= SHEET_ROWS:
+                self.begin_sheet(self._title, self._header)
+            for index, (column, write) in enumerate(zip(self._columns, self._writers, strict=True)):
+                value = column.value(row)
+                if value is not None:
+                    write(self._row, index, value)
+            self._row += 1
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._workbook.close()
+
+    def discard(self) -> None:
+        """Close temporary files of a workbook that is not completed."""
+        for sheet in self._workbook.worksheets():
+            sheet._opt_close()
+
+    def _writer(self, form: Form, preferences: Preferences) -> Callable[[int, int, Any], object]:
+        units = {
+            Form.SPEED: preferences.speed,
+            Form.DISTANCE: preferences.distance,
+            Form.ALTITUDE: preferences.altitude,
+            Form.VOLUME: preferences.volume,
+        }
+        if form in units:
+            unit = units[form]
+            return self._number(f'0.0 "{unit.symbol}"', unit.per_base)
+        match form:
+            case Form.DURATION:
+                return self._number("[h]:mm:ss", 1 / DAY_MILLISECONDS)
+            case Form.DEGREES:
+                return self._number("0.000000", 1.0)
+            case Form.TIME:
+                return self._write_time
+            case Form.SWITCH:
+                return lambda row, column, value: self._present.write_boolean(row, column, bool(value))
+            case Form.PLACE:
+                return self._write_place
+            case _:
+                return self._write_text
+
+    @property
+    def _present(self) -> Worksheet:
+        assert self._sheet is not None
+        return self._sheet
+
+    def _number(self, pattern: str, factor: float) -> Callable[[int, int, Any], object]:
+        shown: Format = self._workbook.add_format({"num_format": pattern})
+        return lambda row, column, value: self._present.write_number(row, column, value * factor, shown)
+
+    def _write_text(self, row: int, column: int, value: object) -> None:
+        self._present.write_string(row, column, str(value)[:CELL_LENGTH])
+
+    def _write_time(self, row: int, column: int, value: datetime) -> None:
+        if value < OLDEST or value.year == 9999:
+            self._write_text(row, column, value.isoformat())
+            return
+        local = value.astimezone(self._zone).replace(tzinfo=None, microsecond=0)
+        self._present.write_datetime(row, column, local)
+
+    def _write_place(self, row: int, column: int, value: tuple[float, float, str | None]) -> None:
+        latitude, longitude, address = value
+        text = (address or f"{latitude:.6f}, {longitude:.6f}")[:CELL_LENGTH]
+        if self._links >= SHEET_LINKS:
+            self._present.write_string(row, column, text)
+            return
+        self._links += 1
+        self._present.write_url(row, column, MAP.format(latitude, longitude), self._link, text)
+
+
+def safe_name(title: str, taken: set[str]) -> str:
+    """Return a name that a sheet may have and that is not taken; `taken` holds case-folded names."""
+    plain = "".join(each if each.isprintable() and each not in "[]:*?/\\" else " " for each in title)
+    plain = " ".join(plain.split()).strip("' ") or "Sheet"
+    if plain.casefold() == "history":  # reserved by Excel
+        plain += "_"
+    name = _cut(plain, NAME_LENGTH)
+    number = 2
+    while name.casefold() in taken:
+        end = f" ({number})"
+        name = _cut(plain, NAME_LENGTH - len(end)) + end
+        number += 1
+    return name
+
+
+def _cut(text: str, length: int) -> str:
+    """Shorten a text to so many UTF-16 units, in which spreadsheets count."""
+    while len(text.encode("utf-16-le")) > 2 * length:
+        text = text[:-1]
+    return text.rstrip("' ")

@@ -1,0 +1,149 @@
+"""Reports as JSON (docs/reports.md#records); with `Accept` of a workbook they are one."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from quart import Response
+
+from motorpool.actors.reports.columns import REPORTS, Read
+from motorpool.actors.reports.events import geofence_visits
+from motorpool.actors.reports.items import CombinedItem, GeofenceVisit, StopItem, SummaryItem, TripItem
+from motorpool.actors.reports.routes import combined
+from motorpool.actors.reports.sources import ReportQuery
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Operations
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json_array, as_json_text
+from motorpool.api.json import encode
+from motorpool.api.resources.reports.requests import (
+    CallViewer,
+    DailyQuery,
+    EventQuery,
+    GeofenceQuery,
+    PeriodQuery,
+    begin_report,
+)
+from motorpool.api.resources.reports.workbooks import answer_workbook, wants_workbook
+from motorpool.storage.records import Event, Position
+from motorpool.storage.report_rows import count_positions
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("reports")
+
+
+@OPERATIONS.operation("GET", "/reports/combined", query=PeriodQuery, answer=list[CombinedItem])
+async def get_combined_report(call: Call) -> Response:
+    """Get the routes of devices with their events.
+
+    Events without a position and of type `deviceMoving` are left out.
+    """
+    query = await begin_report(call, "combined", call.query(PeriodQuery))
+    return await as_json_text(_combined(call, query))
+
+
+@OPERATIONS.operation("GET", "/reports/route", query=PeriodQuery, answer=list[Position])
+async def get_route_report(call: Call) -> Response:
+    """Get the positions of devices in a span of time."""
+    sent = call.query(PeriodQuery)
+    if wants_workbook(call):
+        return await answer_workbook(call, "route", sent)
+    query = await begin_report(call, "route", sent, limited=False)
+    await _require_few_positions(call, query)
+    return await _answer(call, REPORTS["route"].read, query)
+
+
+@OPERATIONS.operation("GET", "/reports/events", query=EventQuery, answer=list[Event])
+async def get_events_report(call: Call) -> Response:
+    """Get the events of devices in a span of time."""
+    return await _report(call, "events", call.query(EventQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/summary", query=DailyQuery, answer=list[SummaryItem])
+async def get_summary_report(call: Call) -> Response:
+    """Get what devices did in a span of time, as a whole or by day."""
+    return await _report(call, "summary", call.query(DailyQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/trips", query=PeriodQuery, answer=list[TripItem])
+async def get_trips_report(call: Call) -> Response:
+    """Get the trips of devices in a span of time."""
+    return await _report(call, "trips", call.query(PeriodQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/stops", query=PeriodQuery, answer=list[StopItem])
+async def get_stops_report(call: Call) -> Response:
+    """Get the stops of devices in a span of time."""
+    return await _report(call, "stops", call.query(PeriodQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/geofences", query=GeofenceQuery, answer=list[GeofenceVisit])
+async def get_geofences_report(call: Call) -> Response:
+    """Get the visits of devices to geofences that began and ended in a span of time."""
+    query = await begin_report(call, "geofences", call.query(GeofenceQuery))
+    return await _answer(call, geofence_visits, query)
+
+
+async def _report(call: Call, name: str, sent: PeriodQuery) -> Response:
+    if wants_workbook(call):
+        return await answer_workbook(call, name, sent)
+    return await _answer(call, REPORTS[name].read, await begin_report(call, name, sent))
+
+
+async def _answer(call: Call, read: Read, query: ReportQuery) -> Response:
+    return await as_json_array(_items(call, read, query))
+
+
+async def _items(call: Call, read: Read, query: ReportQuery) -> AsyncGenerator[Sequence[Any], None]:
+    viewer = CallViewer(call)
+    async with aclosing(read(call.context.reports, viewer, query)) as batches:
+        async for device, found in batches:
+            # A long list of one device ends with the right to it.
+            if await viewer.still_visible((device.id,)):
+                yield found
+
+
+async def _require_few_positions(call: Call, query: ReportQuery) -> None:
+    """Refuse a route with more positions of a device than `positions.most`."""
+    most = call.context.settings.positions.most
+    if not most:
+        return
+    for device_id in await CallViewer(call).select(query.device_ids, query.group_ids):
+        found = await count_positions(call.context.database, device_id, query.start, query.end, most=most + 1)
+        if found > most:
+            raise BadRequest(
+                f"the span holds more than {most} positions of device {device_id}; ask for a shorter one"
+            )
+
+
+async def _combined(call: Call, query: ReportQuery) -> AsyncGenerator[bytes, None]:
+    """Write the items of the report by pieces of their lists, which may be long."""
+    fields = ("route", "events", "positions")
+    viewer = CallViewer(call)
+    yield b"["
+    device_id: int | None = None
+    field, is_empty = 0, True
+    async with aclosing(combined(call.context.reports, viewer, query)) as parts:
+        async for part in parts:
+            if not await viewer.still_visible((part.device.id,)):
+                raise PermissionError(f"access to device {part.device.id} ended while its report was sent")
+            text = b""
+            if part.device.id != device_id:
+                if device_id is not None:
+                    text = _end_lists(fields[field + 1 :]) + b"},"
+                device_id, field, is_empty = part.device.id, 0, True
+                text += b'{"deviceId":%d,"route":[' % device_id
+            while fields[field] != part.field:
+                field, is_empty = field + 1, True
+                text += b'],"%s":[' % fields[field].encode()
+            if part.elements:
+                text += (b"" if is_empty else b",") + encode(list(part.elements))[1:-1]
+                is_empty = False
+            if text:
+                yield text
+    yield (b"" if device_id is None else _end_lists(fields[field + 1 :]) + b"}") + b"]"
+
+
+def _end_lists(fields: Sequence[str]) -> bytes:
+    return b"]" + b"".join(b',"%s":[]' % field.encode() for field in fields)

@@ -1,0 +1,163 @@
+"""What requests for reports have in common: parameters, checks, and the audit row
+(docs/reports.md#requests).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from motorpool.actors.preferences import Preferences, preferences_of
+from motorpool.actors.reports.sources import ReportQuery
+from motorpool.actors.reports.visibility import select_devices, visible_of
+from motorpool.api.auth.authentication import confirm_caller
+from motorpool.api.auth.rights import READ_HISTORY
+from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.spans import Instant
+from motorpool.api.http.errors import BadRequest
+from motorpool.storage.records import User
+
+__all__ = [
+    "CallViewer",
+    "DailyQuery",
+    "DeviceQuery",
+    "EventQuery",
+    "GeofenceQuery",
+    "PeriodQuery",
+    "begin_report",
+]
+
+NAMES = {
+    "start": "from",
+    "end": "to",
+    "device_id": "deviceId",
+    "group_id": "groupId",
+    "type": "type",
+    "geofence_id": "geofenceId",
+}
+
+
+class DeviceQuery(msgspec.Struct, kw_only=True, rename=NAMES):
+    """Which devices a report covers; without any, all that the caller is linked to."""
+
+    device_id: Annotated[tuple[int, ...], Meta(description="These devices; others are left out.")] = ()
+    group_id: Annotated[
+        tuple[int, ...], Meta(description="The devices of these groups, and of those below them.")
+    ] = ()
+    mail: Annotated[bool, Meta(description="With `Accept` of a workbook: send it by mail to the caller.")] = (
+        False
+    )
+
+
+class PeriodQuery(DeviceQuery, kw_only=True, rename=NAMES):
+    """Devices and a span of time, both ends included."""
+
+    start: Instant
+    end: Instant
+
+
+class DailyQuery(PeriodQuery, kw_only=True, rename=NAMES):
+    """Of a summary."""
+
+    daily: Annotated[
+        bool, Meta(description="An item for each day of the caller's time zone, not one for all.")
+    ] = False
+
+
+class EventQuery(PeriodQuery, kw_only=True, rename=NAMES):
+    """Of a report of events."""
+
+    type: Annotated[tuple[str, ...], Meta(description="Types of events; none or `allEvents`: all.")] = ()
+    alarm: Annotated[
+        tuple[str, ...], Meta(description="Alarms: events of type `alarm` with others are left out.")
+    ] = ()
+
+
+class GeofenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
+    """Of a report of visits."""
+
+    geofence_id: Annotated[
+        tuple[int, ...], Meta(description="The geofences; without any the report is empty.")
+    ] = ()
+
+
+Q = TypeVar("Q", bound=DeviceQuery)
+
+
+class CallViewer:
+    """The caller of a request; implements `Viewer`."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        server = call.context.server
+        self.preferences: Preferences = preferences_of(
+            call.caller.user.attributes, server.attributes, force_server=server.force_settings
+        )
+
+    @property
+    def user(self) -> User:
+        """The user."""
+        return self._call.caller.user
+
+    async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
+        """Return those of the devices, and of the devices in the groups, that the caller may see."""
+        return await select_devices(self._call.context.system, self.user, device_ids, group_ids)
+
+    async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
+        """Return those of the devices that the caller may still see.
+
+        Raises:
+            HttpError: they may not see reports any more, or are not logged in any more.
+        """
+        call = self._call
+        if not call.rights_may_have_changed:
+            return device_ids
+        await confirm_caller(call)
+        READ_HISTORY.require(call.caller)
+        visible = await visible_of(call.context.system, self.user, device_ids)
+        return [device_id for device_id in device_ids if device_id in visible]
+
+
+async def begin_report(call: Call, name: str, sent: PeriodQuery, *, limited: bool = True) -> ReportQuery:
+    """Check a request, write its audit row, and return what the report is to cover.
+
+    `limited` says whether `reports.period_limit` applies.
+
+    Raises:
+        BadRequest: the caller may not see reports, or the span is not one or too long.
+    """
+    READ_HISTORY.require(call.caller)
+    if sent.end < sent.start:
+        raise BadRequest("to: lies before from")
+    most = call.context.settings.reports.period_limit
+    if limited and most and sent.end - sent.start > timedelta(seconds=most):
+        raise BadRequest(f"the span is longer than the {most:g} s that a report may cover")
+    await record_action(
+        call,
+        call.context.database,
+        "report",
+        attributes={
+            "type": name,
+            "from": _minute(sent.start),
+            "to": _minute(sent.end),
+            "devices": str(list(sent.device_id)),
+            "groups": str(list(sent.group_id)),
+        },
+    )
+    return ReportQuery(
+        device_ids=sent.device_id,
+        group_ids=sent.group_id,
+        start=sent.start,
+        end=sent.end,
+        daily=isinstance(sent, DailyQuery) and sent.daily,
+        types=sent.type if isinstance(sent, EventQuery) else (),
+        alarms=sent.alarm if isinstance(sent, EventQuery) else (),
+        geofence_ids=sent.geofence_id if isinstance(sent, GeofenceQuery) else (),
+    )
+
+
+def _minute(instant: datetime) -> str:
+    return f"{instant:%Y-%m-%d %H:%M}"

@@ -1,0 +1,163 @@
+"""Reports as workbooks, downloaded or mailed (docs/reports.md#workbooks)."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import IO
+
+import trio
+from quart import Response
+
+from motorpool.actors.reports.columns import REPORTS
+from motorpool.actors.reports.limits import TooManyRunning
+from motorpool.actors.reports.mailer import REPORT_MAILER, XLSX, MailedReport, ReportMailRequested
+from motorpool.actors.reports.render import TooManyRows, render
+from motorpool.actors.reports.sources import ReportQuery
+from motorpool.actors.reports.workbook import TooManySheets
+from motorpool.api.auth.rights import READ_HISTORY
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
+from motorpool.api.http.responses import no_content
+from motorpool.api.resources.reports.requests import (
+    CallViewer,
+    DailyQuery,
+    DeviceQuery,
+    EventQuery,
+    PeriodQuery,
+    begin_report,
+)
+from motorpool.storage import report_mails
+
+__all__ = ["OPERATIONS", "answer_workbook", "wants_workbook"]
+
+OPERATIONS = Operations("reports")
+
+CHUNK_BYTES = 256 * 1024
+RETRY_SECONDS = 10.0
+FORMS: Mapping[int, Content] = {
+    200: Content(media_type=XLSX, text="`xlsx`: the workbook"),
+    204: Content(media_type="", text="`mail`: it will be mailed to the caller"),
+}
+
+
+def wants_workbook(call: Call) -> bool:
+    """Whether the client prefers a workbook to JSON."""
+    return call.request.accept_mimetypes.best_match(["application/json", XLSX], "application/json") == XLSX
+
+
+@OPERATIONS.operation("GET", "/reports/route/{type:text}", query=PeriodQuery, answers=FORMS)
+async def render_route_report(call: Call) -> Response:
+    """Get the positions of devices as a workbook, or have it mailed."""
+    return await answer_workbook(call, "route", call.query(PeriodQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/events/{type:text}", query=EventQuery, answers=FORMS)
+async def render_events_report(call: Call) -> Response:
+    """Get the events of devices as a workbook, or have it mailed."""
+    return await answer_workbook(call, "events", call.query(EventQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/summary/{type:text}", query=DailyQuery, answers=FORMS)
+async def render_summary_report(call: Call) -> Response:
+    """Get the summary of devices as a workbook, or have it mailed."""
+    return await answer_workbook(call, "summary", call.query(DailyQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/trips/{type:text}", query=PeriodQuery, answers=FORMS)
+async def render_trips_report(call: Call) -> Response:
+    """Get the trips of devices as a workbook, or have it mailed."""
+    return await answer_workbook(call, "trips", call.query(PeriodQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/stops/{type:text}", query=PeriodQuery, answers=FORMS)
+async def render_stops_report(call: Call) -> Response:
+    """Get the stops of devices as a workbook, or have it mailed."""
+    return await answer_workbook(call, "stops", call.query(PeriodQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/devices/{type:text}", query=DeviceQuery, answers=FORMS)
+async def render_devices_report(call: Call) -> Response:
+    """Get the devices of the caller as a workbook, or have it mailed."""
+    return await answer_workbook(call, "devices", call.query(DeviceQuery))
+
+
+@OPERATIONS.operation("GET", "/reports/devices", query=DeviceQuery, answers=FORMS)
+async def get_devices_report(call: Call) -> Response:
+    """Get the devices of the caller as a workbook, or have it mailed."""
+    return await answer_workbook(call, "devices", call.query(DeviceQuery))
+
+
+async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
+    """Answer with the workbook of a report, or have it mailed: as the path says, or the parameter `mail`.
+
+    Raises:
+        ResourceNotFound: the path names another form.
+        BadRequest: the report has too many rows or sheets, or `begin_report` refuses it.
+    """
+    form = call.path.get("type", "mail" if sent.mail else "xlsx")
+    if form not in {"xlsx", "mail"}:
+        raise ResourceNotFound("a report is `xlsx` or `mail`")
+    if isinstance(sent, PeriodQuery):
+        query = await begin_report(call, name, sent, limited=name != "route")
+    else:
+        READ_HISTORY.require(call.caller)
+        query = ReportQuery(device_ids=sent.device_id, group_ids=sent.group_id, start=call.now, end=call.now)
+    if form == "mail":
+        return await _mail(call, name, query)
+    try:
+        with call.context.report_limit.running(call.caller.id):
+            file = await render(
+                REPORTS[name],
+                call.context.reports,
+                CallViewer(call),
+                query,
+                most_rows=call.context.settings.reports.most_rows,
+            )
+    except (TooManyRows, TooManySheets) as error:
+        raise BadRequest(str(error)) from None
+    except TooManyRunning:
+        raise TooManyRequests("other workbooks are being made for the user", RETRY_SECONDS) from None
+    size = file.seek(0, 2)
+    file.seek(0)
+    return Response(
+        FileChunks(file),
+        200,
+        headers={
+            "Content-Length": str(size),
+            "Content-Disposition": "attachment; filename=report.xlsx",
+        },
+        content_type=XLSX,
+    )
+
+
+async def _mail(call: Call, name: str, query: ReportQuery) -> Response:
+    """Store that the report is to be mailed: it will be, also if the server stops now."""
+    user, mail = call.caller.user, call.context.outgoing.mail
+    if not mail.enabled_for(user.attributes) or not mail.can_reach(user.email):
+        raise BadRequest("no mail can be sent to the user")
+    if wait := call.context.report_mails.hit(str(user.id)):
+        raise TooManyRequests("the user has had too many reports mailed", min(wait, 3600.0))
+    report = MailedReport(name, query)
+    if not await report_mails.add(call.context.database, user.id, report, now=call.now):
+        raise TooManyRequests("too many reports of the user wait to be mailed", RETRY_SECONDS)
+    call.context.system.ref(REPORT_MAILER).offer(ReportMailRequested())
+    return no_content()
+
+
+class FileChunks:
+    """The content of an open file, which is closed at the end of the answer."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk = await trio.to_thread.run_sync(self._file.read, CHUNK_BYTES)
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+    async def aclose(self) -> None:
+        """Close the file; called at the end of the answer, however it ends."""
+        self._file.close()

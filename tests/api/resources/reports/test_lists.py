@@ -1,0 +1,376 @@
+"""Reports as JSON."""
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+import pytest
+from tests.actors.reports.brute_force import intervals
+from tests.api.resources.reports.reporting import MAY, happen, positions, span, stamp, week
+
+from motorpool.actors.settings import PositionSettings, ReportSettings
+from motorpool.storage.records import Event
+
+MINUTE = timedelta(minutes=1)
+KNOT = 1852 / 3600
+
+
+def drive(served, device_id, start=MAY, *, attributes=lambda index: {}):
+    """Ten minutes at rest, ten minutes of 1,112 m each, ten minutes at rest; a position each minute."""
+    found = []
+    for index in range(31):
+        moved = min(max(index - 10, 0), 10)
+        found.append(
+            served.position(
+                device_id,
+                start + index * MINUTE,
+                latitude=52 + 0.01 * moved,
+                speed=36.0 + index if 10 < index <= 20 else 0.0,
+                attributes={"totalDistance": 5000.0 + 1112 * moved, "distance": 0.0, **attributes(index)},
+            )
+        )
+    return found
+
+
+async def get(client, path):
+    answer = await client.get(path)
+    assert answer.status == 200, answer.text
+    return answer.json()
+
+
+async def test_a_week_of_a_fleet_is_what_the_brute_force_finds(served):
+    first, last = MAY + timedelta(days=1, hours=5), MAY + timedelta(days=6, hours=17)
+    weeks = {await served.device(served.admin, str(seed)): week(seed) for seed in range(3)}
+    ids = {}
+    for device_id, points in weeks.items():
+        stored = await served.report(*positions(served, device_id, points))
+        ids[device_id] = [position.id for position in stored]
+    wanted = [
+        (device_id, found, ids[device_id][found.start.number], ids[device_id][found.end.number])
+        for device_id, points in weeks.items()
+        for found in intervals(points, first, last)
+    ]
+    trips = await get(served.admin, f"/reports/trips?{span(first, last)}")
+    assert [
+        (
+            each["deviceId"],
+            each["startPositionId"],
+            each["endPositionId"],
+            each["startTime"],
+            each["endTime"],
+            each["duration"],
+            each["maxSpeed"],
+            each["distance"],
+        )
+        for each in trips
+    ] == [
+        (
+            device_id,
+            start_id,
+            end_id,
+            stamp(trip.start.time).replace(".000Z", "Z"),
+            stamp(trip.end.time).replace(".000Z", "Z"),
+            (trip.end.time - trip.start.time) // timedelta(milliseconds=1),
+            trip.top_speed,
+            pytest.approx(trip.end.attributes["totalDistance"] - trip.start.attributes["totalDistance"]),
+        )
+        for device_id, trip, start_id, end_id in wanted
+        if trip.moving
+    ]
+    stops = await get(served.admin, f"/reports/stops?{span(first, last)}")
+    assert [(each["deviceId"], each["positionId"], each["engineHours"]) for each in stops] == [
+        (device_id, start_id, 60_000 * (stop.end.number - stop.start.number))
+        for device_id, stop, start_id, _ in wanted
+        if not stop.moving
+    ]
+    assert len(trips) > 50
+    assert len(stops) > 50
+
+
+async def test_a_trip_and_a_stop_have_all_their_fields(served):
+    device_id = await served.device(served.admin, "1", attributes={"fuelCapacity": 50})
+    await served.admin.post("/drivers", json={"name": "Dora", "uniqueId": "D1"})
+    stored = await served.report(
+        *drive(
+            served,
+            device_id,
+            attributes=lambda index: {
+                "odometer": 90_000 + 100 * index,
+                "hours": 1000 * index,
+                "fuelLevel": 80 - index,
+                "driverUniqueId": "D1" if index < 15 else "D2",
+            },
+        )
+    )
+    (trip,) = await get(served.admin, f"/reports/trips?{span()}&deviceId={device_id}")
+    assert trip == {
+        "deviceId": device_id,
+        "deviceName": "Vehicle 1",
+        "distance": 1300.0,
+        "averageSpeed": pytest.approx(1300 / 780 / KNOT),
+        "maxSpeed": 56.0,
+        "spentFuel": 6.5,
+        "startOdometer": 91_000.0,
+        "endOdometer": 92_300.0,
+        "startTime": "2026-05-01T00:10:00Z",
+        "endTime": "2026-05-01T00:23:00Z",
+        "startPositionId": stored[10].id,
+        "endPositionId": stored[23].id,
+        "startLat": 52.0,
+        "startLon": 13.4,
+        "endLat": 52.1,
+        "endLon": 13.4,
+        "startAddress": None,
+        "endAddress": None,
+        "duration": 780_000,
+        "driverUniqueId": "D1",
+        "driverName": "Dora",
+    }
+    before, after = await get(served.admin, f"/reports/stops?{span()}&deviceId={device_id}")
+    assert before == {
+        "deviceId": device_id,
+        "deviceName": "Vehicle 1",
+        "distance": 0.0,
+        "averageSpeed": 0.0,
+        "maxSpeed": 0.0,
+        "spentFuel": 5.0,
+        "startOdometer": 90_000.0,
+        "endOdometer": 91_000.0,
+        "startTime": "2026-05-01T00:00:00Z",
+        "endTime": "2026-05-01T00:10:00Z",
+        "positionId": stored[0].id,
+        "latitude": 52.0,
+        "longitude": 13.4,
+        "address": None,
+        "duration": 600_000,
+        "engineHours": 10_000,
+    }
+    assert (after["startTime"], after["endTime"]) == ("2026-05-01T00:23:00Z", "2026-05-01T00:30:00Z")
+    (summary,) = await get(served.admin, f"/reports/summary?{span()}&deviceId={device_id}")
+    assert summary == {
+        "deviceId": device_id,
+        "deviceName": "Vehicle 1",
+        "distance": 3000.0,
+        "averageSpeed": pytest.approx(3000 / 30 / KNOT),
+        "maxSpeed": 56.0,
+        "spentFuel": 15.0,
+        "startOdometer": 90_000.0,
+        "endOdometer": 93_000.0,
+        "startTime": "2026-05-01T00:00:00Z",
+        "endTime": "2026-05-01T00:30:00Z",
+        "startHours": 0,
+        "endHours": 30_000,
+        "engineHours": 30_000,
+    }
+
+
+async def test_a_report_continues_from_the_last_event_of_motion(served, database):
+    device_id = await served.device(served.admin, "1")
+    await served.report(
+        *(
+            served.position(device_id, MAY + index * MINUTE, latitude=52 + 0.01 * index, speed=40.0)
+            for index in range(-5, 10)
+        )
+    )
+    # It has been moving for days, and what began that is not among the positions any more.
+    moving = Event(
+        type="deviceMoving", event_time=MAY - timedelta(days=3), device_id=device_id, position_id=99
+    )
+    await happen(database, moving)
+    (trip,) = await get(served.admin, f"/reports/trips?{span(MAY, MAY + 9 * MINUTE)}")
+    assert (trip["startTime"], trip["endTime"]) == ("2026-05-01T00:00:00Z", "2026-05-01T00:09:00Z")
+    assert await get(served.admin, f"/reports/stops?{span(MAY, MAY + 9 * MINUTE)}") == []
+
+
+async def test_a_daily_summary_is_cut_at_the_midnights_of_the_user(served):
+    ann = await served.user("ann", attributes={"timezone": "Asia/Tokyo"})
+    device_id = await served.device(served.admin, "1")
+    await served.device(served.admin, "2")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+    # Midnight in Tokyo is 15:00 UTC.
+    hours = (9, 14, 15, 20, 39 + 24)
+    await served.report(
+        *(
+            served.position(
+                device_id,
+                MAY + timedelta(hours=hour),
+                speed=float(hour),
+                attributes={"totalDistance": 1000.0 * hour},
+            )
+            for hour in hours
+        )
+    )
+    long = span(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC), daily="true")
+    found = await get(ann, f"/reports/summary?{long}")
+    assert [(each["startTime"], each["distance"], each["maxSpeed"]) for each in found] == [
+        ("2026-05-01T09:00:00Z", 5000.0, 14.0),
+        ("2026-05-01T15:00:00Z", 5000.0, 20.0),
+        ("2026-05-03T15:00:00Z", 0.0, 63.0),
+    ]
+    (whole,) = await get(ann, f"/reports/summary?{span(end=MAY + timedelta(days=9), daily='false')}")
+    assert (whole["distance"], whole["averageSpeed"]) == (54_000.0, 0.0)
+
+
+async def test_events_are_those_of_the_types_and_alarms(served, database):
+    first, second = [await served.device(served.admin, number) for number in "12"]
+    made = await happen(
+        database,
+        Event(type="ignitionOn", event_time=MAY + 2 * MINUTE, device_id=second),
+        Event(type="alarm", event_time=MAY + 2 * MINUTE, device_id=first, attributes={"alarm": "sos"}),
+        Event(type="alarm", event_time=MAY + MINUTE, device_id=first, attributes={"alarm": "tow"}),
+        Event(type="ignitionOff", event_time=MAY + timedelta(days=2), device_id=first),
+    )
+
+    async def ids(query):
+        return [each["id"] for each in await get(served.admin, f"/reports/events?{query}")]
+
+    assert await ids(span()) == [made[2].id, made[1].id, made[0].id]
+    assert await ids(span(type="allEvents")) == [made[2].id, made[1].id, made[0].id]
+    assert await ids(span(type=["ignitionOn", "ignitionOff"])) == [made[0].id]
+    assert await ids(span(alarm="sos")) == [made[1].id, made[0].id]
+    assert await ids(span(type="alarm", alarm=["sos", "tow"])) == [made[2].id, made[1].id]
+    assert await ids(span(MAY + MINUTE, MAY + MINUTE, deviceId=first)) == [made[2].id]
+    # A client library appends Z to a time with an offset.
+    lenient = f"from={quote('2026-05-01T00:00:00.000000+00:00Z')}&to={quote(stamp(MAY + MINUTE))}"
+    assert await ids(lenient) == [made[2].id]
+    assert (await get(served.admin, f"/reports/events?{span(type='ignitionOn')}"))[0] == {
+        "id": made[0].id,
+        "type": "ignitionOn",
+        "eventTime": "2026-05-01T00:02:00Z",
+        "deviceId": second,
+        "positionId": 0,
+        "geofenceId": 0,
+        "maintenanceId": 0,
+        "attributes": {},
+    }
+
+
+async def test_events_of_geofences_and_visits_need_access_to_the_geofence(served, database):
+    ann = await served.user("ann")
+    device_id = await served.device(served.admin, "1")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+    own, other = [
+        (await client.post("/geofences", json={"name": "F", "area": "CIRCLE (52 13, 100)"})).json()["id"]
+        for client in (ann, served.admin)
+    ]
+
+    def event(kind, minute, geofence_id):
+        return Event(
+            type=f"geofence{kind}",
+            event_time=MAY + minute * MINUTE,
+            device_id=device_id,
+            geofence_id=geofence_id,
+        )
+
+    await happen(
+        database,
+        event("Exit", 1, own),
+        event("Enter", 2, other),
+        event("Enter", 3, own),
+        event("Exit", 4, other),
+        event("Exit", 5, own),
+        event("Enter", 6, own),
+    )
+    assert len(await get(ann, f"/reports/events?{span()}")) == 4
+    assert len(await get(served.admin, f"/reports/events?{span()}")) == 6
+    visits = await get(ann, f"/reports/geofences?{span(geofenceId=[own, other])}")
+    assert visits == [
+        {
+            "deviceId": device_id,
+            "deviceName": "Vehicle 1",
+            "distance": 0.0,
+            "averageSpeed": 0.0,
+            "maxSpeed": 0.0,
+            "spentFuel": 0.0,
+            "startOdometer": 0.0,
+            "endOdometer": 0.0,
+            "startTime": "2026-05-01T00:03:00Z",
+            "endTime": "2026-05-01T00:05:00Z",
+            "geofenceId": own,
+        }
+    ]
+    both = await get(served.admin, f"/reports/geofences?{span(geofenceId=[own, other])}")
+    assert [each["geofenceId"] for each in both] == [other, own]
+    assert await get(served.admin, f"/reports/geofences?{span()}") == []
+
+
+async def test_the_route_and_the_combined_report(served, database):
+    first, second = [await served.device(served.admin, number) for number in "12"]
+    stored = await served.report(
+        *(served.position(first, MAY + index * MINUTE, latitude=50.0 + index) for index in (2, 0, 1))
+    )
+    route = await get(served.admin, f"/reports/route?{span(MAY, MAY + MINUTE)}")
+    assert [each["id"] for each in route] == [stored[1].id, stored[2].id]
+    assert route[0]["fixTime"] == "2026-05-01T00:00:00Z"
+    made = await happen(
+        database,
+        Event(type="alarm", event_time=MAY, device_id=first, position_id=stored[1].id),
+        Event(type="deviceMoving", event_time=MAY, device_id=first, position_id=stored[0].id),
+        Event(type="deviceStopped", event_time=MAY, device_id=first, position_id=stored[1].id),
+        Event(type="deviceOnline", event_time=MAY, device_id=first),
+    )
+    one, two = await get(served.admin, f"/reports/combined?{span()}")
+    assert one["deviceId"] == first
+    assert one["route"] == [[13.4, 50.0], [13.4, 51.0], [13.4, 52.0]]
+    assert [each["id"] for each in one["events"]] == [made[0].id, made[2].id]
+    assert one["positions"] == [route[0]]
+    assert two == {"deviceId": second, "route": [], "events": [], "positions": []}
+    assert await get(served.admin, f"/reports/combined?{span(deviceId=4711)}") == []
+
+
+async def test_devices_are_chosen_by_id_and_group_and_others_left_out(served):
+    ann = await served.user("ann")
+    top = (await served.admin.post("/groups", json={"name": "top"})).json()["id"]
+    below = (await served.admin.post("/groups", json={"name": "below", "groupId": top})).json()["id"]
+    first = await served.device(served.admin, "1", groupId=below)
+    second = await served.device(served.admin, "2", groupId=top)
+    third = await served.device(served.admin, "3")
+    for device_id in (first, second, third):
+        await served.report(served.position(device_id, MAY))
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": first})
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": third})
+
+    async def seen(client, **chosen):
+        return [each["deviceId"] for each in await get(client, f"/reports/summary?{span(**chosen)}")]
+
+    assert await seen(served.admin) == [first, second, third]
+    assert await seen(served.admin, groupId=top) == [first, second]
+    assert await seen(served.admin, groupId=below, deviceId=third) == [first, third]
+    assert await seen(ann) == [first, third]
+    assert await seen(ann, groupId=top) == [first]
+    assert await seen(ann, deviceId=[second, 4711, third]) == [third]
+    assert await seen(ann, deviceId=second) == []
+
+
+async def test_what_is_refused_and_what_the_audit_says(starting):
+    settings = {"reports": ReportSettings(period_limit=86_400.0), "positions": PositionSettings(most=2)}
+    async with starting(**settings) as served:
+        device_id = await served.device(served.admin, "1")
+        await served.report(*(served.position(device_id, MAY + index * MINUTE) for index in range(3)))
+        bob = await served.user("bob", disableReports=True)
+        for path, text in {
+            "/reports/trips?to=2026-05-01T00:00:00Z": "from",
+            "/reports/events?from=2026-05-01T00:00:00Z": "to",
+            "/reports/stops?from=today&to=2026-05-01T00:00:00Z": "from",
+            f"/reports/trips?{span(MAY, MAY - MINUTE)}": "to: lies before from",
+            f"/reports/summary?{span(MAY, MAY + timedelta(days=2))}": "longer than the 86400 s",
+            f"/reports/route?{span()}": "more than 2 positions",
+            f"/reports/trips?{span(deviceId='x')}": "deviceId",
+        }.items():
+            answer = await served.admin.get(path)
+            assert (answer.status, text in answer.text) == (400, True), answer.text
+        for name in ("combined", "route", "events", "summary", "trips", "stops", "geofences", "trips/xlsx"):
+            assert (await bob.get(f"/reports/{name}?{span()}")).status == 400, name
+        assert (await bob.get("/reports/devices/xlsx")).status == 400
+        await get(served.admin, f"/reports/trips?{span(deviceId=[device_id, 7], groupId=3)}")
+        await get(served.admin, f"/reports/route?{span(MAY, MAY + MINUTE)}")
+        audit = await get(served.admin, "/audit?from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z")
+        (trips, route) = [each for each in audit if each["actionType"] == "report"][-2:]
+        assert (trips["objectType"], trips["objectId"], trips["userId"]) == (None, 0, served.admin_id)
+        assert trips["attributes"] == {
+            "type": "trips",
+            "from": "2026-05-01 00:00",
+            "to": "2026-05-02 00:00",
+            "devices": f"[{device_id}, 7]",
+            "groups": "[3]",
+        }
+        assert route["attributes"]["type"] == "route"

@@ -1,0 +1,121 @@
+"""Reports that are mailed: to a real SMTP server, once, with the rights of the moment."""
+
+import io
+from datetime import timedelta
+
+import openpyxl
+import pytest
+from tests.api.resources.reports.reporting import MAY, span
+from tests.api.resources.reports.test_workbooks import XLSX
+
+from motorpool.actors.outgoing.mail import Mail
+from motorpool.actors.reports.mailer import REPORT_MAILER, MailedReport, ReportMailRequested
+from motorpool.actors.reports.sources import ReportQuery
+from motorpool.actors.settings import ReportSettings
+from motorpool.api.program.settings import MailSettings
+from motorpool.storage import report_mails
+
+
+@pytest.fixture
+async def letters(mail_server):
+    return await mail_server()
+
+
+@pytest.fixture
+async def served(starting, letters):
+    mail = MailSettings(host="127.0.0.1", port=letters.port, security="none", address="fleet@example.org")
+    async with starting(mail=mail, reports=ReportSettings(mails_per_hour=3, mail_bytes=20_000)) as running:
+        yield running
+
+
+async def waiting(database):
+    return await database.fetch_value("select count(*) from report_mails")
+
+
+async def test_a_report_arrives_as_an_attachment(served, letters, database):
+    device_id = await served.device(served.admin, "1")
+    await served.report(served.position(device_id, MAY))
+    answer = await served.admin.get(f"/reports/route/mail?{span()}")
+    assert (answer.status, answer.body) == (204, b"")
+    envelope, mail = await letters.next()
+    assert envelope.rcpt_tos == ["admin@example.org"]
+    assert mail["Subject"] == "Report"
+    (file,) = mail.iter_attachments()
+    assert (file.get_filename(), file.get_content_type()) == ("report.xlsx", XLSX)
+    book = openpyxl.load_workbook(io.BytesIO(file.get_content()))
+    assert book.sheetnames == ["Vehicle 1"]
+    assert book.active.max_row == 6
+    assert await waiting(database) == 0
+    # The same by content negotiation, and of the devices.
+    asked = await served.admin.get(f"/reports/summary?{span(mail='true')}", headers={"Accept": XLSX})
+    assert asked.status == 204
+    _, mail = await letters.next()
+    assert [file.get_filename() for file in mail.iter_attachments()] == ["report.xlsx"]
+    assert (await served.admin.get("/reports/devices?mail=true")).status == 204
+    await letters.next()
+    assert await database.fetch_value("select count(*) from outbox_attachments") <= 1
+    assert (await served.admin.get(f"/reports/trips/mail?{span()}")).status == 429
+
+
+async def test_what_cannot_be_attached_is_said_in_the_mail(served, letters):
+    device_id = await served.device(served.admin, "1")
+    await served.report(
+        *(served.position(device_id, MAY + timedelta(minutes=i), latitude=50 + i / 7) for i in range(800))
+    )
+    assert (await served.admin.get(f"/reports/route/mail?{span()}")).status == 204
+    _, mail = await letters.next()
+    assert list(mail.iter_attachments()) == []
+    assert "too large for a mail" in mail.get_content()
+
+
+async def test_a_request_outlives_the_server_and_ends_with_the_right(served, letters, database):
+    ann = await served.user("ann")
+    query = ReportQuery(start=MAY, end=MAY)
+    now = served.clock.now()
+
+    async def request(name, user_id):
+        assert await report_mails.add(database, user_id, MailedReport(name, query), now=now)
+
+    # Requests that a server left behind: one whose user may have no reports any more, one of another release.
+    assert (await served.admin.put(f"/users/{ann.id}", json=await changed(served, ann))).status == 200
+    await request("trips", ann.id)
+    await request("fuel", served.admin_id)
+    await request("stops", served.admin_id)
+    served.context.system.ref(REPORT_MAILER).offer(ReportMailRequested())
+    envelope, _ = await letters.next()
+    assert envelope.rcpt_tos == ["admin@example.org"]
+    assert await waiting(database) == 0
+    assert letters.left == 0
+
+
+async def changed(served, ann):
+    return {**(await served.admin.get(f"/users/{ann.id}")).json(), "disableReports": True}
+
+
+async def test_two_servers_claim_a_report_once(database, served):
+    now = served.clock.now()
+    for _ in range(report_mails.MAX_WAITING):
+        assert await report_mails.add(database, served.admin_id, {}, now=now)
+    assert not await report_mails.add(database, served.admin_id, {}, now=now)
+    until = now + timedelta(minutes=1)
+    first = await report_mails.claim(database, now=now, until=until)
+    second = await report_mails.claim(database, now=now, until=until)
+    assert first is not None
+    assert second is not None
+    assert first.id != second.id
+    # The first server is gone, and comes back after another has taken over.
+    await database.execute("delete from report_mails where id <> $1", first.id)
+    assert await report_mails.claim(database, now=now, until=until) is None
+    later = until + timedelta(minutes=1)
+    again = await report_mails.claim(database, now=until, until=later)
+    assert again is not None
+    assert (again.id, again.attempts) == (first.id, 2)
+    assert not await report_mails.finish(database, first)
+    assert await report_mails.finish(database, again)
+
+
+async def test_without_mail_it_is_refused(starting):
+    async with starting() as served:
+        assert not Mail(served.context.outgoing.http).enabled
+        answer = await served.admin.get(f"/reports/trips/mail?{span()}")
+        assert (answer.status, answer.text) == (400, "no mail can be sent to the user")

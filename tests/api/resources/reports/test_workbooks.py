@@ -1,0 +1,218 @@
+"""Reports as workbooks, opened by another library."""
+
+import io
+from datetime import timedelta
+
+import openpyxl
+import pytest
+from tests.api.resources.reports.reporting import MAY, happen, span
+from tests.api.resources.reports.test_lists import drive
+
+from motorpool.actors.reports.workbook import safe_name
+from motorpool.actors.settings import ReportSettings
+from motorpool.storage.records import Event
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+MINUTE = timedelta(minutes=1)
+
+
+def local(hour, minute):
+    """A time of the first of May as cells hold it: without a zone."""
+    return MAY.replace(tzinfo=None, hour=hour, minute=minute)
+
+
+async def opened(client, path, **sent):
+    answer = await client.get(path, **sent)
+    assert answer.status == 200, answer.text
+    assert answer.headers["Content-Type"] == XLSX
+    assert answer.headers["Content-Disposition"] == "attachment; filename=report.xlsx"
+    assert int(answer.headers["Content-Length"]) == len(answer.body)
+    return openpyxl.load_workbook(io.BytesIO(answer.body))
+
+
+def table(sheet):
+    """The lines of the header, the titles, and the rows."""
+    lines = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    empty = next(index for index, line in enumerate(lines) if line[0] is None)
+    return {line[0]: line[1] for line in lines[:empty]}, lines[empty + 1], lines[empty + 2 :]
+
+
+async def test_trips_and_stops_in_the_units_and_time_zone_of_the_user(served):
+    ann = await served.user(
+        "ann",
+        attributes={
+            "timezone": "Asia/Tokyo",
+            "speedUnit": "kmh",
+            "distanceUnit": "mi",
+            "volumeUnit": "usGal",
+        },
+    )
+    group = (await served.admin.post("/groups", json={"name": "North"})).json()["id"]
+    device_id = await served.device(
+        served.admin, "1", name="=1+1 [a/b]", groupId=group, attributes={"fuelCapacity": 100}
+    )
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+    await served.report(
+        *drive(served, device_id, attributes=lambda i: {"fuelLevel": 90 - i, "driverUniqueId": "=cmd()"})
+    )
+    book = await opened(ann, f"/reports/trips/xlsx?{span()}")
+    assert book.sheetnames == ["=1+1 a b"]
+    header, titles, rows = table(book.active)
+    assert header == {
+        "Report": "Trips",
+        "Device": "=1+1 [a/b]",
+        "Group": "North",
+        "Period": "2026-05-01 09:00:00 - 2026-05-02 09:00:00",
+    }
+    assert titles == [
+        "Start",
+        "Start Address",
+        "Start Odometer",
+        "End",
+        "End Address",
+        "End Odometer",
+        "Duration",
+        "Length",
+        "Top speed",
+        "Average speed",
+        "Spent Fuel",
+        "Driver",
+    ]
+    (row,) = rows
+    assert row == [
+        local(9, 10),
+        "52.000000, 13.400000",
+        pytest.approx(5000 / 1609.344),
+        local(9, 23),
+        "52.100000, 13.400000",
+        pytest.approx(16_120 / 1609.344),
+        timedelta(minutes=13),
+        pytest.approx(11_120 / 1609.344),
+        pytest.approx(56 * 1.852),
+        pytest.approx(11_120 / 780 * 3.6),
+        pytest.approx(13 / 3.785411784),
+        "=cmd()",
+    ]
+    sheet = book.active
+    last = sheet.max_row
+    assert sheet.cell(last, 9).number_format == '0.0 "km/h"'
+    assert sheet.cell(last, 8).number_format == '0.0 "mi"'
+    assert sheet.cell(last, 7).number_format == "[h]:mm:ss"
+    assert "mlat=52.000000&mlon=13.400000" in sheet.cell(last, 2).hyperlink.target
+    # No cell is a formula, whatever the texts are.
+    assert all(cell.data_type != "f" for line in sheet.iter_rows() for cell in line)
+    stops = table((await opened(ann, f"/reports/stops/xlsx?{span()}")).active)
+    assert stops[1] == ["Start", "Start Address", "Odometer", "End", "Duration", "Engine Hours", "Spent Fuel"]
+    assert [line[0] for line in stops[2]] == [local(9, 0), local(9, 23)]
+
+
+async def test_every_other_report_opens(served, database):
+    first = await served.device(served.admin, "1", phone="+491")
+    second = await served.device(served.admin, "2", name="Vehicle 1")
+    geofence = (
+        await served.admin.post("/geofences", json={"name": "Depot", "area": "CIRCLE (52 13, 100)"})
+    ).json()["id"]
+    (stored, _) = await served.report(
+        served.position(first, MAY, attributes={"b": 1, "a": "=x"}), served.position(second, MAY)
+    )
+    await happen(
+        database,
+        Event(
+            type="geofenceEnter",
+            event_time=MAY,
+            device_id=first,
+            position_id=stored.id,
+            geofence_id=geofence,
+            attributes={"alarm": "sos"},
+        ),
+    )
+    route = await opened(served.admin, f"/reports/route/xlsx?{span()}")
+    assert route.sheetnames == ["Vehicle 1", "Vehicle 1 (2)"]
+    _, titles, rows = table(route.worksheets[0])
+    assert titles == ["Valid", "Time", "Latitude", "Longitude", "Altitude", "Speed", "Address", "Attributes"]
+    assert rows == [[True, local(0, 0), 52.5, 13.4, 0, 10, "52.500000, 13.400000", "a==x  b=1"]]
+    _, titles, rows = table((await opened(served.admin, f"/reports/events/xlsx?{span()}")).active)
+    assert titles == ["Time", "Type", "Geofence Name", "Maintenance Name", "Address", "Attributes"]
+    assert rows == [[local(0, 0), "geofenceEnter", "Depot", None, "52.500000, 13.400000", "alarm=sos"]]
+    summary = await opened(served.admin, f"/reports/summary/xlsx?{span(daily='true')}")
+    header, titles, rows = table(summary.active)
+    assert summary.sheetnames == ["Summary"]
+    assert set(header) == {"Report", "Period"}
+    assert titles[:2] == ["Device", "Start Date"]
+    assert [line[0] for line in rows] == ["Vehicle 1", "Vehicle 1"]
+    for path in ("/reports/devices/xlsx", "/reports/devices"):
+        header, titles, rows = table((await opened(served.admin, path)).active)
+        assert header == {"Report": "Devices"}
+        assert titles[:3] == ["Name", "Unique ID", "Phone"]
+        assert rows[0][:3] == ["Vehicle 1", "1", "+491"]
+        assert rows[0][7] == "52.500000, 13.400000"
+    # Nothing was found: one sheet says for what.
+    later = MAY + timedelta(days=9)
+    empty = await opened(served.admin, f"/reports/trips/xlsx?{span(later, later)}")
+    assert empty.sheetnames == ["Trips"]
+
+
+async def test_a_client_that_prefers_a_workbook_gets_one(served):
+    await served.report(served.position(await served.device(served.admin, "1"), MAY))
+    path = f"/reports/route?{span()}"
+    await opened(served.admin, path, headers={"Accept": XLSX})
+    for accept in ("application/json", "*/*", f"{XLSX};q=0.5, application/json"):
+        answer = await served.admin.get(path, headers={"Accept": accept})
+        assert answer.headers["Content-Type"] == "application/json", accept
+    assert (await served.admin.get(f"/reports/route/csv?{span()}")).status == 404
+
+
+async def test_a_workbook_has_limits(starting):
+    async with starting(reports=ReportSettings(most_rows=2, workbooks_per_user=1)) as served:
+        device_id = await served.device(served.admin, "1")
+        await served.report(*(served.position(device_id, MAY + index * MINUTE) for index in range(3)))
+        answer = await served.admin.get(f"/reports/route/xlsx?{span()}")
+        assert (answer.status, answer.text) == (
+            400,
+            "the report has more than 2 rows; ask for a shorter span",
+        )
+        with served.context.report_limit.running(served.admin_id):
+            answer = await served.admin.get(f"/reports/route/xlsx?{span()}")
+            assert (answer.status, answer.headers["Retry-After"]) == (429, "10")
+        await opened(served.admin, f"/reports/route/xlsx?{span(MAY, MAY + MINUTE)}")
+
+
+def test_names_of_sheets_are_valid_and_unique():
+    taken: set[str] = set()
+    names = []
+    for title in ("a", "A", "'x'", "History", "", "[]:*?/\\", "w" * 40, "w" * 40, "🚚" * 30, "b\tc\n"):
+        name = safe_name(title, taken)
+        taken.add(name.casefold())
+        names.append(name)
+    assert names == [
+        "a",
+        "A (2)",
+        "x",
+        "History_",
+        "Sheet",
+        "Sheet (2)",
+        "w" * 31,
+        "w" * 27 + " (2)",
+        "🚚" * 15,
+        "b c",
+    ]
+
+
+def test_a_full_sheet_goes_on_in_another(monkeypatch, tmp_path):
+    from motorpool.actors.preferences import Preferences
+    from motorpool.actors.reports import workbook
+    from motorpool.actors.reports.columns import Column, Form
+
+    monkeypatch.setattr(workbook, "SHEET_ROWS", 5)
+    columns = (Column("Number", Form.TEXT, lambda row: row),)
+    with io.BytesIO() as file:
+        writer = workbook.WorkbookWriter(file, str(tmp_path), columns, Preferences(), MAY)
+        writer.begin_sheet("Cars", [("Report", "X")])
+        writer.add_rows(range(4))
+        writer.close()
+        book = openpyxl.load_workbook(file)
+    assert book.sheetnames == ["Cars", "Cars (2)"]
+    assert [table(sheet)[2] for sheet in book.worksheets] == [
+        [["0", None], ["1", None]],
+        [["2", None], ["3", None]],
+    ]
