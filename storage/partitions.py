@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from motorpool.storage import report_days
 from motorpool.storage.queries import Queries
 
 __all__ = ["drop_before", "ensure_partitions"]
@@ -156,7 +157,11 @@ async def drop_before(q: Queries, cutoff: datetime) -> int:
     dropped = await _drop_months(q, cutoff)
     while count := await _execute(q, _DELETE_LATE, cutoff):
         dropped += count
-    return dropped + await _drop_rows(q, cutoff)
+    dropped += await _drop_rows(q, cutoff)
+    if dropped:
+        async with q.transaction() as transaction:
+            await report_days.drop_before(transaction, cutoff)
+    return dropped
 
 
 async def _drop_months(q: Queries, cutoff: datetime) -> int:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from motorpool.storage import events as event_rows
+from motorpool.storage import report_days
 from motorpool.storage.errors import Conflict
 from motorpool.storage.id_blocks import allocate_block
 from motorpool.storage.partitions import drop_before, ensure_partitions
@@ -67,8 +68,12 @@ async def store(
     *,
     events: Sequence[Event] = (),
     now: datetime | None = None,
+    late: Sequence[tuple[int, datetime]] = (),
 ) -> int:
     """Commit packed rows and the events that came with them, all or none. `ids` are those of the rows.
+
+    `late` are device and fix time of the rows that may lie in a day of which reports keep a result
+    (storage/report_days.py).
 
     Events are left to the notifier as by `events.insert_many`; return how many.
     Events without an id get theirs here, in place. After StorageUnavailable the same call may be made
@@ -77,7 +82,7 @@ async def store(
     if events:
         await event_rows.assign_ids(q, events)
     try:
-        return await _store(q, rows, events, now)
+        return await _store(q, rows, events, now, late)
     except Conflict:
         # An earlier try was committed after all; its answer was lost.
         kept = {row[0] for row in await q.fetch("select id from positions where id = any($1::bigint[])", ids)}
@@ -87,16 +92,25 @@ async def store(
             [row for row, row_id in zip(rows, ids, strict=True) if row_id not in kept],
             [event for event in events if event.id not in known],
             now,
+            late,
         )
 
 
-async def _store(q: Queries, rows: Sequence[bytes], events: Sequence[Event], now: datetime | None) -> int:
-    if not events:
+async def _store(
+    q: Queries,
+    rows: Sequence[bytes],
+    events: Sequence[Event],
+    now: datetime | None,
+    late: Sequence[tuple[int, datetime]],
+) -> int:
+    if not events and not late:
         # COPY is all or none by itself.
         if rows:
             await _copy(q, rows)
         return 0
     async with q.transaction() as transaction:
+        if late:
+            await report_days.drop(transaction, late)
         if rows:
             await _copy(transaction, rows)
         return await event_rows.insert_many(transaction, events, now=now)
@@ -176,12 +190,21 @@ async def by_ids(q: Queries, ids: Iterable[int]) -> list[Position]:
 
 async def delete_between(q: Queries, device_id: int, start: datetime, end: datetime) -> int:
     """Delete a device's positions of a span, both ends included; return how many."""
-    return _count(await q.execute(f"delete from positions where {_SPAN}", device_id, start, end))  # noqa: S608 - constants
+    async with q.transaction() as transaction:
+        await report_days.drop_span(transaction, device_id, start, end)
+        sql = f"delete from positions where {_SPAN}"  # noqa: S608 - constants
+        return _count(await transaction.execute(sql, device_id, start, end))
 
 
 async def delete(q: Queries, position_id: int) -> bool:
     """Delete one position; whether there was one."""
-    return _count(await q.execute("delete from positions where id = $1", position_id)) > 0
+    async with q.transaction() as transaction:
+        rows = await transaction.fetch(
+            "delete from positions where id = $1 returning device_id, fix_time", position_id
+        )
+        if rows:
+            await report_days.drop(transaction, [(row[0], row[1]) for row in rows])
+        return bool(rows)
 
 
 async def purge_deleted(q: Queries) -> int:
@@ -202,6 +225,7 @@ async def purge_deleted(q: Queries) -> int:
             while count := _count(await q.execute(sql, row[0])):
                 found += count
         if not found:
+            await report_days.drop_device(q, row[0])
             await q.execute("delete from deleted_devices where device_id = $1", row[0])
         purged += found
     return purged

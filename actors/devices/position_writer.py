@@ -25,6 +25,7 @@ from motorpool.storage.cleaning import json_bytes
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
+from motorpool.storage.report_days import LATE
 
 __all__ = [
     "POSITION_WRITER",
@@ -190,12 +191,18 @@ class PositionWriter(Actor[WriterMessage]):
         for row in rows:
             if row.position.id == 0:
                 assign_id(row, next(self._ids, 0) or await self._new_id())
+        now = self.context.clock.now()
+        horizon = now - LATE
+        late = [
+            (row.position.device_id, row.position.fix_time) for row in rows if row.position.fix_time < horizon
+        ]
         unmatched = await positions.store(
             self._database,
             [positions.pack_row(row.position) for row in rows],
             [row.position.id for row in rows],
             events=[event for message in batch for event in message.events],
-            now=self.context.clock.now(),
+            now=now,
+            late=late,
         )
         if unmatched:
             self._unmatched_events.publish(unmatched)

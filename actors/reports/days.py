@@ -1,13 +1,18 @@
 """Local days."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
 
-__all__ = ["midnights"]
+__all__ = ["Piece", "midnights", "pieces"]
 
 _DAY = timedelta(days=1)
 _FIRST = datetime(1, 1, 3, tzinfo=UTC)
 """No time zone is so far behind that this lies before the calendar."""
+MOST_DAYS = 1100
+"""A longer span is not cut into days: clients that want all there is name years without data."""
+ALMOST = timedelta(seconds=1)
+"""Clients name the end of a day by its last second or millisecond."""
 
 
 def midnights(start: datetime, zone: tzinfo) -> Iterator[datetime]:
@@ -18,4 +23,41 @@ def midnights(start: datetime, zone: tzinfo) -> Iterator[datetime]:
     day = max(start, _FIRST).astimezone(zone).date()
     while day.year < 9999:
         day += _DAY
-        yield datetime.combine(day, time(), tzinfo=zone).astimezone(UTC)
+        yield _midnight(day, zone)
+
+
+def _midnight(day: date, zone: tzinfo) -> datetime:
+    return datetime.combine(day, time(), tzinfo=zone).astimezone(UTC)
+
+
+class Piece(NamedTuple):
+    """A part of a span that is worked out by itself."""
+
+    begins: datetime
+    ends: datetime
+    """Not included."""
+    is_whole: bool
+    """Whether it is a local day, from midnight to midnight."""
+    last: datetime
+    """The last instant of the span in it: a microsecond before `ends`, or earlier where the span ends."""
+
+
+def pieces(start: datetime, end: datetime, zone: tzinfo) -> list[Piece]:
+    """Cut a span, both ends included, at the local midnights; the ends of the pieces adjoin."""
+    tick = timedelta(microseconds=1)
+    after = end + tick if end < datetime.max.replace(tzinfo=UTC) else end
+    if end - start > MOST_DAYS * _DAY or start < _FIRST:
+        return [Piece(start, after, False, end)]
+    found: list[Piece] = []
+    begins = start
+    is_midnight = start == _midnight(start.astimezone(zone).date(), zone)
+    for ends in midnights(start, zone):
+        if ends > after:
+            is_whole = is_midnight and ends - after <= ALMOST
+            found.append(Piece(begins, ends if is_whole else after, is_whole, end))
+            break
+        found.append(Piece(begins, ends, is_midnight, ends - tick))
+        begins, is_midnight = ends, True
+        if begins == after:
+            break
+    return found

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 import msgspec
 import trio
 
+from motorpool.actors.devices.rule_catalog import RULE_CATALOG, GetRules
 from motorpool.actors.preferences import Preferences
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.runtime import System
@@ -104,10 +105,11 @@ class Sources:
 
     async def rules_of(self, device: Device) -> ReportRules:
         """Return the settings of a device."""
-        capacity = device.attributes.get("fuelCapacity")
-        if not isinstance(capacity, int | float) or not 0 < capacity < 1e6:
-            capacity = 0.0
-        return ReportRules(fuel_capacity=float(capacity))
+        found = await self.system.ref(RULE_CATALOG).ask(GetRules((device.id,)))
+        if device.id not in found:
+            return ReportRules()
+        settings = found[device.id].settings
+        return ReportRules(settings.trips, settings.report_ignore_odometer, settings.fuel_capacity)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Call `work()` in one of the threads that write workbooks."""

@@ -2,11 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.actors.reports.brute_force import Interval, Point, intervals, metres
 
-from motorpool.actors.reports.segments import Fix, Segmenter
+from motorpool.actors.reports.segments import Carry, Fix, Segmenter
 from motorpool.actors.rules.trip_detection import TripSettings, TripState, advance
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -45,9 +46,13 @@ def found(points: list[Point], first: int, last: int, cut: int = 0) -> list[tupl
     state = TripState()
     for fix in fixes(points[:first]):
         state, _ = advance(state, fix, TripSettings())
-    segmenter = Segmenter(state, TripSettings())
+    segmenter = Segmenter(Carry(state.is_moving, state.anchor, state.window), TripSettings())
     given_points = fixes(points[first:last])
-    segments = segmenter.add(given_points[:cut]) + segmenter.add(given_points[cut:]) + segmenter.finish()
+    segments = segmenter.add(given_points[:cut])
+    # A carry that was stored is as good as one that was not.
+    stored = msgspec.json.decode(msgspec.json.encode(segmenter.carry()), type=Carry)
+    segmenter = Segmenter(stored, TripSettings())
+    segments += segmenter.add(given_points[cut:]) + segmenter.finish()
     return [(s.is_moving, s.start.position_id, s.end.position_id, s.max_speed) for s in segments]
 
 
@@ -87,7 +92,7 @@ def test_segments_follow_each_other_without_gaps():
 
 def test_a_long_drive_keeps_few_fixes_in_memory():
     points = fixes(track([(10, 300, 0, 30 + number % 7) for number in range(3000)]))
-    segmenter = Segmenter(TripState(), TripSettings())
+    segmenter = Segmenter(Carry(), TripSettings())
     (stop,) = segmenter.add(points)
     assert not stop.is_moving
     assert len(segmenter._tail) < 200

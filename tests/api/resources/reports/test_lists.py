@@ -163,6 +163,25 @@ async def test_a_trip_and_a_stop_have_all_their_fields(served):
     }
 
 
+async def test_the_settings_of_a_device_are_those_of_its_group_and_the_server(served):
+    group = (
+        await served.admin.post(
+            "/groups", json={"name": "slow", "attributes": {"report.trip.minDistance": 50_000}}
+        )
+    ).json()["id"]
+    device_id = await served.device(
+        served.admin, "1", groupId=group, attributes={"report.ignoreOdometer": True}
+    )
+    await served.report(*drive(served, device_id, attributes=lambda index: {"odometer": 1 + index}))
+    assert await get(served.admin, f"/reports/trips?{span()}") == []
+    (summary,) = await get(served.admin, f"/reports/summary?{span()}")
+    assert summary["distance"] == 11_120.0
+    changed = {"name": "slow", "attributes": {"report.trip.minDistance": 300}}
+    assert (await served.admin.put(f"/groups/{group}", json={"id": group, **changed})).status == 200
+    (trip,) = await get(served.admin, f"/reports/trips?{span()}")
+    assert trip["distance"] == 11_120.0
+
+
 async def test_a_report_continues_from_the_last_event_of_motion(served, database):
     device_id = await served.device(served.admin, "1")
     await served.report(

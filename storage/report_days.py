@@ -1,0 +1,115 @@
+"""What reports found out about days that are over, until a position of the day changes (docs/decisions/0164).
+
+A result is stored only if no position of the device that is late or deleted was committed since the report
+began to read: those who commit such a change raise the device's version in the same transaction, and wait for
+those who are storing a result.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from motorpool.storage.queries import Queries
+
+__all__ = [
+    "LATE",
+    "Day",
+    "Key",
+    "drop",
+    "drop_before",
+    "drop_device",
+    "drop_span",
+    "read",
+    "store",
+    "version",
+]
+
+LATE: Final = timedelta(hours=1)
+"""A position whose fix is so old when it is stored may belong to a day that is kept; reports keep days that
+have been over for twice as long, so the clocks of two servers may differ by this."""
+
+Key = tuple[datetime, datetime, bytes]
+"""Beginning and end of the day, and the digest of the machine's state at its beginning."""
+Day = tuple[datetime, datetime, bytes, bytes]
+"""A key, and the result."""
+
+_RAISE = """
+    insert into report_versions (device_id, version)
+    select device_id, 1 from unnest($1::bigint[]) as changed (device_id) group by device_id order by device_id
+    on conflict (device_id) do update set version = report_versions.version + 1
+"""
+_DROP = """
+    delete from report_days using unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[])
+        as changed (device_id, first, last)
+    where report_days.device_id = changed.device_id and begins <= last and ends > first
+"""
+_STORE = """
+    with present as (select from report_versions where device_id = $1 and version = $2 for share)
+    insert into report_days (device_id, settings, begins, ends, state, result)
+    select $1, $3, begins, ends, state, result
+    from unnest($4::timestamptz[], $5::timestamptz[], $6::bytea[], $7::bytea[])
+        as days (begins, ends, state, result)
+    where exists (select from present)
+    on conflict do nothing
+"""
+
+
+async def version(q: Queries, device_id: int) -> int:
+    """Return the version of a device's finished days; call it before reading positions."""
+    await q.execute("insert into report_versions values ($1, 0) on conflict do nothing", device_id)
+    found: int | None = await q.fetch_value(
+        "select version from report_versions where device_id = $1", device_id
+    )
+    return found or 0
+
+
+async def read(
+    q: Queries, device_id: int, settings: bytes, start: datetime, end: datetime
+) -> dict[Key, bytes]:
+    """Return the results for the days of a device in a span; `settings` is their digest."""
+    rows = await q.fetch(
+        "select begins, ends, state, result from report_days"
+        " where device_id = $1 and settings = $2 and begins >= $3 and ends <= $4",
+        device_id,
+        settings,
+        start,
+        end,
+    )
+    return {(row[0], row[1], row[2]): row[3] for row in rows}
+
+
+async def store(q: Queries, device_id: int, known: int, settings: bytes, days: Sequence[Day]) -> None:
+    """Store results, unless positions were changed since `version` returned `known`."""
+    columns = [[day[index] for day in days] for index in range(4)]
+    await q.execute(_STORE, device_id, known, settings, *columns)
+
+
+async def drop(transaction: Queries, changed: Iterable[tuple[int, datetime]]) -> None:
+    """Drop the days in which positions are stored, changed or deleted, given by device and fix time.
+
+    Call it in the transaction of the change.
+    """
+    await _drop(transaction, [(device_id, time, time) for device_id, time in changed])
+
+
+async def drop_span(transaction: Queries, device_id: int, start: datetime, end: datetime) -> None:
+    """Drop the days of a device in a span, both ends included, like `drop`."""
+    await _drop(transaction, [(device_id, start, end)])
+
+
+async def _drop(transaction: Queries, changed: Sequence[tuple[int, datetime, datetime]]) -> None:
+    # Two statements: the second must see what was committed while the first waited.
+    await transaction.execute(_RAISE, [each[0] for each in changed])
+    await transaction.execute(_DROP, *([each[index] for each in changed] for index in range(3)))
+
+
+async def drop_before(transaction: Queries, cutoff: datetime) -> None:
+    """Drop all days that began before an instant, in the transaction that deletes positions."""
+    await transaction.execute("update report_versions set version = version + 1")
+    await transaction.execute("delete from report_days where begins < $1", cutoff)
+
+
+async def drop_device(q: Queries, device_id: int) -> None:
+    """Drop what is kept of a device that was deleted."""
+    await q.execute("delete from report_versions where device_id = $1", device_id)
+    await q.execute("delete from report_days where device_id = $1", device_id)

@@ -1,0 +1,174 @@
+"""Results of finished days: kept, dropped, and never different from a fresh computation."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
+
+import pytest
+import trio
+from tests.actors.reports.brute_force import intervals
+from tests.api.resources.reports.reporting import week
+
+from motorpool.actors.reports import track
+from motorpool.actors.reports.sources import Sources
+from motorpool.actors.reports.track import find_segments
+from motorpool.actors.rules.trip_detection import TripSettings
+from motorpool.runtime.testing import TestClock
+from motorpool.storage import devices, positions, report_days, report_rows
+from motorpool.storage.records import Device, Position
+
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+NOW = MAY + timedelta(days=10)
+HOUR = timedelta(hours=1)
+DEFAULTS = TripSettings()
+WAITING = """
+    select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+"""
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.fixture
+def sources(database):
+    return Sources(system=SimpleNamespace(clock=TestClock(NOW)), database=database)
+
+
+def row_of(device_id, position_id, point):
+    return Position(
+        id=position_id,
+        device_id=device_id,
+        protocol="x",
+        server_time=point.time,
+        device_time=point.time,
+        fix_time=point.time,
+        latitude=point.latitude,
+        longitude=point.longitude,
+        speed=point.speed,
+        valid=True,
+        attributes=point.attributes,
+    )
+
+
+async def store(database, device_id, points):
+    ids = list(await positions.allocate_ids(database, len(points)))
+    rows = [row_of(device_id, number, point) for number, point in zip(ids, points, strict=True)]
+    late = [(row.device_id, row.fix_time) for row in rows if row.fix_time < NOW - report_days.LATE]
+    await positions.store(database, [positions.pack_row(row) for row in rows], ids, late=late)
+    return ids
+
+
+async def ask(sources, start, end, *, device_id=1, zone=UTC, settings=DEFAULTS, kept=True):
+    return await find_segments(sources, device_id, start, end, settings, zone, kept=kept)
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The spans of positions that were read."""
+    seen = []
+    stream = report_rows.stream_track
+
+    def counted(q, device_id, start, end, **more):
+        seen.append((start, end))
+        return stream(q, device_id, start, end, **more)
+
+    monkeypatch.setattr(track.report_rows, "stream_track", counted)
+    return seen
+
+
+async def test_a_month_asked_again_reads_no_positions_of_finished_days(sources, database, reads):
+    points = week(3)
+    await store(database, 1, points)
+    end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
+    first = await ask(sources, MAY, end)
+    assert [(each.is_moving, each.start.fix_time, each.end.fix_time, each.max_speed) for each in first] == [
+        (found.moving, found.start.time, found.end.time, found.top_speed)
+        for found in intervals(points, MAY, end)
+    ]
+    assert (MAY, end) in reads
+    reads.clear()
+    assert await ask(sources, MAY, end) == first
+    # Only what is needed for the state at the beginning was read.
+    assert [span for span in reads if span[1] >= MAY] == []
+    # A report that begins within a day, and one in another zone.
+    later = MAY + 5 * HOUR
+    assert await ask(sources, later, end) == await ask(sources, later, end, kept=False)
+    assert await ask(sources, MAY, end, zone=BERLIN) == first
+    other = TripSettings(min_distance=500.0)
+    assert await ask(sources, MAY, end, settings=other) == await ask(
+        sources, MAY, end, settings=other, kept=False
+    )
+    assert await ask(sources, MAY, end) == first
+
+
+async def test_a_day_that_is_not_over_is_not_kept(sources, database):
+    await store(database, 1, week(1, start=NOW - timedelta(days=2), days=2))
+    await ask(sources, NOW - timedelta(days=3), NOW)
+    begun = {row[0] for row in await database.fetch("select begins from report_days")}
+    assert begun == {NOW - timedelta(days=3), NOW - timedelta(days=2)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_what_is_kept_never_differs_from_a_fresh_computation(sources, database, seed):
+    chance = random.Random(seed)
+    waiting = week(seed)
+    chance.shuffle(waiting)
+    zone = chance.choice([UTC, BERLIN, ZoneInfo("Asia/Kathmandu")])
+    hits = 0
+    while waiting:
+        await store(database, 1, [waiting.pop() for _ in range(min(len(waiting), chance.randrange(1, 120)))])
+        if chance.random() < 0.3:
+            start = MAY + chance.randrange(160) * HOUR
+            async with database.transaction() as transaction:
+                await positions.delete_between(transaction, 1, start, start + chance.randrange(9) * HOUR)
+        if chance.random() < 0.2:
+            found = await database.fetch_value("select id from positions order by random() limit 1")
+            async with database.transaction() as transaction:
+                await positions.delete(transaction, found or 0)
+        for _ in range(2):
+            start = MAY + chance.choice([-24, 0, 24, 7]) * HOUR
+            end = (
+                start
+                + chance.choice([24, 72, 200]) * HOUR
+                - chance.choice([0, 1]) * timedelta(milliseconds=1)
+            )
+            hits += await database.fetch_value("select count(*) from report_days")
+            assert await ask(sources, start, end, zone=zone) == await ask(
+                sources, start, end, zone=zone, kept=False
+            )
+    assert hits
+
+
+async def test_a_result_is_not_stored_over_a_change_that_came_meanwhile(sources, database):
+    await store(database, 1, week(2, days=1))
+    known = await report_days.version(database, 1)
+    day = (MAY, MAY + 24 * HOUR, b"s", b"{}")
+    await store(database, 1, week(5, days=1))
+    await report_days.store(database, 1, known, b"x", [day])
+    assert await database.fetch_value("select count(*) from report_days") == 0
+    # One that is being committed is waited for.
+    known = await report_days.version(database, 1)
+    async with trio.open_nursery() as nursery, database.transaction() as transaction:
+        await report_days.drop(transaction, [(1, MAY)])
+        nursery.start_soon(report_days.store, database, 1, known, b"x", [day])
+        while not await database.fetch_value(WAITING):  # noqa: ASYNC110 - the database tells nobody
+            await trio.sleep(0.01)
+    assert await database.fetch_value("select count(*) from report_days") == 0
+    await report_days.store(database, 1, known + 1, b"x", [day])
+    assert await database.fetch_value("select count(*) from report_days") == 1
+
+
+async def test_retention_and_the_end_of_a_device_drop_what_is_kept(sources, database):
+    number = (await devices.TABLE.insert(database, Device(name="one", unique_id="1"))).id
+    await store(database, number, week(2))
+    await ask(sources, MAY, MAY + timedelta(days=7), device_id=number)
+    await positions.drop_before(database, MAY + timedelta(days=3, hours=12))
+    begun = {row[0] for row in await database.fetch("select begins from report_days")}
+    assert begun == {MAY + timedelta(days=day) for day in (4, 5, 6)}
+    end = MAY + timedelta(days=7)
+    fresh = await ask(sources, MAY, end, device_id=number, kept=False)
+    assert await ask(sources, MAY, end, device_id=number) == fresh
+    await devices.TABLE.delete(database, number)
+    while await positions.purge_deleted(database):
+        pass
+    assert await database.fetch_value("select count(*) from report_days") == 0
+    assert await database.fetch_value("select count(*) from report_versions") == 0
