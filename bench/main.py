@@ -41,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--soak-requests", type=float, default=50.0, help="API requests a second of soak (default 50)"
     )
     parser.add_argument("--soak-sockets", type=int, default=20, help="WebSockets of soak (default 20)")
+    parser.add_argument(
+        "--rules",
+        action="store_true",
+        help="ingest: also with 1000 geofences, ten computed attributes and all other rules",
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of the mutations of fuzz (default 1)")
 
 
@@ -73,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         soak_streams=args.soak_streams,
         soak_requests=args.soak_requests,
         soak_sockets=args.soak_sockets,
+        rules=args.rules,
         seed=args.seed,
     )
     report = Report(machine.facts())

@@ -26,6 +26,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """API requests a second of the scenario `soak`."""
     soak_sockets: int = 20
     """WebSockets of the scenario `soak`."""
+    rules: bool = False
+    """Whether `ingest` also measures devices with geofences, computed attributes and all other rules."""
     seed: int = 1
     """Of the mutations of the scenario `fuzz`."""
 

@@ -1,4 +1,6 @@
-"""1,000 terminals report, and every report is acknowledged after it is stored."""
+"""1,000 terminals report, and every report is acknowledged after it is stored; with `rules` a second time, by
+devices that everything is configured for.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +16,14 @@ from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.phases.rules import check_rules, configure_rules
 from motorpool.bench.references import run_echo
 from motorpool.bench.server import Server, run_server
 
 NAME = "ingest"
 TITLE = "JT/T 808 positions: throughput beside a bare echo server, paced latency, every position found again"
-STEPS = 4
+STEPS = 6
+"""Two of them with `rules` only."""
 PACED_RATE = 2000.0
 FULL_CLIENT = 0.9
 """Share of a core above which the client, not the server, limits the measurement."""
@@ -70,6 +74,50 @@ def run(options: Options, report: Report, step: Step) -> None:
         _report_paced(report, paced)
         step("looking for every acknowledged position")
         _report_stored(report, server, (saturated, paced))
+    if options.rules:
+        step("configuring rules")
+        with run_server() as server:
+            phones = _phones(3, options.terminals)
+            configure_rules(server, phones)
+            step("saturation with rules")
+            ruled = _measure(
+                server.host, server.jt808_port, phones, "saturate", seconds, _cpu_of_server(server)
+            )
+            check_rules(server, phones)
+            _report_ruled(report, server, ruled, saturated)
+
+
+def _report_ruled(report: Report, server: Server, ruled: Measured, plain: Measured) -> None:
+    report.add(
+        NAME,
+        "throughput with rules",
+        ruled.rate,
+        "messages/s",
+        reference="without",
+        beside=plain.rate,
+        goals=(Goal(0.5, at_least=True, of_ratio=True),),
+    )
+    report.add(NAME, "throughput with rules p99", ruled.result.p99_ms, "ms")
+    for name, cpu, plain_cpu, goals in (
+        ("server", ruled.server_cpu_seconds, plain.server_cpu_seconds, (Goal(2, of_ratio=True),)),
+        ("database", ruled.database_cpu_seconds, plain.database_cpu_seconds, ()),
+    ):
+        report.add(
+            NAME,
+            f"throughput with rules {name} CPU",
+            ruled.cpu_us(cpu),
+            "µs/message",
+            reference="without",
+            beside=plain.cpu_us(plain_cpu),
+            goals=goals,
+        )
+    _note_full_client(report, ruled, "throughput with rules")
+    acknowledged = sum(ruled.result.answered)
+    events = int(server.fetch_sql("select count(*) from events")[0][0])
+    report.add(NAME, "acknowledged with rules", acknowledged, "positions")
+    report.add(NAME, "events with rules", events, "events")
+    missing = _missing(server, ruled)
+    report.add(NAME, "acknowledged with rules but not stored", missing, "positions", goals=(Goal(0),))
 
 
 def _report_saturated(report: Report, saturated: Measured, echo: Measured) -> None:
