@@ -19,12 +19,14 @@ MASK = "********"
 SECRETS: tuple[tuple[str, ...], ...] = (
     # A user's own mail server (docs/events.md#notificators).
     ("mail.smtp.password",),
+    # The key that a user's own webhook is signed with.
+    ("webhook.secret",),
     # The key that ticket events are signed with (docs/http-api.md#secrets).
     ("ticketWebhook", "secret"),
 )
 """Paths of secrets: keys from the outermost to the innermost object."""
 
-HOST_KEYS = {"mail.smtp.password": "mail.smtp.host"}
+HOST_KEYS = {"mail.smtp.password": "mail.smtp.host", "webhook.secret": "webhook.url"}
 """Secret -> the key beside it that names the host it is sent to."""
 
 _OUTERMOST = frozenset(path[0] for path in SECRETS)

@@ -1,4 +1,4 @@
-"""Matching stored events with notifications, and what of users' receivers fails (docs/decisions/0170).
+"""Matching stored events with notifications (docs/decisions/0170).
 
 An event waits in `unmatched_events` from the transaction that stores it to the one that puts the messages to
 its recipients into the outbox. Rows are locked while they are matched, so several servers may match at
@@ -16,19 +16,13 @@ from motorpool.storage.queries import Queries
 from motorpool.storage.records import Event
 
 __all__ = [
-    "FailingReceiver",
     "Match",
     "UnmatchedEvent",
-    "clear_failures",
     "command_senders",
     "driver_names",
-    "failing_receivers",
     "find_matches",
     "is_waiting",
     "lock_unmatched",
-    "pause_receiver",
-    "paused_receivers",
-    "record_failure",
     "remove_matched",
 ]
 
@@ -46,20 +40,6 @@ class Match(msgspec.Struct, frozen=True, gc=False):
     event_id: int
     notification_id: int
     user_id: int
-
-
-class FailingReceiver(msgspec.Struct, frozen=True, rename="camel"):
-    """A receiver of a user that the last messages could not be delivered to."""
-
-    notificator: str
-    failures: int
-    """Failed attempts since the last success."""
-    since: datetime
-    """The first of them."""
-    last_failure: datetime
-    last_error: str
-    paused: datetime | None = None
-    """Since when no messages are made for it; None: another attempt follows."""
 
 
 async def is_waiting(q: Queries) -> bool:
@@ -178,61 +158,5 @@ async def command_senders(q: Queries, wanted: Sequence[tuple[int, int]]) -> set[
         """,
         [user_id for user_id, _ in wanted],
         [command_id for _, command_id in wanted],
-    )
-    return {(row[0], row[1]) for row in rows}
-
-
-async def record_failure(
-    q: Queries, user_id: int, lane: str, *, error: str, now: datetime
-) -> FailingReceiver | None:
-    """Count a failed attempt to reach a receiver; None if there is no such user."""
-    row = await q.fetch_row(
-        """
-        insert into failing_receivers (user_id, lane, failures, since, last_failure, last_error)
-        select id, $2, 1, $4, $4, $3 from users where id = $1
-        on conflict (user_id, lane) do update set failures = failing_receivers.failures + 1,
-            last_failure = excluded.last_failure, last_error = excluded.last_error
-        returning lane, failures, since, last_failure, last_error, paused
-        """,
-        user_id,
-        lane,
-        error,
-        now,
-    )
-    return None if row is None else FailingReceiver(*row.values())
-
-
-async def pause_receiver(q: Queries, user_id: int, lane: str, *, now: datetime) -> bool:
-    """Make no more messages for a failing receiver; return False if that was so already."""
-    tag = await q.execute(
-        "update failing_receivers set paused = $3 where user_id = $1 and lane = $2 and paused is null",
-        user_id,
-        lane,
-        now,
-    )
-    return tag.endswith(" 1")
-
-
-async def clear_failures(q: Queries, user_id: int, lane: str) -> None:
-    """Forget the failures of a receiver that a message was delivered to."""
-    await q.execute("delete from failing_receivers where user_id = $1 and lane = $2", user_id, lane)
-
-
-async def failing_receivers(q: Queries, user_id: int) -> list[FailingReceiver]:
-    """Return the receivers of a user that fail, by their names."""
-    rows = await q.fetch(
-        "select lane, failures, since, last_failure, last_error, paused from failing_receivers"
-        " where user_id = $1 order by lane",
-        user_id,
-    )
-    return [FailingReceiver(*row.values()) for row in rows]
-
-
-async def paused_receivers(q: Queries, user_ids: Iterable[int]) -> set[tuple[int, str]]:
-    """Return (user, lane) of those receivers of the users that are paused."""
-    rows = await q.fetch(
-        "select user_id, lane from failing_receivers"
-        " where user_id = any($1::bigint[]) and paused is not null",
-        list(user_ids),
     )
     return {(row[0], row[1]) for row in rows}

@@ -8,9 +8,9 @@ A message is committed in the same transaction as its cause; the outbox actor th
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -33,15 +33,19 @@ __all__ = [
     "enqueue_many",
     "expire",
     "next_due",
+    "next_of",
+    "overtake",
     "postpone",
     "postpone_user",
     "remove",
+    "remove_sent",
+    "users_due",
 ]
 
-Channel = Literal["mail", "sms"]
-Lane = Literal["mail", "own mail", "sms"]
+Channel = Literal["mail", "sms", "telegram", "pushover", "webhook"]
+Lane = Literal["mail", "own mail", "sms", "telegram", "pushover", "webhook"]
 """The queue of a message. Mails sent by users' own mail accounts do not delay those of the server."""
-LANES: tuple[Lane, ...] = ("mail", "own mail", "sms")
+LANES: tuple[Lane, ...] = get_args(Lane)
 
 MAX_QUEUED = 100_000
 """Longest queue of a lane, in messages."""
@@ -52,15 +56,16 @@ USER_SMTP_HOST = "mail.smtp.host"
 
 
 class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A mail or a text message."""
+    """A mail, a text message, or a message to a service or a webhook."""
 
     channel: Channel
     to: str
-    """A mail address or a telephone number."""
+    """A mail address, a telephone number, or a chat or user of a service; empty for a webhook, whose URL is
+    that of the user at each attempt."""
     text: str
-    """The text of a text message, or the plain-text part of a mail."""
+    """The text; of a mail the plain-text part, for a webhook the JSON body."""
     subject: str = ""
-    """The subject of a mail."""
+    """The subject of a mail, or the title of a message to a service."""
     html: str | None = None
     """The HTML part of a mail; None without one."""
     user_id: int = 0
@@ -89,10 +94,11 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """Identifies the message to the recipient; the same for all attempts."""
     message: OutgoingMessage
     account: dict[str, Any]
-    """The attributes of the user if they configure their own mail account; else empty."""
+    """The attributes of the user if they configure how it is sent (`ACCOUNT_LANES`); else empty."""
     created: datetime
     attempts: int
     """Failed attempts so far."""
+    next_attempt: datetime
 
 
 _ENQUEUE = f"""
@@ -186,35 +192,94 @@ async def enqueue_many(
     return len(await _enqueue(q, messages, now, expires))
 
 
+ACCOUNT_LANES: tuple[Lane, ...] = ("own mail", "pushover", "webhook")
+"""Messages of these lanes are sent as attributes of their user say."""
+_QUEUED = f"""
+    select outbox.id, message_id, message, created, attempts, next_attempt,
+        case when lane in {ACCOUNT_LANES} then coalesce(users.attributes, '{{}}') else '{{}}' end as account
+    from outbox left join users on users.id = user_id
+    where lane = $1 and (expires is null or expires > $2)
+"""  # noqa: S608 - constants
+
+
 async def due(q: Queries, lane: Lane, *, now: datetime, limit: int) -> list[QueuedMessage]:
     """Return the messages that are due, longest due first."""
     rows = await q.fetch(
-        "select outbox.id, message_id, message, created, attempts,"
-        "   case when lane = 'own mail' then coalesce(users.attributes, '{}') else '{}' end as account"
-        " from outbox left join users on users.id = user_id"
-        " where lane = $1 and next_attempt <= $2 and (expires is null or expires > $2)"
-        " order by next_attempt, outbox.id limit $3",
-        lane,
-        now,
-        limit,
+        f"{_QUEUED} and next_attempt <= $2 order by next_attempt, outbox.id limit $3", lane, now, limit
     )
     return [msgspec.convert(dict(row.items()), QueuedMessage) for row in rows]
 
 
-async def next_due(q: Queries, lane: Lane, *, now: datetime) -> datetime | None:
-    """Return when the next message of a lane is due; None if the lane is empty."""
-    found: datetime | None = await q.fetch_value(
-        "select next_attempt from outbox where lane = $1 and (expires is null or expires > $2)"
+async def next_of(q: Queries, lane: Lane, user_id: int, *, now: datetime) -> QueuedMessage | None:
+    """Return the message to a user that is to be sent now, in the order of their ids; None if none is due.
+
+    A message that waits for its next attempt holds back all later ones, unless `overtake` was called for it.
+    """
+    first = await q.fetch_row(
+        f"{_QUEUED} and outbox.user_id = $3 and not is_overtaken order by outbox.id limit 1",
+        lane,
+        now,
+        user_id,
+    )
+    if first is not None and first["next_attempt"] > now:
+        await postpone_user(q, lane, user_id, until=first["next_attempt"])
+        first = None
+    row = first or await q.fetch_row(
+        f"{_QUEUED} and outbox.user_id = $3 and is_overtaken and next_attempt <= $2"
         " order by next_attempt limit 1",
         lane,
         now,
+        user_id,
+    )
+    return None if row is None else msgspec.convert(dict(row.items()), QueuedMessage)
+
+
+async def users_due(
+    q: Queries, lane: Lane, *, now: datetime, without: Iterable[int], limit: int
+) -> list[int]:
+    """Return users with a message that is due, longest due first, except `without`."""
+    rows = await q.fetch(
+        "select user_id from outbox where lane = $1 and next_attempt <= $2"
+        " and (expires is null or expires > $2) and user_id <> all($3::bigint[])"
+        " group by user_id order by min(next_attempt) limit $4",
+        lane,
+        now,
+        list(without),
+        limit,
+    )
+    return [row[0] for row in rows]
+
+
+async def next_due(q: Queries, lane: Lane, *, now: datetime, without: Iterable[int] = ()) -> datetime | None:
+    """Return when the next message of a lane is due, except those to `without`; None if there is none."""
+    found: datetime | None = await q.fetch_value(
+        "select next_attempt from outbox where lane = $1 and (expires is null or expires > $2)"
+        " and coalesce(user_id, 0) <> all($3::bigint[]) order by next_attempt limit 1",
+        lane,
+        now,
+        list(without),
     )
     return found
 
 
 async def remove(q: Queries, row_id: int) -> None:
-    """Delete a message that was sent or has been given up."""
+    """Delete a message that has been given up."""
     await q.execute("delete from outbox where id = $1", row_id)
+
+
+async def remove_sent(q: Queries, row_id: int) -> None:
+    """Delete a message that was sent: its receiver does not fail any more."""
+    await q.execute(
+        "with sent as (delete from outbox where id = $1 returning user_id, lane)"
+        " delete from failing_receivers using sent"
+        " where failing_receivers.user_id = sent.user_id and failing_receivers.lane = sent.lane",
+        row_id,
+    )
+
+
+async def overtake(q: Queries, row_id: int) -> None:
+    """Let later messages to the same receiver be sent before this one."""
+    await q.execute("update outbox set is_overtaken = true where id = $1", row_id)
 
 
 async def postpone(q: Queries, row_id: int, *, error: str, until: datetime) -> None:
@@ -227,10 +292,11 @@ async def postpone(q: Queries, row_id: int, *, error: str, until: datetime) -> N
     )
 
 
-async def postpone_user(q: Queries, user_id: int, *, until: datetime) -> None:
-    """Postpone all messages that use the mail account of this user to `until` at the earliest."""
+async def postpone_user(q: Queries, lane: Lane, user_id: int, *, until: datetime) -> None:
+    """Postpone all messages of a lane to a user to `until` at the earliest."""
     await q.execute(
-        "update outbox set next_attempt = $2 where lane = 'own mail' and user_id = $1 and next_attempt < $2",
+        "update outbox set next_attempt = $3 where lane = $1 and user_id = $2 and next_attempt < $3",
+        lane,
         user_id,
         until,
     )

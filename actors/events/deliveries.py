@@ -10,7 +10,16 @@ from motorpool.actors.events.matching import concerns, notificators_of
 from motorpool.actors.events.rendering import EventFacts
 from motorpool.actors.stored_calendars import StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import CalendarError
-from motorpool.storage import commands, devices, notifications, plain_tables, positions, server, users
+from motorpool.storage import (
+    commands,
+    devices,
+    notifications,
+    plain_tables,
+    positions,
+    receivers,
+    server,
+    users,
+)
 from motorpool.storage.notifications import Match, UnmatchedEvent
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Command, Event, Notification, ServerSettings, User
@@ -99,7 +108,7 @@ async def plan_batch(
         tuple(deliveries.values()),
         await _commands(transaction, events, selected),
         {user.id: user for user in await users.TABLE.fetch_many(transaction, user_ids)},
-        frozenset(await notifications.paused_receivers(transaction, user_ids)),
+        frozenset(await receivers.paused(transaction, user_ids)),
         server_row,
     )
 

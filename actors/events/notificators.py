@@ -2,17 +2,34 @@
 
 import secrets
 from datetime import datetime
+from typing import assert_never
 
-from motorpool.actors.events.rendering import RenderedMessage
+from motorpool.actors.events.rendering import EventFacts, RenderedMessage
 from motorpool.actors.outgoing import Mail, OutgoingServices, Sms
+from motorpool.actors.outgoing.push import PUSHOVER_DEVICES, PUSHOVER_USER, TELEGRAM_CHAT
 from motorpool.actors.outgoing.sms import MAX_TEXT_LENGTH
+from motorpool.actors.outgoing.webhook import WEBHOOK_SECRET, WEBHOOK_URL
+from motorpool.actors.record_json import encode
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
-__all__ = ["address_of", "lane_of", "message_for", "send_now", "server_notificators", "user_notificators"]
+__all__ = [
+    "ADDRESSES",
+    "address_of",
+    "lane_of",
+    "message_for",
+    "send_now",
+    "server_notificators",
+    "user_notificators",
+    "webhook_body",
+]
 
-OUTGOING = ("mail", "sms")
+OUTGOING = ("mail", "sms", "telegram", "pushover", "webhook")
 """The notificators whose messages wait in the outbox."""
+
+
+ADDRESSES = {"telegram": TELEGRAM_CHAT, "pushover": PUSHOVER_USER, "webhook": WEBHOOK_URL}
+"""Notificator -> the attribute of a user that says where it reaches them."""
 
 
 def server_notificators(outgoing: OutgoingServices) -> tuple[str, ...]:
@@ -31,6 +48,12 @@ def _is_enabled(outgoing: OutgoingServices, name: str, user: User | None = None)
             return outgoing.mail.enabled_for({} if user is None else user.attributes)
         case "sms":
             return outgoing.sms.enabled
+        case "telegram":
+            return outgoing.telegram.enabled
+        case "pushover":
+            return outgoing.pushover.enabled
+        case "webhook":
+            return user is not None and bool(address_of(name, user))
         case _:
             return False
 
@@ -43,7 +66,8 @@ def address_of(name: str, user: User) -> str:
         case "sms":
             return user.phone or "" if Sms.can_reach(user.phone) else ""
         case _:
-            return ""
+            value = user.attributes.get(ADDRESSES.get(name, ""))
+            return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def lane_of(name: str, user: User) -> str:
@@ -53,13 +77,39 @@ def lane_of(name: str, user: User) -> str:
     return name
 
 
+def webhook_body(facts: EventFacts, message: str) -> str:
+    """Return the JSON that webhooks get of an event (docs/events.md#webhooks)."""
+    event, device = facts.event, facts.device
+    data: dict[str, object] = {"event": event, "message": message}
+    if device is not None:
+        data["device"] = {"id": device.id, "name": device.name, "uniqueId": device.unique_id}
+    if facts.position is not None:
+        data["position"] = facts.position
+    body = {"type": f"event.{event.type}", "timestamp": event.event_time, "data": data}
+    return encode(body).decode()
+
+
 def message_for(
-    name: str, user: User, rendered: RenderedMessage, *, urgent: bool = False
+    name: str, user: User, rendered: RenderedMessage, facts: EventFacts, *, urgent: bool = False
 ) -> OutgoingMessage | None:
     """Return a message to a user; None if the notificator does not reach them."""
     to = address_of(name, user)
     if not to:
         return None
+    if name == "webhook":
+        body = webhook_body(facts, rendered.digest)
+        return OutgoingMessage(channel="webhook", to="", text=body, user_id=user.id)
+    if name == "telegram":
+        return OutgoingMessage(channel="telegram", to=to, text=rendered.text, user_id=user.id)
+    if name == "pushover":
+        return OutgoingMessage(
+            channel="pushover",
+            to=to,
+            subject=rendered.subject,
+            text=rendered.digest,
+            user_id=user.id,
+            urgent=urgent,
+        )
     if name == "mail":
         return OutgoingMessage(
             channel="mail",
@@ -78,7 +128,24 @@ async def send_now(
 ) -> None:
     """Send a message to a user without the outbox, at most once. Raises OutgoingError."""
     message_id = secrets.token_hex(16)
-    if message.channel == "mail":
-        await outgoing.mail.send(message, message_id=message_id, date=now, attributes=user.attributes)
-    else:
-        await outgoing.sms.send(message, message_id=message_id)
+    attributes = user.attributes
+    match message.channel:
+        case "mail":
+            await outgoing.mail.send(message, message_id=message_id, date=now, attributes=attributes)
+        case "sms":
+            await outgoing.sms.send(message, message_id=message_id)
+        case "telegram":
+            await outgoing.telegram.send(message)
+        case "pushover":
+            await outgoing.pushover.send(message, devices=str(attributes.get(PUSHOVER_DEVICES) or ""))
+        case "webhook":
+            secret = attributes.get(WEBHOOK_SECRET)
+            await outgoing.webhooks.send(
+                str(attributes.get(WEBHOOK_URL)),
+                message.text.encode(),
+                message_id=message_id,
+                secrets=(secret,) if isinstance(secret, str) and secret else (),
+                now=now,
+            )
+        case _:
+            assert_never(message.channel)

@@ -17,19 +17,25 @@ from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_ba
 from motorpool.actors.events.notificators import lane_of, message_for
 from motorpool.actors.events.rendering import EventFacts, Reader, RenderedMessage, reader_of, render
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
-from motorpool.actors.messages.topics import UNMATCHED_EVENTS, WEB_EVENTS, WebEvent
+from motorpool.actors.messages.topics import (
+    RECEIVERS_PAUSED,
+    UNMATCHED_EVENTS,
+    WEB_EVENTS,
+    ReceiverPaused,
+    WebEvent,
+)
 from motorpool.actors.messages.uplink import DEVICE, DeliverQueued, SendCommand
 from motorpool.actors.outgoing import LimitExceeded, OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import NotificationSettings
 from motorpool.actors.stored_calendars import StoredCalendars
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Lagged
-from motorpool.storage import commands, notifications, outbox
+from motorpool.storage import commands, notifications, outbox, server, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.queries import Queries
-from motorpool.storage.records import QueuedCommand, User
+from motorpool.storage.records import Event, QueuedCommand, User
 
 __all__ = ["NOTIFIER", "notifier_spec"]
 
@@ -41,6 +47,8 @@ STORAGE_SECONDS = 10.0
 """Delay before the next attempt when the database is unavailable."""
 ENQUEUE_ROWS = 500
 """Most messages that are put into the outbox by one statement, and made without a pause for other tasks."""
+MAX_PAUSED = 1000
+"""Most paused receivers whose users have not been told yet."""
 MAX_ATTEMPTS = 3
 """An event that cannot be matched alone is discarded after so many attempts."""
 
@@ -78,7 +86,7 @@ class _Renderer:
         user = self._plan.users.get(user_id)
         if user is None or (user_id, lane_of(name, user)) in self._plan.paused:
             return None
-        return message_for(name, user, self._rendered(user), urgent=urgent)
+        return message_for(name, user, self._rendered(user), self._facts, urgent=urgent)
 
     def web_events(self, user_ids: Iterable[int]) -> list[WebEvent]:
         """Return the event for the sockets of these users, one for each text."""
@@ -112,6 +120,12 @@ class Notifier(Actor[None]):
         """Do nothing: no messages are sent to this actor."""
 
     async def run(self) -> None:
+        """Match events, and tell users which of their receivers are paused, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._follow_paused)
+            await self._match_all()
+
+    async def _match_all(self) -> None:
         """Match events while any wait, then sleep until others are stored."""
         failures = 0
         async with self.context.system.topic(UNMATCHED_EVENTS).subscribe(1) as stored:
@@ -191,6 +205,34 @@ class Notifier(Actor[None]):
                 if messages:
                     await self._enqueue(transaction, messages, made)
                 await trio.lowlevel.checkpoint()
+
+    async def _follow_paused(self) -> None:
+        async with self.context.system.topic(RECEIVERS_PAUSED).subscribe(MAX_PAUSED) as paused:
+            while True:
+                with suppress(Lagged, StorageError):
+                    for receiver in await paused.receive_batch():
+                        await self._report_paused(receiver)
+
+    async def _report_paused(self, receiver: ReceiverPaused) -> None:
+        """Tell a user by WebSocket, and by mail unless mail is what is paused."""
+        user = await users.TABLE.fetch(self._database, receiver.user_id)
+        if user is None:
+            return
+        now = self.context.clock.now()
+        event = Event(
+            type="notificatorPaused",
+            event_time=now,
+            attributes={"notificator": receiver.lane, "reason": receiver.reason},
+        )
+        facts = EventFacts(event=event)
+        rendered = render(facts, reader_of(user, await server.fetch(self._database)))
+        shown = msgspec.structs.replace(event, attributes={**event.attributes, "message": rendered.digest})
+        self.context.system.topic(WEB_EVENTS).publish(WebEvent(frozenset({user.id}), shown))
+        message = message_for("mail", user, rendered, facts)
+        has_mail = self._outgoing.mail.enabled_for(user.attributes)
+        if message and has_mail and lane_of("mail", user) != receiver.lane:
+            await outbox.enqueue_many(self._database, (message,), now=now)
+            self.context.system.ref(OUTBOX).offer(OutboxFilled())
 
     def _admits(self, message: OutgoingMessage) -> bool:
         """Return whether a message is within the limits; text messages cost money."""

@@ -12,9 +12,11 @@ __all__ = [
     "EVENTS",
     "LATEST_POSITIONS",
     "POSITIONS",
+    "RECEIVERS_PAUSED",
     "UNMATCHED_EVENTS",
     "WEB_EVENTS",
     "DeviceStatus",
+    "ReceiverPaused",
     "WebEvent",
 ]
 
@@ -39,6 +41,14 @@ class WebEvent(msgspec.Struct, frozen=True, gc=False):
     """With the text in its attribute `message`; id 0 if it is not stored."""
 
 
+class ReceiverPaused(msgspec.Struct, frozen=True, gc=False):
+    """Messages to a receiver of a user could not be delivered for long, and are not made any more."""
+
+    user_id: int
+    lane: str
+    reason: str
+
+
 POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
 """Each stored batch, after its commit. Not every position is its device's latest."""
 
@@ -56,3 +66,6 @@ UNMATCHED_EVENTS: TopicName[int] = TopicName("unmatched events")
 
 WEB_EVENTS: TopicName[WebEvent] = TopicName("web events")
 """Events that notifications and announcements send through the notificator `web`."""
+
+RECEIVERS_PAUSED: TopicName[ReceiverPaused] = TopicName("receivers paused")
+"""Receivers of notifications that were just paused."""

@@ -5,6 +5,7 @@ from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
 from motorpool.actors.outgoing.guard import AddressGuard
 from motorpool.actors.outgoing.http import HttpResponse, OutgoingHttp
 from motorpool.actors.outgoing.mail import Mail
+from motorpool.actors.outgoing.push import PushoverService, TelegramService
 from motorpool.actors.outgoing.services import OutgoingServices
 from motorpool.actors.outgoing.sms import Sms, SmsGateway
 from motorpool.actors.outgoing.smtp import SmtpAccount
@@ -20,8 +21,10 @@ __all__ = [
     "OutgoingError",
     "OutgoingHttp",
     "OutgoingServices",
+    "PushoverService",
     "Sms",
     "SmsGateway",
     "SmtpAccount",
+    "TelegramService",
     "Unreachable",
 ]

@@ -3,7 +3,15 @@
 import os
 import ssl
 
-__all__ = ["DeliveryRefused", "LimitExceeded", "OutgoingError", "Unreachable", "one_line", "root_cause"]
+__all__ = [
+    "DeliveryRefused",
+    "LimitExceeded",
+    "OutgoingError",
+    "ReceiverGone",
+    "Unreachable",
+    "one_line",
+    "root_cause",
+]
 
 MAX_LENGTH = 200
 
@@ -15,6 +23,11 @@ class OutgoingError(Exception):
 class Unreachable(OutgoingError):
     """The server was not reached, or accepts nothing now: other messages to it would fail as well."""
 
+    def __init__(self, text: str, *, retry_seconds: float = 0.0) -> None:
+        super().__init__(text)
+        self.retry_seconds = retry_seconds
+        """How long the server asks to wait before the next attempt; 0 if it does not say."""
+
 
 class DeliveryRefused(OutgoingError):
     """This message or request was refused; others may be accepted."""
@@ -23,6 +36,13 @@ class DeliveryRefused(OutgoingError):
         super().__init__(text)
         self.permanent = permanent
         """Whether another attempt would fail as well."""
+
+
+class ReceiverGone(DeliveryRefused):
+    """The receiver wants no messages any more."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, permanent=True)
 
 
 class LimitExceeded(OutgoingError):

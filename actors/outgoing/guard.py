@@ -117,10 +117,13 @@ class AddressGuard:
                 found.update(_plain(ip_address(text)) for text in await _addresses(host, port))
         return {address for address in found if not self._is_allowed(address)}
 
-    async def resolve(self, host: str, port: int, *, trusted: bool = False) -> tuple[str, ...]:
+    async def resolve(
+        self, host: str, port: int, *, trusted: bool = False, listed_only: bool = False
+    ) -> tuple[str, ...]:
         """Return the addresses of a host that may be connected to, in the resolver's order.
 
-        With `trusted` every address is permitted: for hosts that the operator's settings name.
+        With `trusted` every address is permitted: for hosts that the operator's settings name. With
+        `listed_only` only those of `webhook.allow` are.
 
         Raises:
             Unreachable: the name has no address.
@@ -135,7 +138,13 @@ class AddressGuard:
             texts = tuple(
                 text
                 for text in texts
-                if _plain(ip_address(text)) not in own and self.permits(ip_address(text))
+                if _plain(ip_address(text)) not in own
+                and self.permits(ip_address(text))
+                and (not listed_only or self._is_allowed(ip_address(text)))
+            )
+        if not texts and listed_only:
+            raise DeliveryRefused(
+                f"{host} may be reached by https on port 443, 8443 or 1024 and up only", permanent=True
             )
         if not texts:
             raise DeliveryRefused(

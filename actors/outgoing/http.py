@@ -73,17 +73,21 @@ class OutgoingHttp:
         url: str,
         *,
         trusted: bool = False,
+        listed_only: bool = False,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         form: Mapping[str, str] | None = None,
         content: bytes | None = None,
         seconds: float = 10.0,
         max_bytes: int = 1024 * 1024,
+        truncate: bool = False,
     ) -> HttpResponse:
         """Send a request and return the answer, whatever its status.
 
         `params` are added to the URL's own; `form` is sent urlencoded, `content` as it is. `seconds`
-        includes the wait for one of the `max_concurrent` slots; `max_bytes` limits the content.
+        includes the wait for one of the `max_concurrent` slots; `max_bytes` limits the content. With
+        `truncate` a longer or compressed content is no error, and what was read of it is returned.
+        `listed_only` as for `AddressGuard.resolve`.
 
         Raises:
             Unreachable: no address, no connection, no response in time, or it is not HTTP.
@@ -98,8 +102,10 @@ class OutgoingHttp:
         try:
             with trio.fail_after(seconds):
                 async with self._slots[trusted]:
-                    addresses = await self.guard.resolve(host, port, trusted=trusted)
-                    answer = await http_exchange.send(request, addresses, self.tls, max_bytes)
+                    addresses = await self.guard.resolve(host, port, trusted=trusted, listed_only=listed_only)
+                    answer = await http_exchange.send(
+                        request, addresses, self.tls, max_bytes, truncate=truncate
+                    )
                     return HttpResponse(*answer)
         except trio.TooSlowError:
             raise Unreachable(f"{host} gave no answer within {seconds:g} s") from None

@@ -60,9 +60,16 @@ def destination(request: httpx.Request) -> tuple[str, int]:
 
 
 async def send(
-    request: httpx.Request, addresses: Iterable[str], tls: ssl.SSLContext, max_bytes: int
+    request: httpx.Request,
+    addresses: Iterable[str],
+    tls: ssl.SSLContext,
+    max_bytes: int,
+    *,
+    truncate: bool = False,
 ) -> Answer:
     """Send the request to the first of the addresses that accepts a connection.
+
+    With `truncate` the content of a large or compressed response is cut to `max_bytes`.
 
     Raises Unreachable, or DeliveryRefused where the response is too large or compressed.
     """
@@ -76,7 +83,7 @@ async def send(
             async with httpx.AsyncHTTPTransport(
                 verify=tls, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
             ) as transport:
-                return await _exchange(transport, request, named.host, max_bytes)
+                return await _exchange(transport, request, named.host, max_bytes, truncate=truncate)
         except httpx.ConnectError as error:
             failure = Unreachable(f"{named.host} cannot be connected to: {root_cause(error)}")
         except (httpx.TransportError, httpx.InvalidURL):
@@ -86,12 +93,18 @@ async def send(
 
 
 async def _exchange(
-    transport: httpx.AsyncHTTPTransport, request: httpx.Request, host: str, max_bytes: int
+    transport: httpx.AsyncHTTPTransport,
+    request: httpx.Request,
+    host: str,
+    max_bytes: int,
+    *,
+    truncate: bool,
 ) -> Answer:
     response = await transport.handle_async_request(request)
     try:
         # Compression was not requested, and a small response could expand to any size.
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
+        encoding = response.headers.get("content-encoding", "identity").lower()
+        if encoding != "identity" and not truncate:
             raise DeliveryRefused(f"{host} answered compressed, which was not asked for")
         content = bytearray()
         with trio.CancelScope() as reading:
@@ -100,8 +113,8 @@ async def _exchange(
                 if len(content) > max_bytes:
                     # Breaking out of the loop would leave its generators open; cancelling ends them.
                     reading.cancel()
-        if len(content) > max_bytes:
+        if len(content) > max_bytes and not truncate:
             raise DeliveryRefused(f"{host} answered more than {max_bytes} bytes")
     finally:
         await response.aclose()
-    return response.status_code, response.headers, bytes(content)
+    return response.status_code, response.headers, bytes(content[:max_bytes])

@@ -8,6 +8,9 @@ import trio
 
 from motorpool.actors.messages.counters import OUTBOX_GIVEN_UP
 from motorpool.actors.outgoing import DeliveryRefused, OutgoingError, OutgoingServices, Unreachable
+from motorpool.actors.outgoing.push import PUSHOVER_DEVICES
+from motorpool.actors.outgoing.receivers import ReceiverFailures
+from motorpool.actors.outgoing.webhook_lane import WebhookLane
 from motorpool.actors.settings import OutboxSettings
 from motorpool.runtime import Actor, BackOff, ChildSpec, Kind
 from motorpool.storage import outbox
@@ -64,7 +67,7 @@ class _Batch:
 
 
 class Outbox(Actor[OutboxFilled]):
-    """Runs a task per lane: the mail account of the server, those of users, and the SMS gateway."""
+    """Runs a task per lane: mail accounts of the server and of users, SMS gateway, services, webhooks."""
 
     def __init__(self, database: Database, outgoing: OutgoingServices, give_up_days: float) -> None:
         self._database = database
@@ -74,6 +77,8 @@ class Outbox(Actor[OutboxFilled]):
             _Lane("mail", self._send_mail),
             _Lane("own mail", self._send_mail),
             _Lane("sms", self._send_sms),
+            _Lane("telegram", self._send_telegram),
+            _Lane("pushover", self._send_pushover),
         )
 
     def handle(self, message: OutboxFilled) -> None:
@@ -81,11 +86,20 @@ class Outbox(Actor[OutboxFilled]):
         del message
         for lane in self._lanes:
             lane.filled.set()
+        self._webhooks.wake()
+
+    async def start(self) -> None:
+        """Create the lane of webhooks."""
+        self._receivers = ReceiverFailures(self._database, self.context)
+        self._webhooks = WebhookLane(
+            self._database, self._outgoing.webhooks, self._receivers, self.context, self._report_discarded
+        )
 
     async def run(self) -> None:
         """Send the messages of all lanes, and delete expired ones, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._clean)
+            nursery.start_soon(self._webhooks.run)
             for lane in self._lanes:
                 nursery.start_soon(self._serve, lane)
 
@@ -141,10 +155,12 @@ class Outbox(Actor[OutboxFilled]):
             until = await self._postpone(row, error)
             if lane.name == "own mail":
                 batch.postponed.add(row.message.user_id)
-                await outbox.postpone_user(self._database, row.message.user_id, until=until)
+                await outbox.postpone_user(self._database, lane.name, row.message.user_id, until=until)
+                await self._receivers.failed(row.message.user_id, lane.name, error)
             else:
                 self._pause(lane, error)
         except DeliveryRefused as error:
+            await self._receivers.failed(row.message.user_id, lane.name, error)
             if error.permanent:
                 await outbox.remove(self._database, row.id)
                 self._report_discarded(row.id, lane.name, row.attempts + 1, str(error))
@@ -156,20 +172,22 @@ class Outbox(Actor[OutboxFilled]):
             await self._postpone(row, OutgoingError(type(error).__name__))
         else:
             lane.failures = 0
-            await outbox.remove(self._database, row.id)
+            await outbox.remove_sent(self._database, row.id)
 
     async def _postpone(self, row: QueuedMessage, error: OutgoingError) -> datetime:
         seconds = MESSAGE_BACK_OFF.delay(row.attempts + 1)
+        if isinstance(error, Unreachable):
+            seconds = max(seconds, error.retry_seconds)
         until = self.context.clock.now() + timedelta(seconds=seconds)
         await outbox.postpone(self._database, row.id, error=str(error), until=until)
         return until
 
-    def _pause(self, lane: _Lane, error: OutgoingError) -> None:
+    def _pause(self, lane: _Lane, error: Unreachable) -> None:
         if lane.paused_until > self.context.clock.monotonic():
             # Another message of the batch has already failed for the same reason.
             return
         lane.failures += 1
-        seconds = LANE_BACK_OFF.delay(lane.failures)
+        seconds = max(LANE_BACK_OFF.delay(lane.failures), error.retry_seconds)
         lane.paused_until = self.context.clock.monotonic() + seconds
         self.context.log.warning("not sending %s for %g s: %s", lane.name, seconds, error)
 
@@ -201,6 +219,13 @@ class Outbox(Actor[OutboxFilled]):
 
     async def _send_sms(self, row: QueuedMessage) -> None:
         await self._outgoing.sms.send(row.message, message_id=row.message_id)
+
+    async def _send_telegram(self, row: QueuedMessage) -> None:
+        await self._outgoing.telegram.send(row.message)
+
+    async def _send_pushover(self, row: QueuedMessage) -> None:
+        devices = row.account.get(PUSHOVER_DEVICES)
+        await self._outgoing.pushover.send(row.message, devices=devices if isinstance(devices, str) else "")
 
 
 def outbox_spec(

@@ -8,10 +8,15 @@ from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
 from motorpool.actors.outgoing.guard import OwnServer
 from motorpool.actors.outgoing.http import OutgoingHttp
 from motorpool.actors.outgoing.mail import Mail
+from motorpool.actors.outgoing.push import Pushover, PushoverService, Telegram, TelegramService
 from motorpool.actors.outgoing.sms import Sms, SmsGateway
 from motorpool.actors.outgoing.smtp import SmtpAccount
+from motorpool.actors.outgoing.webhook import Webhooks
 
 __all__ = ["OutgoingServices"]
+
+MAX_WEBHOOKS = 64
+"""Most requests to webhooks at the same time."""
 
 
 class OutgoingServices:
@@ -23,6 +28,8 @@ class OutgoingServices:
         mail: the server's own mail account; without one only users with their own account get mail.
         sms: the SMS gateway; without one no text message is sent.
         geocoder: the geocoder; without one `geocoder` is None.
+        telegram: the bot of Telegram; without one no message is sent there.
+        pushover: the application of Pushover; likewise.
         monotonic: the clock of the rate limits.
     """
 
@@ -34,9 +41,15 @@ class OutgoingServices:
         mail: SmtpAccount | None = None,
         sms: SmsGateway | None = None,
         geocoder: GeocoderService | None = None,
+        telegram: TelegramService | None = None,
+        pushover: PushoverService | None = None,
         monotonic: Callable[[], float] = trio.current_time,
     ) -> None:
         self.http = OutgoingHttp(allow, own=own)
         self.mail = Mail(self.http, mail)
         self.sms = Sms(self.http, sms, monotonic)
+        self.telegram = Telegram(self.http, telegram)
+        self.pushover = Pushover(self.http, pushover)
+        # Requests of their own, because many receivers may be slow.
+        self.webhooks = Webhooks(OutgoingHttp(allow, own=own, max_concurrent=MAX_WEBHOOKS))
         self.geocoder = Geocoder(self.http, geocoder, monotonic) if geocoder is not None else None

@@ -2,10 +2,24 @@
 
 from urllib.parse import urlsplit
 
-from motorpool.actors.outgoing import GeocoderService, OutgoingServices, SmsGateway, SmtpAccount
+from motorpool.actors.outgoing import (
+    GeocoderService,
+    OutgoingServices,
+    PushoverService,
+    SmsGateway,
+    SmtpAccount,
+    TelegramService,
+)
 from motorpool.actors.outgoing.guard import OwnServer
 from motorpool.actors.outgoing.smtp import Security
-from motorpool.api.program.settings import GeocoderSettings, MailSettings, Settings, SmsSettings
+from motorpool.api.program.settings import (
+    GeocoderSettings,
+    MailSettings,
+    PushoverSettings,
+    Settings,
+    SmsSettings,
+    TelegramSettings,
+)
 from motorpool.runtime import Clock
 
 __all__ = ["build_outgoing_services"]
@@ -19,6 +33,8 @@ def build_outgoing_services(settings: Settings, clock: Clock) -> OutgoingService
         mail=_mail(settings.mail),
         sms=_sms(settings.sms),
         geocoder=_geocoder(settings.geocoder),
+        telegram=_telegram(settings.telegram),
+        pushover=_pushover(settings.pushover),
         monotonic=clock.monotonic,
     )
 
@@ -60,6 +76,18 @@ def _sms(settings: SmsSettings) -> SmsGateway | None:
         per_user=settings.per_user,
         per_hour=settings.per_hour,
     )
+
+
+def _telegram(settings: TelegramSettings) -> TelegramService | None:
+    if settings.token is None:
+        return None
+    return TelegramService(token=settings.token, url=settings.url.rstrip("/"))
+
+
+def _pushover(settings: PushoverSettings) -> PushoverService | None:
+    if settings.token is None:
+        return None
+    return PushoverService(token=settings.token, url=settings.url.rstrip("/"))
 
 
 def _geocoder(settings: GeocoderSettings) -> GeocoderService | None:

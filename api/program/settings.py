@@ -54,9 +54,11 @@ __all__ = [
     "LoginSettings",
     "MailSettings",
     "OpenIdSettings",
+    "PushoverSettings",
     "Settings",
     "ShareSettings",
     "SmsSettings",
+    "TelegramSettings",
     "UserSettings",
     "WebhookSettings",
 ]
@@ -80,6 +82,26 @@ class WebhookSettings:
 
     allow: Annotated[tuple[str, ...], Meta(extra={"form": "networks"})] = ()
     """Private networks that webhooks and other outgoing calls may reach."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TelegramSettings:
+    """Notifications by Telegram."""
+
+    token: Annotated[str | None, Meta(extra={"secret": True})] = None
+    """Token of the bot that sends them; unset: none are sent."""
+    url: Annotated[str, Meta(extra={"form": "url"})] = "https://api.telegram.org"
+    """The Bot API, which may be a server of your own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushoverSettings:
+    """Notifications by Pushover."""
+
+    token: Annotated[str | None, Meta(extra={"secret": True})] = None
+    """Token of the application that sends them; unset: none are sent."""
+    url: Annotated[str, Meta(extra={"form": "url"})] = "https://api.pushover.net"
+    """The API of Pushover."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,6 +262,8 @@ class Settings:
     openid: OpenIdSettings = field(default_factory=OpenIdSettings)
     mail: MailSettings = field(default_factory=MailSettings)
     sms: SmsSettings = field(default_factory=SmsSettings)
+    telegram: TelegramSettings = field(default_factory=TelegramSettings)
+    pushover: PushoverSettings = field(default_factory=PushoverSettings)
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     notifications: NotificationSettings = field(default_factory=NotificationSettings)

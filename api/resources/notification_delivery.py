@@ -11,7 +11,9 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.events.notificators import (
+    ADDRESSES,
     address_of,
+    lane_of,
     message_for,
     send_now,
     server_notificators,
@@ -30,7 +32,8 @@ from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.server_context import ServerContext
-from motorpool.storage import outbox, users
+from motorpool.storage import outbox, receivers, users
+from motorpool.storage.receivers import FailingReceiver
 from motorpool.storage.records import Event, User
 from motorpool.storage.tables import ListQuery
 
@@ -43,7 +46,11 @@ ANNOUNCEMENT_LIFE = timedelta(days=1)
 MAX_WAIT_SECONDS = 3600.0
 """After this, messages that were sent no longer count."""
 UNTESTABLE = ("command",)
-_MISSING = {"mail": "there is no such mail address", "sms": "there is no such telephone number"}
+_MISSING = {
+    "mail": "there is no such mail address",
+    "sms": "there is no such telephone number",
+    **{name: f"the user has no attribute {key}" for name, key in ADDRESSES.items()},
+}
 """Why a notificator does not reach a user."""
 
 
@@ -85,6 +92,15 @@ async def list_notificators(call: Call) -> Response:
     else:
         names = (*user_notificators(call.context.outgoing, call.caller.user), *UNTESTABLE)
     return as_json([NotificatorType(name) for name in names])
+
+
+@OPERATIONS.operation("GET", "/notifications/failing", answer=list[FailingReceiver])
+async def list_failing_receivers(call: Call) -> Response:
+    """The caller's notificators that the last messages could not be delivered by.
+
+    A successful test message resumes one that is paused.
+    """
+    return as_json(await receivers.failing(call.context.database, call.caller.id))
 
 
 @OPERATIONS.operation("POST", "/notifications/test", answers={204: NO_CONTENT}, errors=(400,))
@@ -155,14 +171,15 @@ async def _queue(
     call: Call, name: str, announcement: Announcement, digest: str, recipients: list[User]
 ) -> None:
     rendered = RenderedMessage(announcement.subject or "", digest, announcement.body, "")
+    facts = EventFacts(event=Event(type="announcement", event_time=call.now))
     messages = [
         message
         for user in recipients
-        if (message := message_for(name, user, rendered, urgent=announcement.priority))
+        if (message := message_for(name, user, rendered, facts, urgent=announcement.priority))
     ]
     if not messages:
-        kind = "mail address" if name == "mail" else "telephone number"
-        raise BadRequest(f"none of the users has a {kind}")
+        missing = {"mail": "mail address", "sms": "telephone number"}.get(name, ADDRESSES.get(name))
+        raise BadRequest(f"none of the users has a {missing}")
     if name == "sms" and not call.caller.administrator:
         try:
             call.context.outgoing.sms.admit(call.caller.id, len(messages))
@@ -218,17 +235,21 @@ def _count_test(call: Call) -> None:
 async def _test(call: Call, name: str, user: User) -> None:
     outgoing = call.context.outgoing
     event = Event(type="test", event_time=call.now)
-    rendered = render(EventFacts(event=event), reader_of(user, call.context.server))
+    facts = EventFacts(event=event)
+    rendered = render(facts, reader_of(user, call.context.server))
     if name == "web":
         _publish(call, "test", (user.id,), rendered.digest, None)
         return
     try:
         if name == "sms":
             outgoing.sms.admit(user.id)
-        message = message_for(name, user, rendered)
+        message = message_for(name, user, rendered, facts)
         if message is None:
             raise BadRequest(f"{name}: {_MISSING[name]}")
         await send_now(outgoing, message, user, now=call.now)
+        # What waits for a receiver that failed is sent now.
+        await receivers.resume(call.context.database, user.id, lane_of(name, user), now=call.now)
+        call.context.system.ref(OUTBOX).offer(OutboxFilled())
     except LimitExceeded as error:
         raise TooManyRequests(f"{name}: {error}", error.seconds) from None
     except OutgoingError as error:

@@ -24,7 +24,7 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("notifications")
 
 SWITCHES = ("web", "mail", "sms")
-NOTIFICATORS = (*SWITCHES, "command", "firebase", "traccar", "telegram", "pushover", "whatsapp")
+NOTIFICATORS = (*SWITCHES, "command", "firebase", "traccar", "telegram", "pushover", "whatsapp", "webhook")
 """All notificators that a notification may name, whether or not this server supports them."""
 
 

@@ -7,6 +7,9 @@ import msgspec
 import pyotp
 
 from motorpool.actors.gateway.limits import client_network
+from motorpool.actors.masking import MASK
+from motorpool.actors.outgoing import DeliveryRefused
+from motorpool.actors.outgoing.webhook import WEBHOOK_SECRET, WEBHOOK_URL, check_url, signing_key
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.new_users import with_registration_defaults
 from motorpool.api.auth.password_rules import require_acceptable, require_proof
@@ -30,6 +33,7 @@ __all__ = [
     "check_registration",
     "check_secrets",
     "check_totp_key",
+    "check_webhook",
     "prepare_change",
     "prepare_new",
     "show",
@@ -49,6 +53,18 @@ def show(user: UserRow) -> User:
     """Return the user without secrets; a PUT that leaves them out keeps them."""
     fields = {name: getattr(user, name) for name in UserRow.__struct_fields__}
     return User(**{**fields, "totp_key": None, "password": None})
+
+
+def check_webhook(sent: User) -> None:
+    """Check the webhook of a user. Raises BadRequest."""
+    url, secret = sent.attributes.get(WEBHOOK_URL), sent.attributes.get(WEBHOOK_SECRET)
+    try:
+        if url not in (None, ""):
+            check_url(str(url))
+        if secret not in (None, "", MASK):
+            signing_key(str(secret))
+    except DeliveryRefused as error:
+        raise BadRequest(f"{WEBHOOK_URL if url else WEBHOOK_SECRET}: {error}") from None
 
 
 async def check_secrets(call: Call, sent: User) -> None:

@@ -39,6 +39,7 @@ from motorpool.api.resources.user_rules import (
     check_registration,
     check_secrets,
     check_totp_key,
+    check_webhook,
     prepare_change,
     prepare_new,
     show,
@@ -127,6 +128,7 @@ class UserPolicy(ResourcePolicy[User]):
         if not new.email:
             raise BadRequest("email: needed")
         check_totp_key(new.totp_key)
+        check_webhook(new)
         require_time_zone(TIME_ZONE, new.attributes, old.attributes if old is not None else {})
         if old is None:
             return await prepare_new(call, transaction, new)

@@ -105,7 +105,7 @@ async def test_a_users_own_account_is_left_alone_for_a_while(database):
     by_server = await outbox.enqueue(
         database, OutgoingMessage(channel="mail", to="x", text="", user_id=ann.id, system=True), now=NOW
     )
-    await outbox.postpone_user(database, ann.id, until=NOW + MINUTE)
+    await outbox.postpone_user(database, "own mail", ann.id, until=NOW + MINUTE)
     assert await due(database, "own mail") == [of_ben]
     assert await due(database, "own mail", MINUTE) == [of_ben, of_ann]
     assert await due(database, "mail") == [by_server]

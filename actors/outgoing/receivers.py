@@ -1,0 +1,44 @@
+"""Counts how users' receivers fail, and pauses those that do for days (docs/events.md#failing-receivers)."""
+
+from datetime import timedelta
+from typing import Any
+
+from motorpool.actors.messages.topics import RECEIVERS_PAUSED, ReceiverPaused
+from motorpool.actors.outgoing.errors import OutgoingError, ReceiverGone
+from motorpool.runtime import Context
+from motorpool.storage import receivers
+from motorpool.storage.database import Database
+from motorpool.storage.outbox import ERROR_LENGTH, Lane
+from motorpool.storage.receivers import FailingReceiver
+
+__all__ = ["ReceiverFailures"]
+
+PAUSED_AFTER = timedelta(hours=72)
+PAUSED_FAILURES = 10
+"""A receiver is paused when it has failed so often, for so long, without a success."""
+
+
+class ReceiverFailures:
+    """Records failed attempts; successes are recorded by `storage/outbox.py: remove_sent`."""
+
+    def __init__(self, database: Database, context: Context[Any]) -> None:
+        self._database = database
+        self._context = context
+
+    async def failed(self, user_id: int, lane: Lane, error: OutgoingError) -> FailingReceiver | None:
+        """Count a failed attempt; None if it concerns no user."""
+        if not user_id:
+            return None
+        now = self._context.clock.now()
+        receiver = await receivers.record_failure(
+            self._database, user_id, lane, error=str(error)[:ERROR_LENGTH], now=now
+        )
+        if receiver is None or receiver.paused is not None:
+            return receiver
+        is_hopeless = receiver.failures >= PAUSED_FAILURES and now - receiver.since >= PAUSED_AFTER
+        if (is_hopeless or isinstance(error, ReceiverGone)) and await receivers.pause(
+            self._database, user_id, lane, now=now
+        ):
+            self._context.log.warning("no messages by %s to user %d any more: %s", lane, user_id, error)
+            self._context.system.topic(RECEIVERS_PAUSED).publish(ReceiverPaused(user_id, lane, str(error)))
+        return receiver
