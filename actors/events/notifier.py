@@ -24,7 +24,7 @@ from motorpool.actors.messages.topics import (
     ReceiverPaused,
     WebEvent,
 )
-from motorpool.actors.messages.uplink import DEVICE, DeliverQueued, SendCommand
+from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.outgoing import LimitExceeded, OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import NotificationSettings
@@ -47,6 +47,10 @@ STORAGE_SECONDS = 10.0
 """Delay before the next attempt when the database is unavailable."""
 ENQUEUE_ROWS = 500
 """Most messages that are put into the outbox by one statement, and made without a pause for other tasks."""
+MAX_TEXTS = 100
+"""Most commands that wait to be sent as text messages."""
+TEXT_SECONDS = 30.0
+"""How long to wait for the outcome of one."""
 MAX_PAUSED = 1000
 """Most paused receivers whose users have not been told yet."""
 MAX_ATTEMPTS = 3
@@ -122,6 +126,8 @@ class Notifier(Actor[None]):
     async def run(self) -> None:
         """Match events, and tell users which of their receivers are paused, until cancelled."""
         async with trio.open_nursery() as nursery:
+            self._text_commands, waiting = trio.open_memory_channel[tuple[int, SendCommand]](MAX_TEXTS)
+            nursery.start_soon(self._send_text_commands, waiting)
             nursery.start_soon(self._follow_paused)
             await self._match_all()
 
@@ -175,7 +181,7 @@ class Notifier(Actor[None]):
             for delivery in plan.events:
                 await self._deliver(transaction, plan, delivery, made)
             await notifications.remove_matched(transaction, plan.handled_ids)
-        await self._finish(made)
+        self._finish(made)
         return len(plan.handled_ids)
 
     async def _discard_first(self) -> None:
@@ -282,7 +288,7 @@ class Notifier(Actor[None]):
             else:
                 made.queued_for.add(delivery.device_id)
 
-    async def _finish(self, made: _Made) -> None:
+    def _finish(self, made: _Made) -> None:
         """Send what is committed on its way."""
         for event in made.web:
             self.context.system.topic(WEB_EVENTS).publish(event)
@@ -295,8 +301,21 @@ class Notifier(Actor[None]):
                 # A device that is not there reads its queue when it starts.
                 device.offer(DeliverQueued())
         for device_id, command in made.texts:
-            with suppress(ActorError, StorageError):
-                await self.context.system.ref(DEVICE, device_id).ask(command)
+            try:
+                self._text_commands.send_nowait((device_id, command))
+            except trio.WouldBlock:
+                NOTIFICATIONS_DISCARDED.inc()
+                self.context.log.warning("a command for device %d is discarded: too many wait", device_id)
+
+    async def _send_text_commands(self, waiting: trio.MemoryReceiveChannel[tuple[int, SendCommand]]) -> None:
+        """Send commands as text messages, at most once; the gateway may take its time."""
+        async for device_id, command in waiting:
+            try:
+                outcome = await self.context.system.ref(DEVICE, device_id).ask(command, TEXT_SECONDS)
+            except (ActorError, StorageError) as error:
+                outcome = CommandRefused(str(error))
+            if isinstance(outcome, CommandRefused):
+                self.context.log.warning("a command for device %d not sent: %s", device_id, outcome.reason)
 
 
 def notifier_spec(

@@ -6,15 +6,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents, position_writer_spec
+from motorpool.actors.events import deliveries
 from motorpool.actors.events import notifier as notifier_module
 from motorpool.actors.events.notifier import notifier_spec
-from motorpool.actors.messages.topics import EVENTS, WEB_EVENTS
-from motorpool.actors.messages.uplink import DEVICE, DeliverQueued
-from motorpool.actors.outgoing import OutgoingServices
+from motorpool.actors.messages.topics import EVENTS, RECEIVERS_PAUSED, WEB_EVENTS, ReceiverPaused
+from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
+from motorpool.actors.outgoing import OutgoingServices, SmtpAccount
 from motorpool.actors.outgoing.outbox import OUTBOX
 from motorpool.runtime import ChildSpec, DynamicSpec, Restart
 from motorpool.runtime.testing import Probe
-from motorpool.storage import commands, links, notifications, plain_tables, users
+from motorpool.storage import commands, links, notifications, plain_tables, receivers, users
 from motorpool.storage.records import Calendar, Command, Event, Geofence, Notification, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -359,3 +360,80 @@ async def test_while_the_database_is_away_nothing_is_lost(
         await time.settle()
         await time.passes(11)
     assert len(await mails()) == 1
+
+
+async def test_a_command_by_text_message_is_handed_to_the_device(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees
+):
+    device, ann = await make_device("1"), await make_user("ann")
+    await sees(device, ann)
+    row = Command(type="custom", text_channel=True, attributes={"data": "stop"})
+    command = await commands.TABLE.insert(database, row)
+    await links.add(database, links.USER_COMMAND, ann.id, command.id)
+    for kind in ("deviceStopped", "queuedCommandSent"):
+        fields = {"always": True, "notificators": "command", "command_id": command.id}
+        await make_notification(kind, ann, **fields)
+    probe = Probe({SendCommand: CommandRefused("the device has no telephone number")})
+    found = DynamicSpec(kind=DEVICE, name="devices", factory=lambda _: probe, restart=Restart.TEMPORARY)
+    async with tree(found, position_writer_spec(database), *notifying(database, outgoing)) as system:
+        # The outcome of a command sends none: that could go on for ever.
+        await store(system, event(device, "queuedCommandSent"), event(device))
+        await time.settle()
+    (sent,) = probe.messages
+    assert (sent.type, sent.text_channel, sent.user_id) == ("custom", True, ann.id)
+    assert await commands.queued_for(database, device.id) == []
+
+
+async def test_a_paused_receiver_gets_no_messages_and_the_others_of_its_user_do(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees
+):
+    device = await make_device("1")
+    ann = await make_user("ann", attributes={"webhook.url": "https://example.org", "telegramChatId": 42})
+    await sees(device, ann)
+    await make_notification("deviceStopped", ann, always=True, notificators="mail,webhook,telegram,firebase")
+    await receivers.record_failure(database, ann.id, "webhook", error="no", now=NOW)
+    await receivers.pause(database, ann.id, "webhook", now=NOW)
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(system, event(device))
+        await time.settle()
+    assert [row[0] for row in await database.fetch("select lane from outbox order by id")] == [
+        "mail",
+        "telegram",
+    ]
+
+
+async def test_the_user_of_a_paused_receiver_is_told_by_mail_and_socket(database, tree, time, make_user):
+    account = SmtpAccount(host="127.0.0.1", port=1, security="none", address="fleet@example.net")
+    ann = await make_user("ann", attributes={"language": "de"})
+    async with tree(*notifying(database, OutgoingServices(mail=account))) as system:
+        await time.settle()
+        async with system.topic(WEB_EVENTS).subscribe() as web:
+            for lane in ("webhook", "mail"):
+                system.topic(RECEIVERS_PAUSED).publish(
+                    ReceiverPaused(ann.id, lane, "the receiver answers 410")
+                )
+            await time.settle()
+            told = await web.receive_batch()
+    assert [(each.user_ids, each.event.type) for each in told] == [({ann.id}, "notificatorPaused")] * 2
+    assert "webhook sind ausgesetzt" in told[0].event.attributes["message"]
+    # Not by mail where it is mail that is paused.
+    (row,) = await database.fetch("select message from outbox")
+    assert row[0]["subject"] == "Nachrichten über webhook sind ausgesetzt"
+
+
+async def test_more_recipients_than_fit_at_once_are_notified_of_one_event_after_the_other(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees, mails, monkeypatch
+):
+    monkeypatch.setattr(deliveries, "MAX_MATCHES", 2)
+    device, other = await make_device("1"), await make_device("2")
+    ann, ben, eve = [await make_user(name) for name in ("ann", "ben", "eve")]
+    await sees(device, ann, ben, eve)
+    await sees(other, ann)
+    await make_notification("deviceStopped", ann, ben, eve, always=True, notificators="mail")
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(system, *[event(each) for each in (other, device, device, other, other)])
+        await time.settle()
+    everybody = ["ann@example.org", "ben@example.org", "eve@example.org"]
+    expected = [everybody[0], *everybody, *everybody, everybody[0], everybody[0]]
+    assert [to for to, _ in await mails()] == expected
+    assert await left(database) == 0
