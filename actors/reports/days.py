@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
-__all__ = ["Piece", "midnights", "pieces"]
+__all__ = ["MOST_DAYS", "TICK", "Piece", "midnight_before", "midnights", "pieces"]
 
 _DAY = timedelta(days=1)
 _FIRST = datetime(1, 1, 3, tzinfo=UTC)
 """No time zone is so far behind that this lies before the calendar."""
+TICK = timedelta(microseconds=1)
+"""The unit of time in PostgreSQL."""
 MOST_DAYS = 1100
 """A longer span is not cut into days: clients that want all there is name years without data."""
 ALMOST = timedelta(seconds=1)
@@ -24,6 +26,11 @@ def midnights(start: datetime, zone: tzinfo) -> Iterator[datetime]:
     while day.year < 9999:
         day += _DAY
         yield _midnight(day, zone)
+
+
+def midnight_before(instant: datetime, zone: tzinfo) -> datetime:
+    """Return the beginning of the local day of an instant."""
+    return _midnight(max(instant, _FIRST).astimezone(zone).date(), zone)
 
 
 def _midnight(day: date, zone: tzinfo) -> datetime:
@@ -44,19 +51,18 @@ class Piece(NamedTuple):
 
 def pieces(start: datetime, end: datetime, zone: tzinfo) -> list[Piece]:
     """Cut a span, both ends included, at the local midnights; the ends of the pieces adjoin."""
-    tick = timedelta(microseconds=1)
-    after = end + tick if end < datetime.max.replace(tzinfo=UTC) else end
+    after = end + TICK if end < datetime.max.replace(tzinfo=UTC) else end
     if end - start > MOST_DAYS * _DAY or start < _FIRST:
         return [Piece(start, after, False, end)]
     found: list[Piece] = []
     begins = start
-    is_midnight = start == _midnight(start.astimezone(zone).date(), zone)
+    is_midnight = start == midnight_before(start, zone)
     for ends in midnights(start, zone):
         if ends > after:
             is_whole = is_midnight and ends - after <= ALMOST
             found.append(Piece(begins, ends if is_whole else after, is_whole, end))
             break
-        found.append(Piece(begins, ends, is_midnight, ends - tick))
+        found.append(Piece(begins, ends, is_midnight, ends - TICK))
         begins, is_midnight = ends, True
         if begins == after:
             break

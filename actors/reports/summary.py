@@ -2,20 +2,17 @@
 
 from collections.abc import AsyncGenerator
 from datetime import datetime
-from itertools import islice, takewhile
+from itertools import islice
 
-from motorpool.actors.reports.days import midnights
-from motorpool.actors.reports.figures import compare, end_point, knots
+from motorpool.actors.reports.days import MOST_DAYS, TICK, midnight_before, midnights
+from motorpool.actors.reports.figures import compare, knots
 from motorpool.actors.reports.items import SummaryItem
+from motorpool.actors.reports.periods import Period, find_periods
 from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, Viewer
 from motorpool.storage import report_rows
 from motorpool.storage.records import Device
-from motorpool.storage.report_rows import PeriodEnds
 
 __all__ = ["summary"]
-
-DAYS = 400
-"""Days that one statement evaluates."""
 
 
 async def summary(
@@ -23,33 +20,33 @@ async def summary(
 ) -> AsyncGenerator[list[SummaryItem], None]:
     """Yield one item, with `query.daily` one for each day; periods without positions have none."""
     rules = await sources.rules_of(device)
+    zone = viewer.preferences.zone
     if not query.daily:
         async with sources.slots:
-            periods = await report_rows.period_ends(sources.database, device.id, query.start, query.end)
-        yield [_item(device, rules, each) for each in periods]
+            found = await find_periods(sources, device.id, query.start, query.end, zone)
+        if found:
+            whole = Period(found[0].first, found[-1].last, max(period.max_speed for period in found))
+            yield [_item(device, rules, whole)]
         return
     start: datetime | None = query.start
     while start is not None:
         async with sources.slots:
             # From the first day with a position on: a span may be thousands of years long.
-            start = await report_rows.first_fix_time(sources.database, device.id, start, query.end)
-            if start is None:
+            first = await report_rows.first_fix_time(sources.database, device.id, start, query.end)
+            if first is None:
                 return
-            ends = takewhile(lambda each: each <= query.end, midnights(start, viewer.preferences.zone))
-            cuts = list(islice(ends, DAYS))
-            is_last = len(cuts) < DAYS
-            periods = await report_rows.period_ends(
-                sources.database, device.id, start, query.end if is_last else cuts[-1], cuts=cuts
+            days = list(islice(midnights(first, zone), MOST_DAYS - 1))
+            later = days[-1] if days and days[-1] <= query.end else None
+            end = query.end if later is None else later - TICK
+            found = await find_periods(
+                sources, device.id, max(start, midnight_before(first, zone)), end, zone
             )
-        if not is_last and periods and periods[-1].first.fix_time >= cuts[-1]:
-            # The last cut is the first instant of the next day, which is not complete.
-            periods.pop()
-        yield [_item(device, rules, each) for each in periods]
-        start = None if is_last else cuts[-1]
+        yield [_item(device, rules, period) for period in found]
+        start = later
 
 
-def _item(device: Device, rules: ReportRules, period: PeriodEnds) -> SummaryItem:
-    figures = compare(end_point(period.first), end_point(period.last), rules)
+def _item(device: Device, rules: ReportRules, period: Period) -> SummaryItem:
+    figures = compare(period.first, period.last, rules)
     hours = max(0, figures.end_hours - figures.start_hours)
     return SummaryItem(
         device_id=device.id,

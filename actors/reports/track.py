@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from motorpool.actors.reports.days import Piece, pieces
+from motorpool.actors.reports.days import TICK, Piece, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
 from motorpool.actors.reports.segments import Carry, Fix, Segment, Segmenter
 from motorpool.actors.reports.sources import Sources
@@ -20,7 +20,7 @@ from motorpool.actors.rules.trip_detection import TripSettings, TripState, advan
 from motorpool.storage import report_days, report_rows
 from motorpool.storage.database import Database
 
-__all__ = ["Ends", "find_segments"]
+__all__ = ["FINISHED", "Ends", "find_segments", "is_covered"]
 
 LOOK_BACK = timedelta(hours=24)
 """Positions of so long before a report are read to continue the state machine."""
@@ -28,8 +28,6 @@ FINISHED = timedelta(hours=2)
 """A day is kept when it has been over for so long: twice `report_days.LATE`."""
 BATCH = 31
 """Pieces whose ends are read, and that are stored, in one statement."""
-TICK = timedelta(microseconds=1)
-"""The unit of time in PostgreSQL."""
 _EARLIEST = datetime(1, 1, 3, tzinfo=UTC)
 
 
@@ -155,18 +153,9 @@ class _Run:
         if not self._known or not self._may_keep(piece):
             return None
         stored = self._known.get((piece.begins, piece.ends, self._carry.key))
-        if stored is None or not await self._is_covered(piece):
+        if stored is None or not await is_covered(self._database, self._device_id, piece):
             return None
         return _decoder.decode(stored)
-
-    async def _is_covered(self, piece: Piece) -> bool:
-        """Whether the span holds all positions of the piece, although it may end a moment before."""
-        if piece.last + TICK == piece.ends:
-            return True
-        beyond = await report_rows.first_fix_time(
-            self._database, self._device_id, piece.last + TICK, piece.ends - TICK
-        )
-        return beyond is None
 
     async def _work(self, wanted: Sequence[Piece]) -> AsyncGenerator[_Worked, None]:
         """Work out pieces from the stored positions, until there is one whose result is kept."""
@@ -223,7 +212,11 @@ class _Run:
                 each.after.without_start(),
             )
             records.append(record)
-            if is_complete and self._may_keep(each.piece) and await self._is_covered(each.piece):
+            if (
+                is_complete
+                and self._may_keep(each.piece)
+                and await is_covered(self._database, self._device_id, each.piece)
+            ):
                 row = (each.piece.begins, each.piece.ends, each.before.key, _encoder.encode(record))
                 days.append(row)
         if days:
@@ -273,6 +266,14 @@ class _Run:
             points, _ = await self._points(tail[-1:])
             highest = max(fix.speed for fix in tail)
             self._close(self._carry.is_moving, points[tail[-1].position_id], highest)
+
+
+async def is_covered(database: Database, device_id: int, piece: Piece) -> bool:
+    """Return whether the span holds all positions of the piece, although it may end a moment before."""
+    if piece.last + TICK == piece.ends:
+        return True
+    beyond = await report_rows.first_fix_time(database, device_id, piece.last + TICK, piece.ends - TICK)
+    return beyond is None
 
 
 async def state_before(

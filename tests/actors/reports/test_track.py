@@ -11,6 +11,7 @@ from tests.actors.reports.brute_force import intervals
 from tests.api.resources.reports.reporting import week
 
 from motorpool.actors.reports import track
+from motorpool.actors.reports.periods import find_periods
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.reports.track import find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
@@ -100,6 +101,24 @@ async def test_a_month_asked_again_reads_no_positions_of_finished_days(sources, 
     assert await ask(sources, MAY, end) == first
 
 
+async def test_a_month_of_summaries_asked_again_reads_the_days_that_are_kept(sources, database, monkeypatch):
+    points = week(3)
+    await store(database, 1, points)
+    end = MAY + timedelta(days=7) - timedelta(milliseconds=1)
+    days = await find_periods(sources, 1, MAY, end, UTC)
+    assert [(day.first.fix_time, day.last.fix_time, day.max_speed) for day in days] == [
+        (part[0].time, part[-1].time, max(point.speed for point in part))
+        for date in sorted({point.time.date() for point in points if point.time <= end})
+        if (part := [point for point in points if point.time.date() == date])
+    ]
+
+    async def not_read(*_args, **_more):
+        raise AssertionError
+
+    monkeypatch.setattr(report_rows, "period_ends", not_read)
+    assert await find_periods(sources, 1, MAY, end, UTC) == days
+
+
 async def test_a_day_that_is_not_over_is_not_kept(sources, database):
     await store(database, 1, week(1, start=NOW - timedelta(days=2), days=2))
     await ask(sources, NOW - timedelta(days=3), NOW)
@@ -135,6 +154,8 @@ async def test_what_is_kept_never_differs_from_a_fresh_computation(sources, data
             assert await ask(sources, start, end, zone=zone) == await ask(
                 sources, start, end, zone=zone, kept=False
             )
+            days = await find_periods(sources, 1, start, end, zone)
+            assert days == await find_periods(sources, 1, start, end, zone, kept=False)
     assert hits
 
 

@@ -1,13 +1,16 @@
 """Reports as JSON."""
 
+import base64
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
+import trio
 from tests.actors.reports.brute_force import intervals
 from tests.api.resources.reports.reporting import MAY, happen, positions, span, stamp, week
 
 from motorpool.actors.settings import PositionSettings, ReportSettings
+from motorpool.storage import report_rows
 from motorpool.storage.records import Event
 
 MINUTE = timedelta(minutes=1)
@@ -393,3 +396,27 @@ async def test_what_is_refused_and_what_the_audit_says(starting):
             "groups": "[3]",
         }
         assert route["attributes"]["type"] == "route"
+
+
+async def test_a_client_that_leaves_ends_the_work_for_it(starting, monkeypatch):
+    started, ended = trio.Event(), trio.Event()
+
+    async def stream(*_args, **_more):
+        started.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.set()
+        yield []
+
+    monkeypatch.setattr(report_rows, "stream_track", stream)
+    async with starting(listen=True) as served:
+        await served.device(served.admin, "1")
+        word = base64.b64encode(b"admin@example.org:admin").decode()
+        client = await trio.open_tcp_stream("127.0.0.1", served.port)
+        head = f"GET /api/reports/trips?{span()} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {word}\r\n\r\n"
+        await client.send_all(head.encode())
+        await started.wait()
+        await client.aclose()
+        with trio.fail_after(60):
+            await ended.wait()
