@@ -1,8 +1,8 @@
 # Commands to run, test and install Motorpool (see README.md).
 PYTHON ?= python3
 BIN := .venv/bin
-# Twice as many as there are processors: many a test waits for a film to play.
-PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * len(os.sched_getaffinity(0))))')
+# Three times as many as there are processors: many a test waits for a film to play.
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(8, 3 * len(os.sched_getaffinity(0))))')
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 # One set of versions for all Pythons from 3.11 and all platforms; wheels only, so that nothing is built by what has no hash.
