@@ -1,4 +1,4 @@
-"""Returns freed memory to the operating system after a peak.
+"""Returns freed memory to the operating system.
 
 The allocator of glibc keeps what lies between blocks that are still used: after an attack, or any other peak,
 the process would stay as large as it was then (docs/performance.md#memory-after-a-peak).
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import trio
 
-__all__ = ["return_free_memory"]
+__all__ = ["limit_fragmentation", "return_free_memory"]
 
 CHECK_SECONDS = 10.0
 PEAK_BYTES = 32 << 20
@@ -22,6 +22,22 @@ QUIET_SHARE = 0.3
 """Of one core, between two checks: above it the server is busy, and the peak may not be over."""
 PATIENCE_CHECKS = 60
 """Checks after which memory is returned although the server is busy."""
+LARGE_BYTES = 128 << 10
+"""Blocks from this size on, such as segments of video, are returned as soon as they are freed."""
+_M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
+
+
+def limit_fragmentation() -> None:
+    """Have malloc(3) of glibc map large blocks one by one, and threads share a heap.
+
+    By itself glibc takes large blocks from the heap once the first was freed, where small ones that live
+    longer come to lie between them. For the start of the program, before there are threads.
+    """
+    c_library = _c_library()
+    if c_library is not None and hasattr(c_library, "mallopt"):
+        c_library.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
+        c_library.mallopt(_M_ARENA_MAX, 1)
 
 
 class PeakWatch:
@@ -69,10 +85,15 @@ def _resident_bytes() -> int:
 
 def _find_trim() -> Callable[[], object] | None:
     """Return malloc_trim(3), or None if there is none."""
+    c_library = _c_library()
+    trim = getattr(c_library, "malloc_trim", None)  # musl has none
+    return None if trim is None else lambda: trim(0)
+
+
+def _c_library() -> ctypes.CDLL | None:
     if sys.platform != "linux":
         return None
     try:
-        trim = ctypes.CDLL(None).malloc_trim
-    except (OSError, AttributeError):  # musl has none
+        return ctypes.CDLL(None)
+    except OSError:
         return None
-    return lambda: trim(0)

@@ -29,7 +29,7 @@ from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.file_limit import raise_file_limit
-from motorpool.api.program.free_memory import return_free_memory
+from motorpool.api.program.free_memory import limit_fragmentation, return_free_memory
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.private_files import hide_from_others
 from motorpool.api.program.reboot import restart_process
@@ -46,7 +46,6 @@ __all__ = ["serve"]
 
 STOP_SECONDS = 9.5
 """After so many seconds a shutdown ends the process; the specification allows ten."""
-"""Name of the signing key in the database."""
 SERVER_KEY = "device codecs"
 """Name of the key of the device codecs in the database."""
 
@@ -55,6 +54,7 @@ _log = logging.getLogger(__name__)
 
 async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:
     """Run the server until SIGTERM, SIGINT or a reboot; return whether to restart. Raises StartFailed."""
+    limit_fragmentation()
     state = ServerState()
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()

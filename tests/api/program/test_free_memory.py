@@ -1,5 +1,10 @@
 """When freed memory is returned: after a peak, once, and not while the server is busy."""
 
+import ctypes
+import subprocess
+import sys
+
+import pytest
 import trio
 
 from motorpool.api.program import free_memory
@@ -64,3 +69,33 @@ def test_the_functions_of_this_platform_can_be_called() -> None:
     trim = free_memory._find_trim()
     assert trim is None or trim() in (0, 1)
     assert trim is None or free_memory._resident_bytes() > MB
+
+
+MAPPED = """
+import ctypes, sys
+from motorpool.api.program.free_memory import limit_fragmentation
+
+class Counts(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd a b c d e".split()]
+
+c_library = ctypes.CDLL(None)
+c_library.mallinfo2.restype = Counts
+if sys.argv[1] == "limited":
+    limit_fragmentation()
+bytes(1 << 20)  # after this is freed, glibc by itself takes smaller blocks from the heap
+before = c_library.mallinfo2().hblkhd
+blocks = [bytes(200_000) for _ in range(50)]
+print(c_library.mallinfo2().hblkhd - before)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="not glibc 2.33 or newer")
+def test_large_blocks_are_mapped_even_after_a_larger_one_was_freed() -> None:
+    mapped = {
+        name: int(
+            subprocess.run([sys.executable, "-c", MAPPED, name], capture_output=True, check=True).stdout
+        )
+        for name in ("limited", "unlimited")
+    }
+    assert mapped["limited"] >= 50 * 200_000
+    assert mapped["unlimited"] < 50 * 200_000
