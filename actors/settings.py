@@ -21,6 +21,7 @@ __all__ = [
     "CaptureSettings",
     "DeviceSettings",
     "EventSettings",
+    "ExpirationSettings",
     "FileSettings",
     "FleetSettings",
     "ForwardSettings",
@@ -107,6 +108,18 @@ class NotificationSettings:
     max_age_seconds: Annotated[float, Meta(ge=0, le=30 * 86400, extra={"unit": "s"})] = 900.0
     """Nobody is notified of an event that was older than this when it was stored, such as one of a position
     from a device's buffer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpirationSettings:
+    """Mails about the expiration of users and devices."""
+
+    users: bool = False
+    """A user whose account has expired gets a mail."""
+    devices: bool = False
+    """Users who see a device that has expired get a mail."""
+    reminder_days: Annotated[float, Meta(ge=0, le=365, extra={"unit": "days"})] = 0.0
+    """So long before an expiration the same users get a reminder; 0: none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,6 +275,7 @@ class FleetSettings:
     register: RegisterSettings = field(default_factory=RegisterSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     notifications: NotificationSettings = field(default_factory=NotificationSettings)
+    expirations: ExpirationSettings = field(default_factory=ExpirationSettings)
     forward: ForwardSettings = field(default_factory=ForwardSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
     files: FileSettings = field(default_factory=FileSettings)

@@ -28,6 +28,7 @@ from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import device_guard, media_guard
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
+from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
 from motorpool.actors.mailings.report_mails import report_mails_spec
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
@@ -222,6 +223,7 @@ def fleet_tree(
                             timetable_spec(database, SCHEDULED_REPORTS),
                         ),
                     ),
+                    expiry_mails_spec(database, outgoing, settings.expirations),
                 ),
             ),
             *((SupervisorSpec(name="services", intensity=None, children=services),) if services else ()),

@@ -24,6 +24,7 @@ __all__ = [
     "links_of_users",
     "may_see_device",
     "sees_device",
+    "users_of_devices",
     "viewers_of",
     "visible_devices",
 ]
@@ -108,6 +109,16 @@ async def visible_devices(q: Queries, user_id: int, ids: Iterable[int]) -> set[i
 async def may_see_device(q: Queries, user_id: int, device_id: int) -> bool:
     """Return whether the user sees the device."""
     return bool(await visible_devices(q, user_id, (device_id,)))
+
+
+async def users_of_devices(q: Queries, device_ids: Sequence[int]) -> list[tuple[int, int]]:
+    """Return who sees which of the devices, as (user, device), in order."""
+    rows = await q.fetch(
+        f"select distinct user_id, device_id from ({_VISIBLE_DEVICES}) as visible"  # noqa: S608 - constants
+        " where device_id = any($1::bigint[]) order by 1, 2",
+        list(device_ids),
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 Pairs = Sequence[tuple[int, int]]

@@ -215,6 +215,7 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
         register=settings.register,
         outbox=settings.outbox,
         notifications=settings.notifications,
+        expirations=settings.expirations,
         forward=settings.forward,
         video=settings.video,
         files=settings.files,

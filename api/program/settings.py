@@ -30,6 +30,7 @@ from motorpool.actors.settings import (
     CaptureSettings,
     DeviceSettings,
     EventSettings,
+    ExpirationSettings,
     FileSettings,
     ForwardSettings,
     NotificationSettings,
@@ -267,6 +268,7 @@ class Settings:
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     notifications: NotificationSettings = field(default_factory=NotificationSettings)
+    expirations: ExpirationSettings = field(default_factory=ExpirationSettings)
     forward: ForwardSettings = field(default_factory=ForwardSettings)
     video: VideoSettings = field(default_factory=VideoSettings)
     files: FileSettings = field(default_factory=FileSettings)

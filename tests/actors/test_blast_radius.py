@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from motorpool.actors.settings import DeviceSettings, FleetSettings, PortSettings
+from motorpool.actors.settings import DeviceSettings, FleetSettings, ForwardSettings, PortSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
 from motorpool.api.http.server import HTTP
@@ -81,6 +81,7 @@ def whole_tree(tmp_path, free_port):
         device=DeviceSettings(host="127.0.0.1"),
         port=PortSettings(offset=free_port() - codec.port),
         protocols=("osmand",),
+        forward=ForwardSettings(url="http://127.0.0.1:9/"),
     )
     services = tuple(ChildSpec(kind=kind, factory=Probe) for kind in (PASSWORD_RESETS, HTTP))
     return lambda database: poisonable(fleet_tree(database, settings, services=services))

@@ -11,23 +11,18 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.mailings.report_mails import report_mails_spec
 from motorpool.actors.messages.changes import CalendarChanged, ScheduledReportChanged
 from motorpool.actors.messages.scheduling import REPORT_MAILS, EventsEnded
-from motorpool.actors.outgoing import OutgoingServices, SmtpAccount
 from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.storage import audit, devices, groups, links, plain_tables, scheduled_reports, users
-from motorpool.storage import outbox as outbox_rows
 from motorpool.storage.records import Calendar, Device, Group, ScheduledReport, User
 
 URL = "https://fleet.example.org"
-ACCOUNT = SmtpAccount(
-    host="mail.example.org", port=25, security="none", address="fleet@example.org", name="Fleet"
-)
 
 
 @pytest.fixture
-def specs(database):
+def specs(database, outgoing):
     return (
-        report_mails_spec(database, OutgoingServices(mail=ACCOUNT), URL),
+        report_mails_spec(database, outgoing, URL),
         timetable_spec(database, SCHEDULED_REPORTS),
     )
 
@@ -48,30 +43,6 @@ def schedule(database):
         return row
 
     return make
-
-
-@pytest.fixture
-def person(database):
-    async def make(name="ann", **fields):
-        return await users.TABLE.insert(database, User(name=name, email=f"{name}@example.org", **fields))
-
-    return make
-
-
-@pytest.fixture
-def mails(database):
-    """`await mails()`: what is in the outbox, oldest first."""
-
-    async def read():
-        later = NOW + timedelta(days=3650)
-        found = [
-            queued
-            for lane in ("mail", "own mail")
-            for queued in await outbox_rows.due(database, lane, now=later, limit=1000)
-        ]
-        return [each.message for each in sorted(found, key=lambda each: each.id)]
-
-    return read
 
 
 def link_of(mail):
