@@ -33,6 +33,7 @@ from motorpool.actors.mailings.report_mails import report_mails_spec
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
+from motorpool.actors.outgoing.position_addresses import position_addresses_spec
 from motorpool.actors.outgoing.text_channel import text_channel_spec
 from motorpool.actors.reports.mailer import report_mailer_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
@@ -210,6 +211,11 @@ def fleet_tree(
                     ),
                     report_mailer_spec(database, outgoing, settings.reports),
                     text_channel_spec(outgoing.sms),
+                    *(
+                        (position_addresses_spec(database, outgoing.geocoder),)
+                        if outgoing.geocoder is not None and outgoing.geocoder.service.positions
+                        else ()
+                    ),
                     schedule_spec(
                         database,
                         reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,

@@ -1,4 +1,4 @@
-"""The JSON of positions, encoded once for all clients: a stored position never changes."""
+"""The JSON of positions, encoded once for all clients: a stored position only ever gets an address."""
 
 from collections.abc import Iterable
 
@@ -19,15 +19,17 @@ class PositionJsonCache:
     def __init__(self, *, max_positions: int = MAX_POSITIONS) -> None:
         self._max_positions = max_positions
         self._encoded: dict[int, msgspec.Raw] = {}
+        """By the id of the position; by the negative id if it has an address."""
 
     def encode_all(self, positions: Iterable[Position]) -> list[msgspec.Raw]:
         """Return the JSON of each."""
         encoded = self._encoded
         found = []
         for position in positions:
-            text = encoded.get(position.id)
+            key = position.id if position.address is None else -position.id
+            text = encoded.get(key)
             if text is None:
-                text = encoded[position.id] = msgspec.Raw(encode(position))
+                text = encoded[key] = msgspec.Raw(encode(position))
             found.append(text)
         if len(encoded) > self._max_positions:
             # Keep the newest half: dictionaries keep the order in which they were filled.

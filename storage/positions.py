@@ -6,6 +6,7 @@ from typing import Any
 
 from motorpool.storage import events as event_rows
 from motorpool.storage import report_days
+from motorpool.storage.cleaning import text_bytes
 from motorpool.storage.errors import Conflict
 from motorpool.storage.id_blocks import allocate_block
 from motorpool.storage.partitions import drop_before, ensure_partitions
@@ -29,6 +30,7 @@ __all__ = [
     "latest_of",
     "pack_row",
     "purge_deleted",
+    "set_addresses",
     "store",
     "stream_between",
 ]
@@ -205,6 +207,20 @@ async def delete(q: Queries, position_id: int) -> bool:
         if rows:
             await report_days.drop(transaction, [(row[0], row[1]) for row in rows])
         return bool(rows)
+
+
+async def set_addresses(q: Queries, addressed: Iterable[Position]) -> set[int]:
+    """Store the addresses of stored positions; return the ids of those that exist and had none."""
+    rows = list(addressed)
+    changed = await q.fetch(
+        "update positions p set address = given.address"
+        " from unnest($1::bigint[], $2::timestamptz[], $3::text[]) as given (id, fix_time, address)"
+        " where p.id = given.id and p.fix_time = given.fix_time and p.address is null returning p.id",
+        [row.id for row in rows],
+        [row.fix_time for row in rows],
+        [text_bytes(row.address or "").decode() for row in rows],
+    )
+    return {row[0] for row in changed}
 
 
 async def purge_deleted(q: Queries) -> int:

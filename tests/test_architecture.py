@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from motorpool.actors.outgoing import GeocoderService, OutgoingServices
 from motorpool.actors.settings import FleetSettings, ForwardSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
@@ -49,7 +50,8 @@ def render_tree() -> list[tuple[str, str]]:
         record=Path("traffic"),
         forward=ForwardSettings(url="https://example.org"),
     )
-    rows = _rows(fleet_tree(None, settings, services=services))  # type: ignore[arg-type]
+    outgoing = OutgoingServices(geocoder=GeocoderService(positions=True))
+    rows = _rows(fleet_tree(None, settings, outgoing=outgoing, services=services))  # type: ignore[arg-type]
     names = [re.sub("[├└]", "", name) for name, _ in rows]
     # The last of several listeners stands for all of them, because its line ends the branch.
     return [row for number, row in enumerate(rows) if names[number] not in names[number + 1 :]]

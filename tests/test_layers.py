@@ -30,7 +30,7 @@ PACKAGES = {
         "gateway": {"messages", "files", "rules", "video", "devices", "access"},
         "schedules": {"messages"},
         "reports": {"messages", "rules", "devices", "outgoing"},
-        "outgoing": {"messages"},
+        "outgoing": {"messages", "rules"},
         "events": {"messages", "outgoing", "schedules"},
         "forwarding": {"messages", "devices", "outgoing"},
         "mailings": {"messages", "outgoing", "schedules"},

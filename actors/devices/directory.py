@@ -12,7 +12,13 @@ from typing import assert_never
 import msgspec
 
 from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
-from motorpool.actors.messages.topics import DEVICES, LATEST_POSITIONS, POSITIONS, DeviceStatus
+from motorpool.actors.messages.topics import (
+    ADDRESSED_POSITIONS,
+    DEVICES,
+    LATEST_POSITIONS,
+    POSITIONS,
+    DeviceStatus,
+)
 from motorpool.actors.rules.fold import is_latest
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
 from motorpool.storage import device_states, positions
@@ -61,6 +67,10 @@ class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
     positions: tuple[Position, ...]
 
 
+class _PositionsAddressed(msgspec.Struct, frozen=True, gc=False):
+    positions: tuple[Position, ...]
+
+
 class _SaveDue(msgspec.Struct, frozen=True, gc=False):
     pass
 
@@ -72,6 +82,7 @@ DirectoryMessage = (
     | GetLatestPositions
     | GetDirectorySizes
     | _PositionsStored
+    | _PositionsAddressed
     | _SaveDue
 )
 DIRECTORY: Kind[None, DirectoryMessage] = Kind("directory")
@@ -94,6 +105,7 @@ class Directory(Actor[DirectoryMessage]):
         except StorageError as error:
             self.context.log.warning("cannot load the last updates: %s", error)
         self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
+        self.context.system.topic(ADDRESSED_POSITIONS).forward(self.context.ref, _PositionsAddressed)
         self.context.every(SAVE_SECONDS, _SaveDue())
 
     async def stop(self) -> None:
@@ -105,6 +117,8 @@ class Directory(Actor[DirectoryMessage]):
         match message:
             case _PositionsStored():
                 return self._positions_stored(message.positions)
+            case _PositionsAddressed():
+                return self._positions_addressed(message.positions)
             case DeviceStatusChanged():
                 return self._status_changed(message.status)
             case GetDeviceStatuses():
@@ -133,6 +147,16 @@ class Directory(Actor[DirectoryMessage]):
             unsaved.add(device_id)
             touched[device_id] = None
         self.context.system.topic(DEVICES).publish(tuple(self._status_of(device_id) for device_id in touched))
+
+    def _positions_addressed(self, addressed: Sequence[Position]) -> None:
+        latest: list[Position] = []
+        for position in addressed:
+            known = self._latest.get(position.device_id)
+            if known is not None and known.id == position.id:
+                self._latest[position.device_id] = position
+                latest.append(position)
+        if latest:
+            self.context.system.topic(LATEST_POSITIONS).publish(tuple(latest))
 
     def _status_changed(self, status: DeviceStatus) -> None:
         device_id = status.device_id

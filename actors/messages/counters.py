@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 __all__ = [
     "ACCEPT_FAILURES",
+    "ADDRESSES_SKIPPED",
     "CONNECTIONS_REFUSED",
     "COUNTERS",
     "DEVICES_REFUSED",
@@ -91,6 +92,9 @@ FORWARD_DROPPED = Counter(
     ("reason",),
     registry=None,
 )
+ADDRESSES_SKIPPED = FastCounter(
+    "motorpool_addresses_skipped", "Positions that got no address, as the geocoder was too slow or failed."
+)
 OUTBOX_GIVEN_UP = Counter(
     "motorpool_outbox_given_up", "Mails and text messages that never went out.", ("lane",), registry=None
 )
@@ -131,6 +135,7 @@ COUNTERS = (
     MAIL_SENT,
     SMS_SENT,
     GEOCODER_REQUESTS,
+    ADDRESSES_SKIPPED,
     FORWARDED,
     FORWARD_DROPPED,
     OUTBOX_GIVEN_UP,

@@ -8,6 +8,7 @@ from motorpool.runtime import TopicName
 from motorpool.storage.records import Event, Position
 
 __all__ = [
+    "ADDRESSED_POSITIONS",
     "DEVICES",
     "EVENTS",
     "LATEST_POSITIONS",
@@ -53,7 +54,11 @@ POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
 """Each stored batch, after its commit. Not every position is its device's latest."""
 
 LATEST_POSITIONS: TopicName[tuple[Position, ...]] = TopicName("latest")
-"""Older positions that became the latest because newer ones were deleted."""
+"""The latest positions of devices, published once more: older ones that became the latest because newer ones
+were deleted, and those whose address was found since they were stored."""
+
+ADDRESSED_POSITIONS: TopicName[tuple[Position, ...]] = TopicName("addressed")
+"""Stored positions with the address that was found and committed since."""
 
 DEVICES: TopicName[tuple[DeviceStatus, ...]] = TopicName("devices")
 """Devices whose status or last update changed; at most a few times a second for each."""

@@ -1,7 +1,7 @@
 """Looks up the addresses of places at a geocoder, with a cache."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import trio
@@ -17,7 +17,12 @@ __all__ = ["Geocoder", "GeocoderService"]
 MAX_RESPONSE_BYTES = 256 * 1024
 DECIMALS = 4
 """Decimals of a degree that are looked up: about 11 m."""
+MAX_PLACES = 1000
+"""Most places that `addresses` looks up; of further ones it returns what is remembered."""
+MAX_CONCURRENT = 4
+"""Most requests of one call of `addresses` at a time."""
 Place = tuple[float, float]
+"""Latitude and longitude, in degrees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,14 @@ class GeocoderService:
     """Requests a second at most; 0 for no limit. Default 1, as the public Nominatim demands."""
     seconds: float = 10.0
     """For one look-up, the wait for the rate limit included; default 10."""
+    on_request: bool = True
+    """Whether `addresses` looks up places; default true."""
+    request_seconds: float = 10.0
+    """For all places of one call of `addresses`; default 10."""
+    positions: bool = False
+    """Whether stored positions get addresses (actors/outgoing/position_addresses.py); default false."""
+    reuse_metres: float = 0.0
+    """A position this close to the device's last one with an address has the same; default 0."""
 
 
 class Geocoder:
@@ -47,12 +60,35 @@ class Geocoder:
 
     def __init__(self, http: OutgoingHttp, service: GeocoderService, monotonic: Callable[[], float]) -> None:
         self._http = http
-        self._service = service
+        self.service = service
         self._provider = PROVIDERS[service.type]
         self._monotonic = monotonic
         self._cache: OrderedDict[Place, str] = OrderedDict()
         self._pending: dict[Place, trio.Event] = {}
         self._next_request_at = 0.0
+
+    async def addresses(self, places: Sequence[Place]) -> list[str | None]:
+        """Return the addresses of places, None where none is known and none was found in time.
+
+        Never raises an error of the geocoder, looks up at most MAX_PLACES, and ends within the
+        `request_seconds` of the service: a report is complete without its addresses.
+        """
+        wanted = dict.fromkeys(map(_rounded, places)) if self.service.on_request else {}
+        missing = iter([place for place in wanted if place not in self._cache][:MAX_PLACES])
+
+        async def look_up() -> None:
+            for place in missing:
+                try:
+                    await self.address(*place)
+                except OutgoingError:
+                    # The others would fail as well, or wait in vain for the rate limit.
+                    nursery.cancel_scope.cancel()
+
+        with trio.move_on_after(self.service.request_seconds):
+            async with trio.open_nursery() as nursery:
+                for _ in range(MAX_CONCURRENT):
+                    nursery.start_soon(look_up)
+        return [self._cache.get(_rounded(place)) or None for place in places]
 
     async def address(self, latitude: float, longitude: float) -> str:
         """Return the address of a place in one line; empty where there is none.
@@ -61,10 +97,9 @@ class Geocoder:
             Unreachable: the geocoder gives no answer now.
             DeliveryRefused: its response cannot be read.
         """
-        # Adding 0.0 turns -0.0 into 0.0.
-        place = (round(latitude, DECIMALS) + 0.0, round(longitude, DECIMALS) + 0.0)
+        place = _rounded((latitude, longitude))
         try:
-            with trio.fail_after(self._service.seconds):
+            with trio.fail_after(self.service.seconds):
                 while place not in self._cache:
                     if place in self._pending:
                         # The other caller may fail or be cancelled; then this one looks it up.
@@ -72,7 +107,7 @@ class Geocoder:
                     else:
                         await self._look_up(place)
         except trio.TooSlowError:
-            raise Unreachable(f"the geocoder gave no answer within {self._service.seconds:g} s") from None
+            raise Unreachable(f"the geocoder gave no answer within {self.service.seconds:g} s") from None
         self._cache.move_to_end(place)
         return self._cache[place]
 
@@ -84,22 +119,22 @@ class Geocoder:
         finally:
             del self._pending[place]
             done.set()
-        self._cache[place] = "" if found is None else format_address(found, self._service.format)
-        while len(self._cache) > self._service.cache_size:
+        self._cache[place] = "" if found is None else format_address(found, self.service.format)
+        while len(self._cache) > self.service.cache_size:
             self._cache.popitem(last=False)
 
     async def _wait_for_rate_limit(self) -> None:
-        if self._service.per_second <= 0:
+        if self.service.per_second <= 0:
             return
         now = self._monotonic()
         turn = max(now, self._next_request_at)
-        if turn - now >= self._service.seconds:
+        if turn - now >= self.service.seconds:
             raise Unreachable("the geocoder is asked more often than it may be")
-        self._next_request_at = turn + 1 / self._service.per_second
+        self._next_request_at = turn + 1 / self.service.per_second
         await trio.sleep(turn - now)
 
     async def _request(self, place: Place) -> Address | None:
-        service, provider = self._service, self._provider
+        service, provider = self.service, self._provider
         latitude, longitude = (f"{degrees:.{DECIMALS}f}" for degrees in place)
         parameters = dict(provider.parameters)
         if provider.key and service.key:
@@ -134,6 +169,11 @@ class Geocoder:
             return self._provider.read(content)
         except (KeyError, TypeError, IndexError, AttributeError, ValueError):
             raise DeliveryRefused("the geocoder's answer cannot be read") from None
+
+
+def _rounded(place: Place) -> Place:
+    # Adding 0.0 turns -0.0 into 0.0.
+    return (round(place[0], DECIMALS) + 0.0, round(place[1], DECIMALS) + 0.0)
 
 
 def _fill_in(text: str, latitude: str, longitude: str) -> str:

@@ -102,4 +102,8 @@ def _geocoder(settings: GeocoderSettings) -> GeocoderService | None:
         cache_size=settings.cache_size,
         per_second=settings.per_second,
         seconds=settings.seconds,
+        on_request=settings.on_request,
+        request_seconds=settings.request_seconds,
+        positions=settings.positions,
+        reuse_metres=settings.reuse_metres,
     )

@@ -226,6 +226,14 @@ class GeocoderSettings:
     """Questions a second at most, as the public Nominatim demands; 0 is no limit."""
     seconds: Annotated[float, Meta(ge=1, le=60, extra={"unit": "s"})] = 10.0
     """An address is found within this, waiting in line included."""
+    on_request: bool = True
+    """Whether reports look up addresses that positions lack."""
+    request_seconds: Annotated[float, Meta(ge=0, le=300, extra={"unit": "s"})] = 10.0
+    """A report waits at most this long for addresses, and leaves out those that were not found."""
+    positions: bool = False
+    """Whether each stored position gets an address, shortly after it was stored."""
+    reuse_metres: Annotated[float, Meta(ge=0, le=100_000, extra={"unit": "m"})] = 0.0
+    """A position this close to the device's last one with an address gets the same address."""
 
 
 @dataclass(frozen=True, kw_only=True)

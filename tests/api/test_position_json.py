@@ -34,3 +34,13 @@ def test_the_cache_is_bounded_and_keeps_the_newest():
     assert len(cache._encoded) == 5
     many = cache.encode_all([position(number) for number in range(1, 31)])
     assert [msgspec.json.decode(text)["id"] for text in many] == list(range(1, 31))
+
+
+def test_a_position_that_has_got_an_address_is_encoded_again():
+    cache = PositionJsonCache()
+    cache.encode_all([position(1)])
+    addressed = msgspec.structs.replace(position(1), address="6 Marktplatz, B")
+    assert [bytes(text) for text in cache.encode_all([addressed, position(1)])] == [
+        encode(addressed),
+        encode(position(1)),
+    ]

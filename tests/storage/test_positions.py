@@ -1,6 +1,7 @@
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 import trio
 
@@ -59,6 +60,22 @@ async def test_a_repeated_store_neither_doubles_nor_loses(database):
         await store(database, position(1), position(2), position(3), happened=happened)
     assert await database.fetch_value("select count(*) from positions") == 3
     assert await database.fetch_value("select count(*) from events") == 2
+
+
+async def test_addresses_are_set_where_there_is_none(database):
+    early, late = position(1, fix=datetime(1980, 1, 6, tzinfo=UTC)), position(2)
+    known = position(3, address="known")
+    await store(database, early, late, known)
+    found = [msgspec.structs.replace(each, address=f"n\0{each.id}") for each in (early, late, known)]
+    found.append(position(99, address="of none"))
+    assert await positions.set_addresses(database, found) == {1, 2}
+    stored = await positions.by_ids(database, [1, 2, 3])
+    assert [each.address for each in stored] == [
+        "n\N{REPLACEMENT CHARACTER}1",
+        "n\N{REPLACEMENT CHARACTER}2",
+        "known",
+    ]
+    assert stored[1] == msgspec.structs.replace(late, address=stored[1].address)
 
 
 async def test_an_id_that_is_anothers_is_a_conflict(database):

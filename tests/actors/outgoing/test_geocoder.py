@@ -9,7 +9,7 @@ import trio.testing
 
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS
 from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
-from motorpool.actors.outgoing.geocoder import Geocoder, GeocoderService
+from motorpool.actors.outgoing.geocoder import MAX_CONCURRENT, Geocoder, GeocoderService
 from motorpool.actors.outgoing.http import OutgoingHttp
 
 ANSWER = {
@@ -193,6 +193,54 @@ async def test_who_leaves_does_not_take_the_others_along(web_server):
                 leaving.cancel()
         go.set()
     assert found == ["6 Marktplatz, B"]
+
+
+async def test_many_places_are_looked_up_once_each(nominatim):
+    asking = geocoder(nominatim)
+    places = [(49.1, 8.6), (49.2, 8.6), (49.1, 8.6), (49.10001, 8.6)]
+    assert await asking.addresses(places) == ["6 Marktplatz, B"] * 4
+    assert len(nominatim.asked) == 2
+    assert await asking.addresses([]) == []
+
+
+async def test_a_place_without_an_address_has_none(web_server):
+    server = web_server(lambda _: (200, b'{"error": "Unable to geocode"}'))
+    assert await geocoder(server).addresses([(1.0, 1.0)]) == [None]
+
+
+async def test_places_are_left_out_when_the_geocoder_fails_or_is_too_slow(web_server, hanging_port):
+    statuses = [200]
+    server = web_server(
+        lambda _: (statuses.pop() if statuses else 500, json.dumps(ANSWER).encode() if not statuses else b"")
+    )
+    asking = geocoder(server)
+    await asking.address(1, 1)
+    places = [(number, number) for number in range(100)]
+    found = await asking.addresses(places)
+    assert [number for number, address in enumerate(found) if address is not None] == [1]
+    # The four that were on their way may have failed; the others were not asked for.
+    assert len(server.asked) <= 1 + MAX_CONCURRENT
+    slow = Geocoder(
+        OutgoingHttp(),
+        GeocoderService(url=f"http://127.0.0.1:{hanging_port}/", per_second=0, request_seconds=0.05),
+        trio.current_time,
+    )
+    assert await slow.addresses(places) == [None] * 100
+
+
+async def test_places_beyond_the_limit_are_only_remembered(nominatim, monkeypatch):
+    monkeypatch.setattr("motorpool.actors.outgoing.geocoder.MAX_PLACES", 3)
+    asking = geocoder(nominatim)
+    await asking.address(9, 9)
+    found = await asking.addresses([(number, number) for number in range(10)])
+    assert [number for number, address in enumerate(found) if address is not None] == [0, 1, 2, 9]
+
+
+async def test_nothing_is_looked_up_for_reports_where_that_is_switched_off(nominatim):
+    asking = geocoder(nominatim, on_request=False)
+    await asking.address(1, 1)
+    assert await asking.addresses([(1, 1), (2, 2)]) == ["6 Marktplatz, B", None]
+    assert len(nominatim.asked) == 1
 
 
 def test_a_service_shows_none_of_its_secrets():
