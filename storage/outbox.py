@@ -194,11 +194,17 @@ async def enqueue_many(
 
 ACCOUNT_LANES: tuple[Lane, ...] = ("own mail", "pushover", "webhook")
 """Messages of these lanes are sent as attributes of their user say."""
+# A user who was disabled gets nothing any more. One who has expired gets mails: of that, for one.
+_IS_SENT = """
+    lane = $1 and (expires is null or expires > $2) and (outbox.user_id is null or exists (
+        select from users as recipient where recipient.id = outbox.user_id and not recipient.disabled
+            and (lane in ('mail', 'own mail') or coalesce(recipient.expiration_time > $2, true))))
+"""
 _QUEUED = f"""
     select outbox.id, message_id, message, created, attempts, next_attempt,
         case when lane in {ACCOUNT_LANES} then coalesce(users.attributes, '{{}}') else '{{}}' end as account
     from outbox left join users on users.id = user_id
-    where lane = $1 and (expires is null or expires > $2)
+    where {_IS_SENT}
 """  # noqa: S608 - constants
 
 
@@ -239,9 +245,8 @@ async def users_due(
 ) -> list[int]:
     """Return users with a message that is due, longest due first, except `without`."""
     rows = await q.fetch(
-        "select user_id from outbox where lane = $1 and next_attempt <= $2"
-        " and (expires is null or expires > $2) and user_id <> all($3::bigint[])"
-        " group by user_id order by min(next_attempt) limit $4",
+        f"select user_id from outbox where {_IS_SENT} and next_attempt <= $2"  # noqa: S608 - constants
+        " and user_id <> all($3::bigint[]) group by user_id order by min(next_attempt) limit $4",
         lane,
         now,
         list(without),
@@ -253,7 +258,7 @@ async def users_due(
 async def next_due(q: Queries, lane: Lane, *, now: datetime, without: Iterable[int] = ()) -> datetime | None:
     """Return when the next message of a lane is due, except those to `without`; None if there is none."""
     found: datetime | None = await q.fetch_value(
-        "select next_attempt from outbox where lane = $1 and (expires is null or expires > $2)"
+        f"select next_attempt from outbox where {_IS_SENT}"  # noqa: S608 - constants
         " and coalesce(user_id, 0) <> all($3::bigint[]) order by next_attempt limit 1",
         lane,
         now,

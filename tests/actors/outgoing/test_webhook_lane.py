@@ -209,3 +209,31 @@ async def test_the_url_and_the_secret_are_those_of_the_attempt(
         await attempts()
     assert numbers(new) == [1]
     assert new.asked[0].headers["webhook-signature"].startswith("v1,")
+
+
+async def test_a_user_who_was_disabled_gets_nothing_any_more(
+    database, tree, web_server, make_user, put, until
+):
+    server, other = web_server(), web_server()
+    ann, past = await make_user("ann", server.url), await make_user("past", server.url)
+    ben = await make_user("ben", other.url)
+    for user in (ann, past, ben):
+        await put(user, 1)
+    await database.execute("update users set disabled = true where id = $1", ann.id)
+    await database.execute("update users set expiration_time = $2 where id = $1", past.id, NOW)
+    mail = OutgoingMessage(channel="mail", to="past@example.org", text="expired", user_id=past.id)
+    await outbox.enqueue(database, mail, now=NOW)
+    async with tree(outbox_spec(database, ALLOW)):
+        await until_asked(until, other)
+        assert server.asked == []
+    assert await outbox.next_due(database, "webhook", now=NOW) is None
+    assert len(await outbox.due(database, "mail", now=NOW + timedelta(days=1), limit=9)) == 1
+    await database.execute("update users set disabled = false where id = $1", ann.id)
+    assert await outbox.next_of(database, "webhook", ann.id, now=NOW) is not None
+
+
+async def until_asked(until, server):
+    async def is_asked():
+        return bool(server.asked)
+
+    await until(is_asked)
