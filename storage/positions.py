@@ -212,6 +212,15 @@ async def delete(q: Queries, position_id: int) -> bool:
 async def set_addresses(q: Queries, addressed: Iterable[Position]) -> set[int]:
     """Store the addresses of stored positions; return the ids of those that exist and had none."""
     rows = list(addressed)
+    async with q.transaction() as transaction:
+        horizon = await transaction.fetch_value("select now()") - report_days.LATE
+        late = [(row.device_id, row.fix_time) for row in rows if row.fix_time < horizon]
+        if late:
+            await report_days.drop(transaction, late)
+        return await _set_addresses(transaction, rows)
+
+
+async def _set_addresses(q: Queries, rows: Sequence[Position]) -> set[int]:
     changed = await q.fetch(
         "update positions p set address = given.address"
         " from unnest($1::bigint[], $2::timestamptz[], $3::text[]) as given (id, fix_time, address)"

@@ -85,13 +85,20 @@ class ReportMailer(Actor[ReportMailRequested]):
         database: Database,
         outgoing: OutgoingServices,
         settings: ReportSettings,
-        sources: Sources | None,
     ) -> None:
         self._database = database
         self._outgoing = outgoing
         self._settings = settings
-        self._sources = sources
         self._requested = trio.Event()
+
+    async def start(self) -> None:
+        """Make the sources, with limits of their own."""
+        geocoder = self._outgoing.geocoder
+        self._sources = Sources(
+            system=self.context.system,
+            database=self._database,
+            addresses=geocoder.addresses if geocoder is not None else None,
+        )
 
     def handle(self, message: ReportMailRequested) -> None:
         """Look for reports at once."""
@@ -134,7 +141,7 @@ class ReportMailer(Actor[ReportMailRequested]):
 
     async def _mail(self, claimed: ReportMail, mailed: MailedReport) -> None:
         user, settings = await self._viewer(claimed.user_id)
-        sources = self._sources or Sources(system=self.context.system, database=self._database)
+        sources = self._sources.for_report()
         viewer = _UserViewer(sources, user, settings)
         title = REPORTS[mailed.name].title
         text, attachments = f"The report you asked for is attached: {title}.\n", []
@@ -195,11 +202,10 @@ def report_mailer_spec(
     database: Database,
     outgoing: OutgoingServices,
     settings: ReportSettings | None = None,
-    sources: Sources | None = None,
 ) -> ChildSpec[ReportMailRequested]:
-    """Return the child spec of the actor that mails reports; `sources` are its own by default."""
+    """Return the child spec of the actor that mails reports."""
     return ChildSpec(
         kind=REPORT_MAILER,
-        factory=lambda: ReportMailer(database, outgoing, settings or ReportSettings(), sources),
+        factory=lambda: ReportMailer(database, outgoing, settings or ReportSettings()),
         resident=False,
     )

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -28,6 +28,8 @@ CONCURRENT = 4
 database meanwhile."""
 LOG_SECONDS = 10.0
 """A report that takes long says how far it is so often."""
+ADDRESS_SECONDS = 10.0
+"""When a report has looked up addresses for so long, further places have none."""
 WRITERS = 2
 """Threads that write workbooks."""
 
@@ -99,9 +101,27 @@ class Sources:
     system: System
     database: Database
     addresses: Callable[[Sequence[Place]], Awaitable[Sequence[str | None]]] | None = None
-    """Looks up addresses; None if there is no geocoder."""
+    """Looks up addresses within a limited time; None if there is no geocoder."""
     slots: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CONCURRENT))
     threads: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(WRITERS))
+
+    def for_report(self) -> "Sources":
+        """Return the sources of one report, which looks up addresses for ADDRESS_SECONDS in all."""
+        look_up, monotonic = self.addresses, self.system.clock.monotonic
+        if look_up is None:
+            return self
+        spent = 0.0
+
+        async def limited(places: Sequence[Place]) -> Sequence[str | None]:
+            nonlocal spent
+            if spent >= ADDRESS_SECONDS:
+                return [None] * len(places)
+            began = monotonic()
+            found = await look_up(places)
+            spent += monotonic() - began
+            return found
+
+        return replace(self, addresses=limited)
 
     async def rules_of(self, device: Device) -> ReportRules:
         """Return the settings of a device."""

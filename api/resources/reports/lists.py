@@ -97,7 +97,7 @@ async def _answer(call: Call, read: Read, query: ReportQuery) -> Response:
 
 async def _items(call: Call, read: Read, query: ReportQuery) -> AsyncGenerator[Sequence[Any], None]:
     viewer = CallViewer(call)
-    async with aclosing(read(call.context.reports, viewer, query)) as batches:
+    async with aclosing(read(call.context.reports.for_report(), viewer, query)) as batches:
         async for device, found in batches:
             # A long list of one device ends with the right to it.
             if await viewer.still_visible((device.id,)):

@@ -107,7 +107,7 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
         with call.context.report_limit.running(call.caller.id):
             file = await render(
                 REPORTS[name],
-                call.context.reports,
+                call.context.reports.for_report(),
                 CallViewer(call),
                 query,
                 most_rows=call.context.settings.reports.most_rows,

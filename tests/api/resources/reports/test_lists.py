@@ -1,6 +1,7 @@
 """Reports as JSON."""
 
 import base64
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
@@ -9,6 +10,7 @@ import trio
 from tests.actors.reports.brute_force import intervals
 from tests.api.resources.reports.reporting import MAY, happen, positions, span, stamp, week
 
+from motorpool.actors.reports import sources
 from motorpool.actors.settings import PositionSettings, ReportSettings
 from motorpool.storage import report_rows
 from motorpool.storage.records import Event
@@ -420,3 +422,25 @@ async def test_a_client_that_leaves_ends_the_work_for_it(starting, monkeypatch):
         await client.aclose()
         with trio.fail_after(60):
             await ended.wait()
+
+
+async def test_missing_addresses_are_looked_up_for_a_limited_time(served, monkeypatch):
+    first, second = [await served.device(served.admin, number) for number in "12"]
+    for device_id in (first, second):
+        await served.report(*drive(served, device_id))
+    asked = []
+
+    async def look_up(places):
+        asked.append(list(places))
+        return [f"at {latitude:g}" for latitude, _ in places]
+
+    # Any look-up takes longer than that.
+    monkeypatch.setattr(sources, "ADDRESS_SECONDS", 1e-9)
+    limited = replace(served.context.reports, addresses=look_up)
+    monkeypatch.setattr(served.context, "reports", limited)
+    trips = await get(served.admin, f"/reports/trips?{span()}")
+    assert [(each["startAddress"], each["endAddress"]) for each in trips] == [
+        ("at 52", "at 52.1"),
+        (None, None),
+    ]
+    assert asked == [[(52.0, 13.4), (52.1, 13.4)]]
