@@ -12,6 +12,7 @@ import msgspec
 from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice
 from motorpool.actors.devices.device_uploads import DeviceUploads
+from motorpool.actors.devices.linked_positions import LinkedPositions
 from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
@@ -75,6 +76,7 @@ class DeviceActor(Actor[DeviceMessage]):
         "_database",
         "_device_id",
         "_generation",
+        "_linked",
         "_now",
         "_options",
         "_presence",
@@ -104,7 +106,10 @@ class DeviceActor(Actor[DeviceMessage]):
         context, session = self.context, self._session
         self._writer = context.system.ref(POSITION_WRITER)
         self._now = context.clock.now
-        self._presence = Presence(self._device_id, context, self._options.status_timeout_seconds)
+        self._linked = LinkedPositions(self._options.latest, context)
+        self._presence = Presence(
+            self._device_id, context, self._options.status_timeout_seconds, self._status_changed
+        )
         self._commands = DeviceCommands(
             self._device_id,
             session,
@@ -218,10 +223,12 @@ class DeviceActor(Actor[DeviceMessage]):
         session.protocol = protocol
         if catalog.generation != self._generation:
             self._refresh_rules()
+        rules = self._rules
+        linked = self._linked.of(rules.linked_devices) if rules.linked_devices else ()
         result = fold(
             report,
             self._state,
-            FoldContext(self._device_id, protocol, now, events, self._rules, session.row),
+            FoldContext(self._device_id, protocol, now, events, rules, session.row, linked),
         )
         self._state = result.state
         # Like Presence.mark_seen, but the stored position itself publishes the new last update.
@@ -235,7 +242,16 @@ class DeviceActor(Actor[DeviceMessage]):
         if result.position is None:
             presence.mark_seen(now)
             return self._append(AppendEvents(result.events, connection, report.receipt))
-        return self._append(Append(result.position, result.events, connection, report.receipt))
+        return self._append(
+            Append(
+                result.position,
+                result.events,
+                connection,
+                report.receipt,
+                result.point,
+                result.dated_back,
+            )
+        )
 
     def _refresh_rules(self) -> None:
         """Ask for the rules anew: the row or something else that they are made of has changed."""
@@ -367,6 +383,12 @@ class DeviceActor(Actor[DeviceMessage]):
         report = PositionReport({"result": text}, located=False, receipt=result.receipt)
         event = self._event("commandResult", {"result": text})
         return self._store(report, message.protocol, message.connection, (event,))
+
+    def _status_changed(self, status: str) -> None:
+        if self._catalog.generation != self._generation:
+            self._refresh_rules()
+        if self._rules.settings.event_status_enable:
+            self._publish_event(f"device{status.capitalize()}", {})
 
     def _publish_event(self, kind: str, attributes: dict[str, Any]) -> None:
         event = self._event(kind, attributes)

@@ -33,6 +33,7 @@ __all__ = [
     "DirectoryMessage",
     "GetDeviceStatuses",
     "GetDirectorySizes",
+    "GetLastUpdates",
     "GetLatestPositions",
     "directory_spec",
 ]
@@ -49,6 +50,12 @@ class DeviceStatusChanged(msgspec.Struct, frozen=True, gc=False):
 
 class GetDeviceStatuses(msgspec.Struct, Request[dict[int, DeviceStatus]], frozen=True, gc=False):
     """Return the status of each of these devices, by device id."""
+
+    device_ids: tuple[int, ...]
+
+
+class GetLastUpdates(msgspec.Struct, Request[dict[int, datetime]], frozen=True, gc=False):
+    """Return when these devices were last seen, by device id; devices that never were are left out."""
 
     device_ids: tuple[int, ...]
 
@@ -79,6 +86,7 @@ DirectoryMessage = (
     DeviceStatusChanged
     | ApplyChanges
     | GetDeviceStatuses
+    | GetLastUpdates
     | GetLatestPositions
     | GetDirectorySizes
     | _PositionsStored
@@ -91,15 +99,17 @@ DIRECTORY: Kind[None, DirectoryMessage] = Kind("directory")
 class Directory(Actor[DirectoryMessage]):
     """Answers requests from memory; reads the latest position of each device once."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, latest: dict[int, Position | None]) -> None:
         self._database = database
         self._status: dict[int, str] = {}
         self._last_update: dict[int, datetime] = {}
-        self._latest: dict[int, Position | None] = {}
+        self._latest = latest
         self._unsaved: set[int] = set()
 
     async def start(self) -> None:
         """Load the last updates and subscribe to stored positions."""
+        # What it held before a crash may be outdated.
+        self._latest.clear()
         try:
             self._last_update = await device_states.all_last_updates(self._database)
         except StorageError as error:
@@ -125,6 +135,9 @@ class Directory(Actor[DirectoryMessage]):
                 return self._get_statuses(message.device_ids)
             case GetLatestPositions():
                 return self._get_latest(message.device_ids)
+            case GetLastUpdates():
+                known = self._last_update
+                return {number: known[number] for number in message.device_ids if number in known}
             case GetDirectorySizes():
                 return self._sizes()
             case ApplyChanges():
@@ -265,6 +278,15 @@ class Directory(Actor[DirectoryMessage]):
             self._unsaved.difference_update(unsaved)
 
 
-def directory_spec(database: Database) -> ChildSpec[DirectoryMessage]:
-    """Return the child spec of the directory."""
-    return ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database), resident=False, mailbox_size=10_000)
+def directory_spec(
+    database: Database, latest: dict[int, Position | None] | None = None
+) -> ChildSpec[DirectoryMessage]:
+    """Return the child spec of the directory.
+
+    `latest` is where it keeps the latest positions by device id, of those devices that were requested; others
+    may read it at any time. None: in a table of its own.
+    """
+    table: dict[int, Position | None] = {} if latest is None else latest
+    return ChildSpec(
+        kind=DIRECTORY, factory=lambda: Directory(database, table), resident=False, mailbox_size=10_000
+    )

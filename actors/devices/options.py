@@ -1,11 +1,13 @@
 """The settings that every device actor shares."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.codecs.reports import MediaAddress
+from motorpool.storage.records import Position
 
 __all__ = ["DeviceOptions"]
 
@@ -27,3 +29,5 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     """Disk space that stays free."""
     quota: DeviceQuota | None = None
     """Quota of the files of each device, shared with the uploads of alarm files."""
+    latest: Mapping[int, Position | None] = {}
+    """The directory's table of the latest positions of devices that were requested."""

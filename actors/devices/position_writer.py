@@ -17,6 +17,7 @@ import trio
 from motorpool.actors.messages.counters import POSITION_FLUSHES, POSITIONS_DROPPED, POSITIONS_STORED
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, UNMATCHED_EVENTS
+from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref
@@ -61,6 +62,10 @@ class Append(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """Gets `AcknowledgeStored` with the receipt after the commit."""
     receipt: Receipt | None = None
     """Default: nothing is acknowledged."""
+    point: TrackPoint | None = None
+    """What the device's actor keeps of the position; the writer sets its id too."""
+    dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
+    """Those of `events` whose `position_id` is that of a point, which may be an earlier one of the device."""
     reply: Deferred[Position] | None = None
     """Answered with the stored position after it is published; never if it cannot be stored."""
 
@@ -255,8 +260,14 @@ def assign_id(row: Append, position_id: int) -> None:
     Positions are immutable, but the writer may set this one, which was not published yet.
     """
     msgspec.structs.force_setattr(row.position, "id", position_id)
-    for event in row.events:
-        msgspec.structs.force_setattr(event, "position_id", position_id)
+    if row.point is not None:
+        msgspec.structs.force_setattr(row.point, "position_id", position_id)
+    if row.events:
+        for event in row.events:
+            msgspec.structs.force_setattr(event, "position_id", position_id)
+        for event, point in row.dated_back:
+            # Rows are stored in the order of their positions: the point has its id by now.
+            msgspec.structs.force_setattr(event, "position_id", point.position_id)
 
 
 def position_writer_spec(database: Database) -> ChildSpec[WriterMessage]:

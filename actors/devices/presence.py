@@ -4,6 +4,7 @@ Part of the device's actor. A message does not read the monotonic clock: while t
 checks whether anything came since it last ran.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 
 from motorpool.actors.devices.directory import DIRECTORY, DeviceStatusChanged
@@ -27,6 +28,7 @@ class Presence:
         "_context",
         "_device_id",
         "_is_timer_set",
+        "_on_change",
         "_seen_at",
         "_timeout_seconds",
         "last_update",
@@ -34,11 +36,21 @@ class Presence:
         "status",
     )
 
-    def __init__(self, device_id: int, context: Context[DeviceMessage], timeout_seconds: float) -> None:
-        """`timeout_seconds` without a message make an online device `unknown`."""
+    def __init__(
+        self,
+        device_id: int,
+        context: Context[DeviceMessage],
+        timeout_seconds: float,
+        on_change: Callable[[str], None],
+    ) -> None:
+        """Take the seconds without a message after which an online device is `unknown`.
+
+        `on_change` is called with each new status.
+        """
         self._device_id = device_id
         self._context = context
         self._timeout_seconds = timeout_seconds
+        self._on_change = on_change
         self._is_timer_set = False
         self._seen_at = 0.0
         self._announced_at = 0.0
@@ -86,11 +98,14 @@ class Presence:
 
     def announce(self, status: str) -> None:
         """Change the status and report it to the directory."""
+        has_changed = status != self.status
         self.status = status
         self._announced_at = self._context.clock.monotonic()
         self._context.system.ref(DIRECTORY).offer(
             DeviceStatusChanged(DeviceStatus(self._device_id, status, self.last_update, 0))
         )
+        if has_changed:
+            self._on_change(status)
 
     def _set_timer(self) -> None:
         self._is_timer_set = True

@@ -14,10 +14,12 @@ from motorpool.actors.rules.carried_values import add_hours, copy_attributes
 from motorpool.actors.rules.computed import CompiledAttribute, compute_all
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance
+from motorpool.actors.rules.events_of_position import events_of, late_events_of
 from motorpool.actors.rules.filters import is_dropped
+from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.rule_settings import DEFAULTS
 from motorpool.actors.rules.times import ROLLOVER_AGE, correct_coordinates, override_times, unroll
-from motorpool.actors.rules.trip_detection import TripState
+from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Device, Event, Position
 
@@ -44,21 +46,6 @@ Failure = tuple[int, str]
 """The id of a computed attribute whose expression failed, and the reason."""
 
 
-class FoldState(msgspec.Struct, frozen=True, gc=False):
-    """What the rules remember of a device; the default is that of a device without positions.
-
-    `actors/rules/rebuild.py` makes the same from stored rows.
-    """
-
-    latest: Position | None = None
-    """The latest position, to which the next report is compared."""
-    trip: TripState = TripState()
-    day: int = 0
-    """The day of its fix time in UTC, as of `date.toordinal`."""
-    stored_that_day: int = 0
-    """Positions stored so far whose fix times have that day; those from the future do not count."""
-
-
 class FoldContext(msgspec.Struct, frozen=True, gc=False):
     """What the rules know beside the report and the state."""
 
@@ -71,6 +58,8 @@ class FoldContext(msgspec.Struct, frozen=True, gc=False):
     rules: DeviceRules = UNCONFIGURED
     device: Device | None = None
     """The row of the device, for expressions that may read its attributes; None: they know none."""
+    linked: tuple[Position, ...] | None = ()
+    """The latest positions of the devices linked to this one, of those that have any; None: not known."""
 
 
 class FoldResult(msgspec.Struct, frozen=True, gc=False):
@@ -84,6 +73,10 @@ class FoldResult(msgspec.Struct, frozen=True, gc=False):
     """What the next report is folded onto."""
     failures: tuple[Failure, ...] = ()
     """Computed attributes that failed; the position is without them."""
+    point: TrackPoint | None = None
+    """What the state keeps of the position, without its id; None if it keeps nothing."""
+    dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
+    """Those of `events` that belong to the position of a point, which may be an earlier one."""
 
 
 def fold(report: PositionReport, state: FoldState, context: FoldContext) -> FoldResult:
@@ -152,11 +145,14 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         position, more = _compute(rules.computed, position, latest, context)
         failures += more
     _add_known(position, latest, rules)
+    known = context.events
     if replaces:
-        state = FoldState(position, state.trip, day, stored_that_day + 1)
-    elif day == state.day and not is_future:
+        found = events_of(position, state, rules, known=known, linked=context.linked)
+        state = FoldState(position, found.trip, day, stored_that_day + 1, found.overspeed, found.near)
+        return FoldResult(position, known + found.events, state, failures, found.point, found.dated_back)
+    if day == state.day and not is_future:
         state = msgspec.structs.replace(state, stored_that_day=stored_that_day + 1)
-    return FoldResult(position, context.events, state, failures)
+    return FoldResult(position, known + late_events_of(position, known), state, failures)
 
 
 def _add_known(position: Position, latest: Position | None, rules: DeviceRules) -> None:

@@ -8,8 +8,9 @@ from datetime import datetime
 import msgspec
 
 from motorpool.actors.rules.distance import great_circle
+from motorpool.storage.records import Position
 
-__all__ = ["TrackPoint", "Transition", "TripSettings", "TripState", "advance"]
+__all__ = ["TrackPoint", "Transition", "TripSettings", "TripState", "advance", "track_point"]
 
 MAX_WINDOW_POINTS = 512
 """Limit of the points that a state holds. A window that is full is thinned out to half of them."""
@@ -53,6 +54,14 @@ class TripState(msgspec.Struct, frozen=True):
     """The point of the last transition, and before any the first point. None before the first point."""
     window: tuple[TrackPoint, ...] = ()
     """The latest points, oldest first: those of `min_duration` and one from before."""
+
+
+def track_point(position: Position) -> TrackPoint:
+    """Return what the machine needs of a position; a `distance` that is no number counts as 0."""
+    distance = position.attributes.get("distance", 0.0)
+    if distance.__class__ is not float and distance.__class__ is not int:
+        distance = 0.0
+    return TrackPoint(position.id, position.fix_time, position.latitude, position.longitude, float(distance))
 
 
 def advance(

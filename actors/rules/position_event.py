@@ -1,0 +1,31 @@
+"""The events of a position, as the rules make them."""
+
+from typing import Any
+
+from motorpool.storage.records import Event, Position
+
+__all__ = ["position_event", "read_number"]
+
+
+def position_event(
+    kind: str,
+    position: Position,
+    attributes: dict[str, Any] | None = None,
+    *,
+    geofence_id: int = 0,
+    maintenance_id: int = 0,
+) -> Event:
+    """Return an event at the device time of `position`; its `position_id` is set when both are stored."""
+    return Event(
+        type=kind,
+        event_time=position.device_time,
+        device_id=position.device_id,
+        geofence_id=geofence_id,
+        maintenance_id=maintenance_id,
+        attributes=attributes or {},
+    )
+
+
+def read_number(value: object) -> float | None:
+    """Return the value of an attribute if it is a number, else None; booleans are none."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
