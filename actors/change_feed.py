@@ -33,8 +33,10 @@ from motorpool.actors.messages.changes import (
     Change,
     DeviceChanged,
     EverythingChanged,
+    GeofenceChanged,
     GroupChanged,
     LinkChanged,
+    MaintenanceChanged,
     PositionsDeleted,
     ScheduleChanged,
     ScheduledReportChanged,
@@ -43,6 +45,7 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.uplink import DEVICE
+from motorpool.actors.timed_events.timed_events import TIMED_EVENTS
 from motorpool.runtime import ActorError, Kind, System
 
 __all__ = ["FOLLOWERS", "Follower", "publish_changes"]
@@ -91,6 +94,19 @@ def _concerns_report_timetable(change: Change) -> bool:
     return isinstance(change, CalendarChanged | ScheduledReportChanged | ServerChanged | EverythingChanged)
 
 
+def _concerns_timed_events(change: Change) -> bool:
+    return isinstance(
+        change,
+        DeviceChanged
+        | GroupChanged
+        | MaintenanceChanged
+        | GeofenceChanged
+        | CalendarChanged
+        | ServerChanged
+        | EverythingChanged,
+    )
+
+
 async def _cached_rows(system: System, changes: tuple[Change, ...]) -> None:
     """Caches of rows drop those that changed."""
     system.topic(COMMITTED_CHANGES).publish(changes)
@@ -124,6 +140,7 @@ FOLLOWERS: tuple[Follower, ...] = (
     _actor(DIRECTORY, _concerns_directory),
     _actor(TIMETABLE, _concerns_timetable),
     _actor(REPORT_TIMETABLE, _concerns_report_timetable),
+    _actor(TIMED_EVENTS, _concerns_timed_events),
     _subscribers,
 )
 

@@ -40,6 +40,7 @@ from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.settings import DeviceSettings, FleetSettings
+from motorpool.actors.timed_events.timed_events import timed_events_spec
 from motorpool.actors.upkeep.file_retention import file_retention_spec
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
 from motorpool.actors.upkeep.statistics import statistics_spec
@@ -65,6 +66,7 @@ from motorpool.runtime import (
     SupervisorSpec,
 )
 from motorpool.storage.database import Database
+from motorpool.storage.records import Position
 
 __all__ = ["MEDIA_PORTS", "fleet_tree", "schedule_spec"]
 
@@ -107,6 +109,7 @@ def fleet_tree(
     outgoing = outgoing or OutgoingServices()
     hub = open_hub()
     catalog = RuleCatalog(database, settings.rules)
+    latest: dict[int, Position | None] = {}
     return SupervisorSpec(
         name="system",
         strategy=Strategy.REST_FOR_ONE,
@@ -136,7 +139,7 @@ def fleet_tree(
                 ),
             ),
             position_writer_spec(database),
-            directory_spec(database),
+            directory_spec(database, latest),
             access_spec(database),
             media_requests_spec(database),
             rule_catalog_spec(catalog, database),
@@ -151,6 +154,7 @@ def fleet_tree(
                     reserve_bytes=settings.files.reserve_bytes,
                     quota=quota,
                     text_channel=outgoing.sms.enabled,
+                    latest=latest,
                 ),
                 catalog,
             ),
@@ -230,6 +234,7 @@ def fleet_tree(
                         ),
                     ),
                     expiry_mails_spec(database, outgoing, settings.expirations),
+                    timed_events_spec(database, settings.rules),
                 ),
             ),
             *((SupervisorSpec(name="services", intensity=None, children=services),) if services else ()),

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from motorpool.storage.conditions import Condition
+from motorpool.storage.links import LinkType
 from motorpool.storage.queries import Queries
 
 __all__ = [
     "Links",
     "all_links",
     "device_ids",
+    "devices_linked_to",
     "devices_of_group",
     "devices_of_user",
     "group_ids",
@@ -83,6 +85,21 @@ def groups_of_user(user_id: int) -> Condition:
 def devices_of_group(group_id: int) -> Condition:
     """Return the condition for devices in the group or in a group below it."""
     return Condition(f"group_id in ({_GROUP_AND_BELOW})", (group_id,))
+
+
+async def devices_linked_to(
+    q: Queries, by_device: LinkType, by_group: LinkType, property_id: int
+) -> list[int]:
+    """Return the devices that a property applies to, in order: linked directly, or below a linked group."""
+    sql = [
+        f"select {by_device.owner_column} from {by_device.table} where {by_device.property_column} = $1",  # noqa: S608 - constants
+        *(
+            f"select d.id from {by_group.table} top {joins} join devices d on d.group_id = {group}"  # noqa: S608 - constants
+            f" where top.{by_group.property_column} = $1"
+            for group, joins in _LEVELS
+        ),
+    ]
+    return [row[0] for row in await q.fetch(" union ".join(sql) + " order by 1", property_id)]
 
 
 async def device_ids(q: Queries, user_id: int) -> set[int]:

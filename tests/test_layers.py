@@ -30,6 +30,7 @@ PACKAGES = {
         "gateway": {"messages", "files", "rules", "video", "devices", "access"},
         "schedules": {"messages"},
         "reports": {"messages", "rules", "devices", "outgoing"},
+        "timed_events": {"messages", "files", "rules", "video", "devices"},
         "outgoing": {"messages", "rules"},
         "events": {"messages", "outgoing", "schedules"},
         "forwarding": {"messages", "devices", "outgoing"},

@@ -168,8 +168,10 @@ class Served:
 
 
 @asynccontextmanager
-async def start(database: Database, *, listen: bool = False, **settings: Any) -> AsyncIterator[Served]:
-    """Run a server on the database; with `listen` on a real socket too."""
+async def start(
+    database: Database, *, listen: bool = False, protocols: tuple[str, ...] = (), **settings: Any
+) -> AsyncIterator[Served]:
+    """Run a server on the database; with `listen` on a real socket too, with `protocols` on their ports."""
     chosen = Settings(**{"login": CHEAP_LOGIN, **settings})
     if chosen.login.password_min_length == LoginSettings().password_min_length:
         # Users of tests have short passwords, unless a test is about passwords.
@@ -206,7 +208,7 @@ async def start(database: Database, *, listen: bool = False, **settings: Any) ->
     try:
         tree = fleet_tree(
             database,
-            replace(fleet_settings(chosen, None), protocols=()),
+            replace(fleet_settings(chosen, None), protocols=protocols),
             outgoing=outgoing,
             services=services,
         )

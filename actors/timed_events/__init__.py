@@ -1,0 +1,1 @@
+"""Events that come at an instant, without a position."""

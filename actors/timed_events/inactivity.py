@@ -1,0 +1,181 @@
+"""The event `deviceInactive`: a device has been silent for too long (docs/events.md#inactivity)."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
+from motorpool.actors.devices.rule_catalog import RULE_CATALOG, GetRules
+from motorpool.actors.messages.changes import (
+    Change,
+    DeviceChanged,
+    EverythingChanged,
+    GroupChanged,
+    ServerChanged,
+)
+from motorpool.actors.messages.topics import DeviceStatus
+from motorpool.actors.rules.rule_settings import RuleSettings
+from motorpool.actors.timed_events.timed_rule import MIN_PERIOD, Batch, TimedRule, newest_instant
+from motorpool.runtime import ActorError, System
+from motorpool.storage import device_states, timed_events
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Event
+
+__all__ = ["Inactivity"]
+
+DEVICES_PER_READ = 500
+ASK_SECONDS = 30.0
+START = "deviceInactivityStart"
+FIELDS = frozenset({f"attributes.{START}", "attributes.deviceInactivityPeriod"})
+MAX_MILLISECONDS = 1e14
+"""Longer times count as none: 3,000 years."""
+
+
+class Inactivity(TimedRule):
+    """Knows the devices for which a time of inactivity is configured, and when each becomes inactive."""
+
+    kind = "deviceInactive"
+
+    def __init__(self, database: Database, system: System, configuration: RuleSettings) -> None:
+        super().__init__()
+        self._database = database
+        self._system = system
+        self._configuration = configuration
+        self._spans: dict[int, tuple[timedelta, timedelta | None]] = {}
+        """By device: the time until it is inactive, and that of repetitions, None if there are none."""
+        self._returning: set[int] = set()
+        """Devices that were found inactive, or were never seen; their next message begins anew."""
+        self._reads_all = True
+        self._changed: set[int] = set()
+
+    def note(self, change: Change) -> bool:
+        """Note whose times may have changed; return whether any may have."""
+        match change:
+            case DeviceChanged():
+                if not change.affects_visibility and FIELDS.isdisjoint(change.fields):
+                    return False
+                self._changed.add(change.id)
+            case GroupChanged():
+                if not change.affects_visibility and FIELDS.isdisjoint(change.fields):
+                    return False
+                self._reads_all = True
+            case ServerChanged():
+                if FIELDS.isdisjoint(change.fields):
+                    return False
+                self._reads_all = True
+            case EverythingChanged():
+                self._reads_all = True
+            case _:
+                return False
+        return True
+
+    async def load(self, now: datetime) -> None:
+        """Read the settings of the devices that were noted, or of all, unless there are none anywhere."""
+        del now
+        reads_all, self._reads_all = self._reads_all, False
+        changed, self._changed = self._changed, set()
+        try:
+            await (self._read_all() if reads_all else self._read(sorted(changed)))
+        except (ActorError, StorageError):
+            self._reads_all |= reads_all
+            self._changed |= changed
+            raise
+
+    async def _read_all(self) -> None:
+        known, last = set(self._spans), 0
+        if self._configuration.device_inactivity_start > 0 or await timed_events.has_attribute(
+            self._database, START
+        ):
+            while ids := await timed_events.device_ids_after(self._database, last, DEVICES_PER_READ):
+                last = ids[-1]
+                known.difference_update(ids)
+                await self._read(ids)
+        for device_id in known:
+            self._forget(device_id)
+
+    async def _read(self, device_ids: Sequence[int]) -> None:
+        for first in range(0, len(device_ids), DEVICES_PER_READ):
+            ids = device_ids[first : first + DEVICES_PER_READ]
+            found = await self._read_spans(ids)
+            seen = await self._last_updates(list(found))
+            for device_id in ids:
+                spans = found.get(device_id)
+                if spans is None:
+                    self._forget(device_id)
+                    continue
+                self._spans[device_id] = spans
+                if device_id in seen:
+                    self._returning.discard(device_id)
+                    self.instants.put(device_id, seen[device_id] + spans[0])
+                else:
+                    self._returning.add(device_id)
+
+    def _forget(self, device_id: int) -> None:
+        self._spans.pop(device_id, None)
+        self._returning.discard(device_id)
+        self.instants.discard(device_id)
+
+    async def _read_spans(self, ids: Sequence[int]) -> dict[int, tuple[timedelta, timedelta | None]]:
+        rules = await self._system.ref(RULE_CATALOG).ask(GetRules(tuple(ids)), ASK_SECONDS)
+        found = {}
+        for device_id, each in rules.items():
+            start, period = each.settings.device_inactivity_start, each.settings.device_inactivity_period
+            if 0 < start < MAX_MILLISECONDS:
+                repeats = timedelta(milliseconds=period) if 0 < period < MAX_MILLISECONDS else None
+                found[device_id] = timedelta(milliseconds=start), repeats
+        return found
+
+    async def _last_updates(self, ids: list[int]) -> dict[int, datetime]:
+        """Return when devices were last seen, by this server or another one."""
+        if not ids:
+            return {}
+        stored = await device_states.last_updates(self._database, ids)
+        known = await self._system.ref(DIRECTORY).ask(GetLastUpdates(tuple(ids)), ASK_SECONDS)
+        return stored | {number: max(at, stored.get(number, at)) for number, at in known.items()}
+
+    def seen(self, statuses: Sequence[DeviceStatus]) -> bool:
+        """Follow devices that were inactive and are seen again; return whether there are any."""
+        if not self._returning:
+            return False
+        found = False
+        for status in statuses:
+            if status.device_id in self._returning and status.last_update is not None:
+                self._returning.discard(status.device_id)
+                self.instants.put(status.device_id, status.last_update + self._spans[status.device_id][0])
+                found = True
+        return found
+
+    async def collect(self, now: datetime) -> Batch:
+        """Return the events of those that have been silent all the time."""
+        ids = self.instants.due(now, DEVICES_PER_READ)
+        seen = await self._last_updates(ids)
+        due: dict[int, datetime] = {}
+        events: list[tuple[int, Event]] = []
+        for device_id in ids:
+            spans, moment = self._spans.get(device_id), seen.get(device_id)
+            if spans is None or moment is None:
+                self.instants.discard(device_id)
+                continue
+            instant = newest_instant(moment + spans[0], spans[1], now)
+            if instant is None:
+                self.instants.put(device_id, moment + spans[0])
+                continue
+            due[device_id] = instant
+            attributes = {"lastUpdate": round(moment.timestamp() * 1000)}
+            event = Event(
+                type="deviceInactive", event_time=instant, device_id=device_id, attributes=attributes
+            )
+            events.append((device_id, event))
+        return Batch(due, events)
+
+    async def settle(self, batch: Batch, now: datetime) -> None:
+        """Await the repetition, and the next message of the device."""
+        del now
+        for device_id, instant in batch.due.items():
+            spans = self._spans.get(device_id)
+            self.instants.discard(device_id)
+            if spans is None:
+                continue
+            self._returning.add(device_id)
+            if spans[1] is not None:
+                self.instants.put(device_id, instant + max(spans[1], MIN_PERIOD))

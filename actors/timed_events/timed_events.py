@@ -1,0 +1,170 @@
+"""Stores events that come at an instant and not with a position (docs/decisions/0156-timed-events.md).
+
+Its rules know the instants: one timer waits for the earliest. The events of an instant are stored with a mark
+in one transaction, so that each is stored once, over restarts and by one of several servers.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import assert_never
+
+import msgspec
+import trio
+
+from motorpool.actors.messages.changes import ApplyChanges, Change
+from motorpool.actors.messages.topics import DEVICES, EVENTS, UNMATCHED_EVENTS, DeviceStatus
+from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.actors.storage_retry import BACK_OFF, StorageRetry
+from motorpool.actors.timed_events.geofence_calendars import GeofenceCalendars
+from motorpool.actors.timed_events.inactivity import Inactivity
+from motorpool.actors.timed_events.overdue_maintenance import OverdueMaintenance
+from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
+from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Timer
+from motorpool.storage import timed_events
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Event
+
+__all__ = ["TIMED_EVENTS", "TimedEvents", "TimedEventsMessage", "timed_events_spec"]
+
+RELOAD_SECONDS = 1.0
+"""From a change of what is configured until it is read; changes in between are read together."""
+
+
+class _InstantReached(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+class _ReloadDue(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+TimedEventsMessage = ApplyChanges | _InstantReached | _ReloadDue
+TIMED_EVENTS: Kind[None, TimedEventsMessage] = Kind("timed_events")
+
+
+class TimedEvents(Actor[TimedEventsMessage]):
+    """The handler notes what has changed; a task of its own reads, waits and stores."""
+
+    def __init__(self, database: Database, configuration: RuleSettings = DEFAULTS) -> None:
+        self._database = database
+        self._configuration = configuration
+        self._rules: tuple[TimedRule, ...] = ()
+        self._changed: set[TimedRule] = set()
+        self._stale: set[TimedRule] = set()
+        self._work_arrived = trio.Event()
+        self._timer: Timer | None = None
+
+    async def start(self) -> None:
+        """Begin to follow the messages of devices."""
+        system = self.context.system
+        self._inactivity = Inactivity(self._database, system, self._configuration)
+        self._rules = (
+            self._inactivity,
+            OverdueMaintenance(self._database),
+            GeofenceCalendars(self._database, system),
+        )
+        self._stale = set(self._rules)
+        self._listener = system.topic(DEVICES).listen(self._devices_seen)
+
+    def release(self) -> None:
+        """Stop following devices."""
+        if self._rules:
+            self._listener.cancel()
+
+    def _devices_seen(self, statuses: Sequence[DeviceStatus]) -> None:
+        if self._inactivity.seen(statuses):
+            self._work_arrived.set()
+
+    def handle(self, message: TimedEventsMessage) -> None:
+        """Note what has changed; the task reads it."""
+        match message:
+            case ApplyChanges():
+                self._apply(message.changes)
+                return
+            case _ReloadDue():
+                self._stale |= self._changed
+                self._changed.clear()
+            case _InstantReached():
+                pass
+            case _:
+                assert_never(message)
+        self._work_arrived.set()
+
+    def _apply(self, changes: Iterable[Change]) -> None:
+        changed = {rule for rule in self._rules for change in changes if rule.note(change)}
+        if changed and not self._changed:
+            self.context.after(RELOAD_SECONDS, _ReloadDue())
+        self._changed |= changed
+
+    async def run(self) -> None:
+        """Work while there is any work, then sleep until the next instant."""
+        retry = StorageRetry(on_retry=self._warn)
+        attempt = 0
+        while True:
+            self._work_arrived = trio.Event()
+            try:
+                while await self._work(retry):
+                    attempt = 0
+            except (ActorError, StorageError) as error:
+                # What was collected is collected again.
+                self._warn(error)
+                attempt += 1
+                await trio.sleep(BACK_OFF.delay(attempt))
+                continue
+            self._arm()
+            await self._work_arrived.wait()
+
+    def _warn(self, error: Exception) -> None:
+        self.context.log.warning("events that are due cannot be stored, another attempt follows: %s", error)
+
+    async def _work(self, retry: StorageRetry) -> bool:
+        """Do one piece of work; return whether there was any."""
+        now = self.context.clock.now()
+        for rule in self._rules:
+            if rule in self._stale:
+                self._stale.discard(rule)
+                try:
+                    await rule.load(now)
+                except (ActorError, StorageError):
+                    self._stale.add(rule)
+                    raise
+                return True
+            instant = rule.instants.first()
+            if instant is not None and instant <= now:
+                batch = await rule.collect(now)
+                if batch.due:
+                    self._publish(await retry.call(partial(self._store, rule, batch)))
+                    await rule.settle(batch, now)
+                return True
+        return False
+
+    async def _store(self, rule: TimedRule, batch: Batch) -> list[Event]:
+        return await timed_events.claim_and_store(
+            self._database, rule.kind, batch.due, batch.events, now=self.context.clock.now()
+        )
+
+    def _publish(self, events: Sequence[Event]) -> None:
+        if events:
+            self.context.system.topic(EVENTS).publish(tuple(events))
+            self.context.system.topic(UNMATCHED_EVENTS).publish(len(events))
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        instants = [instant for rule in self._rules if (instant := rule.instants.first()) is not None]
+        if instants:
+            self._timer = self.context.at(min(instants), _InstantReached())
+
+
+def timed_events_spec(
+    database: Database, configuration: RuleSettings = DEFAULTS
+) -> ChildSpec[TimedEventsMessage]:
+    """Return the child spec of the actor; `configuration` is the last place where settings are looked up."""
+    return ChildSpec(
+        kind=TIMED_EVENTS,
+        factory=lambda: TimedEvents(database, configuration),
+        resident=False,
+        mailbox_size=1_000,
+    )
