@@ -1,12 +1,21 @@
 """What the state of the rules is rebuilt from when a device's actor starts (docs/positions.md#state)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from motorpool.storage.queries import Queries, Row
 
-__all__ = ["Motion", "PointRow", "Wanted", "days", "last_motions", "recent_points"]
+__all__ = [
+    "Motion",
+    "PointRow",
+    "SpeedRow",
+    "Wanted",
+    "days",
+    "last_motions",
+    "recent_points",
+    "recent_speeds",
+]
 
 MOST_POINTS = 2_000
 """Limit of the points of a device that are read."""
@@ -33,6 +42,18 @@ class PointRow(NamedTuple):
     """The attribute, as the device sent it or as it was computed; None if it has none."""
 
 
+class SpeedRow(NamedTuple):
+    """What the rule of overspeed reads of a position."""
+
+    id: int
+    fix_time: datetime
+    outdated: bool
+    speed: float
+    geofence_ids: list[int] | None
+    speed_limit: object
+    """The attribute, as the device sent it or as it was computed; None if it has none."""
+
+
 class Motion(NamedTuple):
     """The last event of motion of a device."""
 
@@ -54,6 +75,18 @@ _RECENT = f"""
             where device_id = w.device_id and fix_time < w.since
                 and fix_time <= server_time + interval '1 day'
             order by fix_time desc, id desc limit 1)
+    ) p order by w.device_id, p.id
+"""  # noqa: S608 - a constant
+_SPEEDS = f"""
+    select w.device_id, p.* from unnest($1::bigint[], $2::timestamptz[]) as w (device_id, until)
+    cross join lateral (
+        select * from (
+            select id, fix_time, outdated, speed, geofence_ids, attributes -> 'speedLimit' as speed_limit
+            from positions
+            where device_id = w.device_id and fix_time between w.until - interval '1 day' and w.until
+                and fix_time <= server_time + interval '1 day'
+            order by fix_time desc, id desc limit {MOST_POINTS}
+        ) newest order by id
     ) p order by w.device_id, p.id
 """  # noqa: S608 - a constant
 _LAST_MOTIONS = """
@@ -90,6 +123,15 @@ async def recent_points(q: Queries, wanted: Sequence[Wanted]) -> dict[int, list[
         [each.until for each in wanted],
     ):
         found.setdefault(row[0], []).append(_point(row))
+    return found
+
+
+async def recent_speeds(q: Queries, latest: Mapping[int, datetime]) -> dict[int, list[SpeedRow]]:
+    """Return the speeds of the day up to the fix time of each latest position, as stored, by device id."""
+    found: dict[int, list[SpeedRow]] = {}
+    for row in await q.fetch(_SPEEDS, list(latest), list(latest.values())):
+        values = tuple(row.values())
+        found.setdefault(values[0], []).append(SpeedRow(*values[1:]))
     return found
 
 

@@ -8,7 +8,7 @@ import msgspec
 from motorpool.actors.batching import BatchingActor
 from motorpool.actors.devices.rule_catalog import RuleCatalog
 from motorpool.actors.rules.fold import FoldState
-from motorpool.actors.rules.rebuild import rebuild_state, window_start
+from motorpool.actors.rules.rebuild import is_speeding, rebuild_overspeed, rebuild_state, window_start
 from motorpool.runtime import ChildSpec, Kind, NodeLocal, Request
 from motorpool.storage import commands, device_states, devices, fold_rows, positions
 from motorpool.storage.database import Database
@@ -64,7 +64,8 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
     async def _states(self, rows: Mapping[int, Device]) -> dict[int, FoldState]:
         """Return what the rules remember of each device."""
         latest = {each.device_id: each for each in await positions.latest(self._database, list(rows))}
-        settings = {row.id: self._catalog.rules_of(row).settings for row in rows.values()}
+        rules = {row.id: self._catalog.rules_of(row) for row in rows.values()}
+        settings = {device_id: each.settings for device_id, each in rules.items()}
         wanted = [
             Wanted(device_id, window_start(position, settings[device_id].trips), position.fix_time)
             for device_id, position in latest.items()
@@ -74,6 +75,12 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
         limited = [each for each in wanted if settings[each.device_id].filter_daily_limit]
         points = await fold_rows.recent_points(self._database, wanted)
         motions = await fold_rows.last_motions(self._database, latest)
+        speeding = {
+            device_id: position.fix_time
+            for device_id, position in latest.items()
+            if is_speeding(position, rules[device_id])
+        }
+        speeds = await fold_rows.recent_speeds(self._database, speeding) if speeding else {}
         counts = await fold_rows.days(self._database, limited) if limited else {}
         return {
             device_id: rebuild_state(
@@ -82,6 +89,7 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
                 points=points.get(device_id, ()),
                 motion=motions.get(device_id),
                 stored_that_day=counts.get(device_id, 0),
+                overspeed=rebuild_overspeed(speeds.get(device_id, ()), rules[device_id]),
             )
             for device_id in rows
         }

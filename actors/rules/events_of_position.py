@@ -25,7 +25,7 @@ from motorpool.actors.rules.proximity import proximity_events, unaccompanied_eve
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState, track_point
 from motorpool.storage.records import Event, Position
 
-__all__ = ["PositionEvents", "events_of", "late_events_of"]
+__all__ = ["PositionEvents", "events_of", "late_events_of", "limit_of"]
 
 _NO_ATTRIBUTES: Final[Mapping[str, Any]] = {}
 _NO_LIMIT: Final = Limit(0.0)
@@ -76,7 +76,7 @@ def events_of(
     found: list[Event] = list(late_events_of(position, known))
 
     overspeed = state.overspeed
-    limit = _limit(position, rules)
+    limit = limit_of(position, rules)
     if limit.knots or overspeed.since is not None:
         events, overspeed = check_speed(
             position,
@@ -130,7 +130,8 @@ def events_of(
     return PositionEvents(tuple(found), trip, overspeed, near, point, dated_back)
 
 
-def _limit(position: Position, rules: DeviceRules) -> Limit:
+def limit_of(position: Position, rules: DeviceRules) -> Limit:
+    """Return the speed limit that counts at a position."""
     settings = rules.settings
     inside: list[Limit] = []
     for number in position.geofence_ids or ():

@@ -4,12 +4,15 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
+from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.events_of_position import limit_of
 from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldState
+from motorpool.actors.rules.overspeed import OverspeedState, check_speed
 from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
-from motorpool.storage.fold_rows import Motion, PointRow
+from motorpool.storage.fold_rows import Motion, PointRow, SpeedRow
 from motorpool.storage.records import Position
 
-__all__ = ["rebuild_state", "window_start"]
+__all__ = ["is_speeding", "rebuild_overspeed", "rebuild_state", "window_start"]
 
 FARTHEST: Final = timedelta(hours=24)
 """Positions from before that are not read; what they would tell makes no event."""
@@ -28,6 +31,7 @@ def rebuild_state(
     points: Iterable[PointRow] = (),
     motion: Motion | None = None,
     stored_that_day: int = 0,
+    overspeed: OverspeedState = OverspeedState(),  # noqa: B008 - immutable
 ) -> FoldState:
     """Return the state after the stored positions of a device.
 
@@ -41,7 +45,37 @@ def rebuild_state(
         trip=_trip(points, motion, settings),
         day=latest.fix_time.toordinal(),
         stored_that_day=stored_that_day,
+        overspeed=overspeed,
     )
+
+
+def is_speeding(latest: Position, rules: DeviceRules) -> bool:
+    """Whether a device is above its limit, so that `rebuild_overspeed` needs the positions before."""
+    limit = limit_of(latest, rules).knots
+    return bool(limit) and latest.speed > limit * rules.settings.event_overspeed_threshold_multiplier
+
+
+def rebuild_overspeed(speeds: Iterable[SpeedRow], rules: DeviceRules) -> OverspeedState:
+    """Return the episode after the positions of the last day, in the order in which they were stored."""
+    state, newest = OverspeedState(), UNKNOWN_FIX_TIME
+    for row in speeds:
+        if row.fix_time >= newest:
+            newest = row.fix_time
+            position = Position(
+                fix_time=row.fix_time,
+                outdated=row.outdated,
+                speed=row.speed,
+                geofence_ids=row.geofence_ids,
+                attributes={} if row.speed_limit is None else {"speedLimit": row.speed_limit},
+            )
+            _, state = check_speed(
+                position,
+                limit_of(position, rules),
+                state,
+                minimal_duration=rules.settings.event_overspeed_minimal_duration,
+                multiplier=rules.settings.event_overspeed_threshold_multiplier,
+            )
+    return state
 
 
 def _trip(points: Iterable[PointRow], motion: Motion | None, settings: TripSettings) -> TripState:

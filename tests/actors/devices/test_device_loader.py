@@ -1,6 +1,6 @@
 """What devices start with, read for many at once."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import trio
 
@@ -12,6 +12,7 @@ from motorpool.actors.devices.device_loader import (
 )
 from motorpool.actors.devices.rule_catalog import RuleCatalog
 from motorpool.actors.rules.fold import FoldState
+from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState
 from motorpool.storage import commands, device_states, positions
 from motorpool.storage.records import Position, QueuedCommand
@@ -44,3 +45,24 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
         plain.id: StoredDevice(plain, FoldState(), False, None),
         busy.id: StoredDevice(busy, state, True, NOW),
     }
+
+
+async def test_an_episode_of_speeding_goes_on(database, make_device, tree):
+    row = await make_device("1", attributes={"speedLimit": 50})
+    speeds = [60.0, 40.0, 70.0, 80.0]
+    stored = [
+        Position(
+            id=number,
+            device_id=row.id,
+            protocol="osmand",
+            server_time=NOW,
+            device_time=NOW,
+            fix_time=NOW - timedelta(minutes=9 - number),
+            speed=speed,
+        )
+        for number, speed in enumerate(speeds, 1)
+    ]
+    await positions.store(database, [positions.pack_row(each) for each in stored], [1, 2, 3, 4])
+    async with tree(device_loader_spec(database, RuleCatalog(database))) as system:
+        found = await system.ref(DEVICE_LOADER).ask(LoadDevice(row.id))
+    assert found.state.overspeed == OverspeedState(stored[2].fix_time, is_reported=True)
