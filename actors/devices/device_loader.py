@@ -8,7 +8,7 @@ import msgspec
 from motorpool.actors.batching import BatchingActor
 from motorpool.actors.devices.rule_catalog import RuleCatalog
 from motorpool.actors.rules.fold import FoldState
-from motorpool.actors.rules.rebuild import is_speeding, rebuild_overspeed, rebuild_state, window_start
+from motorpool.actors.rules.rebuild import FARTHEST, rebuild_state, window_start
 from motorpool.runtime import ChildSpec, Kind, NodeLocal, Request
 from motorpool.storage import commands, device_states, devices, fold_rows, positions
 from motorpool.storage.database import Database
@@ -63,33 +63,35 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
 
     async def _states(self, rows: Mapping[int, Device]) -> dict[int, FoldState]:
         """Return what the rules remember of each device."""
-        latest = {each.device_id: each for each in await positions.latest(self._database, list(rows))}
+        database = self._database
+        latest = {each.device_id: each for each in await positions.latest(database, list(rows))}
         rules = {row.id: self._catalog.rules_of(row) for row in rows.values()}
-        settings = {device_id: each.settings for device_id, each in rules.items()}
         wanted = [
-            Wanted(device_id, window_start(position, settings[device_id].trips), position.fix_time)
+            Wanted(device_id, window_start(position, rules[device_id].settings), position.fix_time)
             for device_id, position in latest.items()
         ]
         if not wanted:
             return dict.fromkeys(rows, FoldState())
-        limited = [each for each in wanted if settings[each.device_id].filter_daily_limit]
-        points = await fold_rows.recent_points(self._database, wanted)
-        motions = await fold_rows.last_motions(self._database, latest)
-        speeding = {
-            device_id: position.fix_time
-            for device_id, position in latest.items()
-            if is_speeding(position, rules[device_id])
-        }
-        speeds = await fold_rows.recent_speeds(self._database, speeding) if speeding else {}
-        counts = await fold_rows.days(self._database, limited) if limited else {}
+        points = await fold_rows.recent_points(database, wanted)
+        motions = await fold_rows.last_motions(database, latest)
+        unmoved = [each for each in wanted if each.device_id not in motions]
+        firsts = await fold_rows.first_points(database, unmoved, FARTHEST) if unmoved else {}
+        limited = [each for each in wanted if rules[each.device_id].settings.filter_daily_limit]
+        counts = await fold_rows.days(database, limited) if limited else {}
+        followed = [each for each in wanted if rules[each.device_id].compares_linked_devices]
+        near = await fold_rows.proximities(database, followed) if followed else {}
+        others = {number for each in followed for number in rules[each.device_id].linked_devices}
+        linked = {each.device_id: each for each in await positions.latest(database, others)} if others else {}
         return {
             device_id: rebuild_state(
                 latest.get(device_id),
-                settings[device_id].trips,
+                rules[device_id],
                 points=points.get(device_id, ()),
+                first=firsts.get(device_id),
                 motion=motions.get(device_id),
                 stored_that_day=counts.get(device_id, 0),
-                overspeed=rebuild_overspeed(speeds.get(device_id, ()), rules[device_id]),
+                near=near.get(device_id),
+                linked=[linked[number] for number in rules[device_id].linked_devices if number in linked],
             )
             for device_id in rows
         }

@@ -52,6 +52,14 @@ class DeviceRules(msgspec.Struct, frozen=True, gc=False):
     driver_unique_id: str | None = None
     """Unique id of the linked driver with the lowest id; only with `processing.useLinkedDriver`."""
 
+    @property
+    def compares_linked_devices(self) -> bool:
+        """Whether it matters how far the linked devices are."""
+        settings = self.settings
+        return bool(self.linked_devices) and (
+            settings.proximity_enter_distance > 0 or settings.proximity_exit_distance > 0
+        )
+
 
 UNCONFIGURED: Final = DeviceRules()
 """The rules of a device for which nothing is configured."""

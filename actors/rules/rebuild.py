@@ -1,6 +1,6 @@
 """The state of the rules, rebuilt from stored rows (docs/positions.md#state)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -8,89 +8,100 @@ from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.events_of_position import limit_of
 from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldState
 from motorpool.actors.rules.overspeed import OverspeedState, check_speed
-from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
-from motorpool.storage.fold_rows import Motion, PointRow, SpeedRow
+from motorpool.actors.rules.proximity import proximity_events
+from motorpool.actors.rules.rule_settings import RuleSettings
+from motorpool.actors.rules.trip_detection import TripSettings, TripState, advance, track_point
+from motorpool.storage.fold_rows import Motion
 from motorpool.storage.records import Position
 
-__all__ = ["is_speeding", "rebuild_overspeed", "rebuild_state", "window_start"]
+__all__ = ["FARTHEST", "rebuild_state", "window_start"]
 
 FARTHEST: Final = timedelta(hours=24)
 """Positions from before that are not read; what they would tell makes no event."""
-NUMBER: Final = (int, float)
 
 
-def window_start(latest: Position, settings: TripSettings) -> datetime:
+def window_start(latest: Position, settings: RuleSettings) -> datetime:
     """Return the fix time from which on positions are needed to rebuild the state."""
-    return latest.fix_time - min(FARTHEST, timedelta(seconds=min(settings.min_duration, 1e6)))
+    seconds = max(settings.report_trip_min_duration, settings.event_overspeed_minimal_duration)
+    return latest.fix_time - min(FARTHEST, timedelta(seconds=min(seconds, 1e6)))
 
 
 def rebuild_state(
     latest: Position | None,
-    settings: TripSettings,
+    rules: DeviceRules,
     *,
-    points: Iterable[PointRow] = (),
+    points: Iterable[Position] = (),
+    first: Position | None = None,
     motion: Motion | None = None,
     stored_that_day: int = 0,
-    overspeed: OverspeedState = OverspeedState(),  # noqa: B008 - immutable
+    near: Mapping[int, bool] | None = None,
+    linked: Iterable[Position] = (),
 ) -> FoldState:
     """Return the state after the stored positions of a device.
 
-    `points` are those since `window_start` and one from before, in the order in which they were stored;
-    `stored_that_day` is how many positions have the day of the latest.
+    `points` are those since `window_start` and a few from before, in the order in which they were stored;
+    `first` is the first of the last 24 hours, for a device without a `motion`; `stored_that_day` is how many
+    positions have the day of the latest; `near` tells by the last events which linked devices were close, and
+    `linked` are the latest positions of the others.
     """
     if latest is None:
         return FoldState()
+    inputs = list(_inputs(points))
     return FoldState(
         latest=latest,
-        trip=_trip(points, motion, settings),
+        trip=_trip(inputs, first, motion, rules.settings.trips),
         day=latest.fix_time.toordinal(),
         stored_that_day=stored_that_day,
-        overspeed=overspeed,
+        overspeed=_overspeed(inputs, rules),
+        near=_near(latest, near or {}, linked, rules.settings),
     )
 
 
-def is_speeding(latest: Position, rules: DeviceRules) -> bool:
-    """Whether a device is above its limit, so that `rebuild_overspeed` needs the positions before."""
-    limit = limit_of(latest, rules).knots
-    return bool(limit) and latest.speed > limit * rules.settings.event_overspeed_threshold_multiplier
+def _inputs(points: Iterable[Position]) -> Iterator[Position]:
+    """Yield the positions that became the latest: a late one was no input of the rules."""
+    newest = UNKNOWN_FIX_TIME
+    for point in points:
+        if point.fix_time >= newest:
+            newest = point.fix_time
+            yield point
 
 
-def rebuild_overspeed(speeds: Iterable[SpeedRow], rules: DeviceRules) -> OverspeedState:
-    """Return the episode after the positions of the last day, in the order in which they were stored."""
-    state, newest = OverspeedState(), UNKNOWN_FIX_TIME
-    for row in speeds:
-        if row.fix_time >= newest:
-            newest = row.fix_time
-            position = Position(
-                fix_time=row.fix_time,
-                outdated=row.outdated,
-                speed=row.speed,
-                geofence_ids=row.geofence_ids,
-                attributes={} if row.speed_limit is None else {"speedLimit": row.speed_limit},
-            )
+def _trip(
+    points: Iterable[Position], first: Position | None, motion: Motion | None, settings: TripSettings
+) -> TripState:
+    state = TripState()
+    for point in points:
+        # What a device without a location sends leads nowhere.
+        if point.fix_time != UNKNOWN_FIX_TIME:
+            state, _ = advance(state, track_point(point), settings)
+    if motion is not None:
+        return TripState(motion.is_moving, track_point(motion.position), state.window)
+    is_known = first is not None and first.fix_time != UNKNOWN_FIX_TIME
+    return TripState(False, track_point(first) if first and is_known else state.anchor, state.window)
+
+
+def _overspeed(points: Iterable[Position], rules: DeviceRules) -> OverspeedState:
+    state = OverspeedState()
+    settings = rules.settings
+    for point in points:
+        limit = limit_of(point, rules)
+        if limit.knots or state.since is not None:
             _, state = check_speed(
-                position,
-                limit_of(position, rules),
+                point,
+                limit,
                 state,
-                minimal_duration=rules.settings.event_overspeed_minimal_duration,
-                multiplier=rules.settings.event_overspeed_threshold_multiplier,
+                minimal_duration=settings.event_overspeed_minimal_duration,
+                multiplier=settings.event_overspeed_threshold_multiplier,
             )
     return state
 
 
-def _trip(points: Iterable[PointRow], motion: Motion | None, settings: TripSettings) -> TripState:
-    newest = UNKNOWN_FIX_TIME
-    state = TripState()
-    for row in points:
-        # A late position was no input of the machine, nor was one of a device that never had a location.
-        if row.fix_time >= newest and row.fix_time != UNKNOWN_FIX_TIME:
-            newest = row.fix_time
-            state, _ = advance(state, _track_point(row), settings)
-    if motion is None:
-        return TripState(False, state.anchor, state.window)
-    return TripState(motion.is_moving, _track_point(motion.point), state.window)
-
-
-def _track_point(row: PointRow) -> TrackPoint:
-    distance = row.distance if isinstance(row.distance, NUMBER) else 0.0
-    return TrackPoint(row.id, row.fix_time, row.latitude, row.longitude, distance)
+def _near(
+    latest: Position, near: Mapping[int, bool], linked: Iterable[Position], settings: RuleSettings
+) -> Mapping[int, bool]:
+    enter, leave = settings.proximity_enter_distance, settings.proximity_exit_distance
+    others = [other for other in linked if other.device_id not in near]
+    if not (enter or leave) or not (others or near):
+        return {}
+    _, by_distance = proximity_events(latest, {}, others, enter_distance=enter, exit_distance=leave)
+    return {**by_distance, **near}

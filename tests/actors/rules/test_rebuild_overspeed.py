@@ -9,9 +9,8 @@ from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.events_of_position import events_of
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.overspeed import OverspeedState
-from motorpool.actors.rules.rebuild import is_speeding, rebuild_overspeed
+from motorpool.actors.rules.rebuild import rebuild_state
 from motorpool.actors.rules.rule_settings import RuleSettings
-from motorpool.storage.fold_rows import SpeedRow
 from motorpool.storage.records import Position
 
 NOON = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -39,13 +38,12 @@ def test_the_state_is_that_of_a_server_that_never_stopped(rows):
         )
         found = events_of(position, state, RULES)
         state = FoldState(position, found.trip, overspeed=found.overspeed)
-        stored.append(SpeedRow(second, moment, outdated, speed, None, limit))
-        assert rebuild_overspeed(stored, RULES) == state.overspeed
-        if not outdated and not is_speeding(position, RULES):
-            assert state.overspeed == OverspeedState()
+        stored.append(position)
+        assert rebuild_state(position, RULES, points=stored).overspeed == state.overspeed
 
 
 def test_a_late_position_was_no_input():
-    later = SpeedRow(1, NOON + timedelta(seconds=9), False, 60.0, None, None)
-    late = SpeedRow(2, NOON, False, 10.0, None, None)
-    assert rebuild_overspeed([later, late], RULES) == OverspeedState(later.fix_time)
+    later = Position(id=1, fix_time=NOON + timedelta(seconds=9), speed=60.0)
+    late = Position(id=2, fix_time=NOON, speed=10.0)
+    found = rebuild_state(later, RULES, points=[later, late]).overspeed
+    assert found == OverspeedState(later.fix_time)
