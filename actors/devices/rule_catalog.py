@@ -117,7 +117,7 @@ class RuleCatalog:
         return self._tables.rules_of(device)
 
     def is_new(self, failure: ComputationFailure) -> bool:
-        """Whether the computed attribute fails for the first time since rules last changed."""
+        """Whether the computed attribute fails for the first time since it last changed."""
         is_new = failure[0] not in self._failed and len(self._failed) < MAX_FAILED
         if is_new:
             self._failed.add(failure[0])
@@ -172,6 +172,7 @@ class RuleCatalog:
         calendar_ids = self._calendar_ids | _calendars_of(objects)
         tables.calendars = await self._reader.calendars(calendar_ids, tables.server, now)
         self._is_loaded = True
+        self._failed.clear()
         self._publish(tables)
 
     async def _read_again(self, tables: RuleTables, changes: Sequence[Change], now: datetime) -> None:
@@ -199,6 +200,7 @@ class RuleCatalog:
         calendars = await self._reader.calendars(calendar_ids, server_attributes, now)
         # Nothing waits from here on, so that nobody sees half of a change.
         tables.server = server_attributes
+        self._failed -= changed[AttributeChanged]
         for number in group_ids:
             tables.groups.pop(number, None)
         tables.groups |= groups
@@ -213,7 +215,6 @@ class RuleCatalog:
     def _publish(self, tables: RuleTables) -> None:
         tables.forget_rules()
         self._tables = tables
-        self._failed.clear()
         self.generation += 1
 
 

@@ -283,7 +283,7 @@ async def test_others_ask_the_actor_and_an_outage_is_made_up_for(database, make_
         assert len(catalog.rules_of(row).geofences) == 1
 
 
-def test_each_attribute_is_reported_once_until_something_changes():
+def test_the_failure_of_an_attribute_is_new_once():
     catalog = RuleCatalog(None)
     assert [catalog.is_new(failure) for failure in ((1, "a"), (1, "b"), (2, "a"))] == [True, False, True]
 
