@@ -235,3 +235,18 @@ def test_totals_never_decrease_and_are_the_sums_of_what_was_latest(steps):
         assert result.state.latest.attributes.get("hours", 0) >= before
         assert msgspec.json.encode(fold(report, state, FoldContext(7, "jt808", NOON, (), rules)).position)
         state = result.state
+
+
+def test_rules_that_change_in_mid_trip_leave_the_trip():
+    """A device that is moved to another group goes on where it was, under the rules of that group."""
+    before = DeviceRules(settings=RuleSettings(speed_limit=100.0))
+    after = DeviceRules(settings=RuleSettings(speed_limit=20.0, filter_static=True))
+    state, found = FoldState(), []
+    for number in range(12):
+        report = fix(NOON + number * MINUTE, latitude=1.0 + number / 100, speed=40.0)
+        rules = before if number < 6 else after
+        result = fold(report, state, FoldContext(7, "jt808", NOON + number * MINUTE, (), rules))
+        state = result.state
+        found.append([event.type for event in result.events])
+    assert found == [[], ["deviceMoving"], *[[]] * 4, ["deviceOverspeed"], *[[]] * 5]
+    assert state.trip.is_moving
