@@ -142,11 +142,10 @@ class ServerContext:
         self.open_sockets = OpenSockets(self.settings.http)
         self.registrations = RateLimit(chosen.registrations_per_address, REGISTRATION_SECONDS, monotonic)
         self.message_tests = RateLimit(chosen.tests_per_hour, 3600.0, monotonic)
-        geocoder = self.outgoing.geocoder
         self.reports = Sources(
             system=self.system,
             database=self.database,
-            addresses=geocoder.addresses if geocoder is not None else None,
+            geocoder=self.outgoing.geocoder,
         )
         self.report_limit = RunningLimit(self.settings.reports.workbooks_per_user)
         self.report_mails = RateLimit(self.settings.reports.mails_per_hour, 3600.0, monotonic)

@@ -67,13 +67,15 @@ class Geocoder:
         self._pending: dict[Place, trio.Event] = {}
         self._next_request_at = 0.0
 
-    async def addresses(self, places: Sequence[Place]) -> list[str | None]:
+    async def addresses(self, places: Sequence[Place], *, seconds: float | None = None) -> list[str | None]:
         """Return the addresses of places, None where none is known and none was found in time.
 
-        Never raises an error of the geocoder, looks up at most MAX_PLACES, and ends within the
-        `request_seconds` of the service: a report is complete without its addresses.
+        Never raises an error of the geocoder, looks up at most MAX_PLACES, and ends within `seconds`, by
+        default the `request_seconds` of the service: a report is complete without its addresses.
         """
-        wanted = dict.fromkeys(map(_rounded, places)) if self.service.on_request else {}
+        seconds = self.service.request_seconds if seconds is None else seconds
+        looks_up = self.service.on_request and seconds > 0
+        wanted = dict.fromkeys(map(_rounded, places)) if looks_up else {}
         missing = iter([place for place in wanted if place not in self._cache][:MAX_PLACES])
 
         async def look_up() -> None:
@@ -84,7 +86,7 @@ class Geocoder:
                     # The others would fail as well, or wait in vain for the rate limit.
                     nursery.cancel_scope.cancel()
 
-        with trio.move_on_after(self.service.request_seconds):
+        with trio.move_on_after(max(0.0, seconds)):
             async with trio.open_nursery() as nursery:
                 for _ in range(MAX_CONCURRENT):
                     nursery.start_soon(look_up)

@@ -93,11 +93,10 @@ class ReportMailer(Actor[ReportMailRequested]):
 
     async def start(self) -> None:
         """Make the sources, with limits of their own."""
-        geocoder = self._outgoing.geocoder
         self._sources = Sources(
             system=self.context.system,
             database=self._database,
-            addresses=geocoder.addresses if geocoder is not None else None,
+            geocoder=self._outgoing.geocoder,
         )
 
     def handle(self, message: ReportMailRequested) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import trio
 
 from motorpool.actors.devices.rule_catalog import RULE_CATALOG, GetRules
+from motorpool.actors.outgoing.geocoder import Geocoder
 from motorpool.actors.preferences import Preferences
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.runtime import System
@@ -28,8 +29,6 @@ CONCURRENT = 4
 database meanwhile."""
 LOG_SECONDS = 10.0
 """A report that takes long says how far it is so often."""
-ADDRESS_SECONDS = 10.0
-"""When a report has looked up addresses for so long, further places have none."""
 WRITERS = 2
 """Threads that write workbooks."""
 
@@ -100,25 +99,24 @@ class Sources:
 
     system: System
     database: Database
+    geocoder: Geocoder | None = None
     addresses: Callable[[Sequence[Place]], Awaitable[Sequence[str | None]]] | None = None
-    """Looks up addresses within a limited time; None if there is no geocoder."""
+    """Looks up addresses for one report (`for_report`); None if there is no geocoder."""
     slots: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CONCURRENT))
     threads: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(WRITERS))
 
     def for_report(self) -> "Sources":
-        """Return the sources of one report, which looks up addresses for ADDRESS_SECONDS in all."""
-        look_up, monotonic = self.addresses, self.system.clock.monotonic
-        if look_up is None:
+        """Return the sources of one report, which looks up addresses for a limited time in all."""
+        geocoder, monotonic = self.geocoder, self.system.clock.monotonic
+        if geocoder is None:
             return self
-        spent = 0.0
+        left = geocoder.service.request_seconds
 
         async def limited(places: Sequence[Place]) -> Sequence[str | None]:
-            nonlocal spent
-            if spent >= ADDRESS_SECONDS:
-                return [None] * len(places)
+            nonlocal left
             began = monotonic()
-            found = await look_up(places)
-            spent += monotonic() - began
+            found = await geocoder.addresses(places, seconds=left)
+            left -= monotonic() - began
             return found
 
         return replace(self, addresses=limited)

@@ -1,17 +1,19 @@
 """Reports as JSON."""
 
 import base64
-from dataclasses import replace
+import json
 from datetime import UTC, datetime, timedelta
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
+import msgspec
 import pytest
 import trio
 from tests.actors.reports.brute_force import intervals
 from tests.api.resources.reports.reporting import MAY, happen, positions, span, stamp, week
 
-from motorpool.actors.reports import sources
+from motorpool.actors.outgoing.geocoder import Geocoder
 from motorpool.actors.settings import PositionSettings, ReportSettings
+from motorpool.api.program.settings import GeocoderSettings
 from motorpool.storage import report_rows
 from motorpool.storage.records import Event
 
@@ -424,23 +426,49 @@ async def test_a_client_that_leaves_ends_the_work_for_it(starting, monkeypatch):
             await ended.wait()
 
 
-async def test_missing_addresses_are_looked_up_for_a_limited_time(served, monkeypatch):
-    first, second = [await served.device(served.admin, number) for number in "12"]
-    for device_id in (first, second):
+@pytest.fixture
+def nominatim(web_server):
+    """A geocoder whose addresses name the latitude."""
+
+    def answer(asked):
+        latitude = parse_qs(urlsplit(asked.path).query)["lat"][0]
+        return 200, json.dumps({"display_name": "", "address": {"road": f"Road {latitude}"}}).encode()
+
+    return web_server(answer)
+
+
+async def test_places_without_an_address_are_looked_up_once(starting, nominatim):
+    geocoder = GeocoderSettings(type="nominatim", url=nominatim.url, per_second=0)
+    async with starting(geocoder=geocoder) as served:
+        device_id = await served.device(served.admin, "1")
         await served.report(*drive(served, device_id))
-    asked = []
+        query = f"{span()}&deviceId={device_id}"
+        (trip,) = await get(served.admin, f"/reports/trips?{query}")
+        assert (trip["startAddress"], trip["endAddress"]) == ("Road 52.0000", "Road 52.1000")
+        before, after = await get(served.admin, f"/reports/stops?{query}")
+        assert (before["address"], after["address"]) == ("Road 52.0000", "Road 52.1000")
+        opened = await served.admin.get(f"/reports/trips/xlsx?{query}")
+        assert opened.status == 200
+    assert len(nominatim.asked) == 2
 
-    async def look_up(places):
-        asked.append(list(places))
-        return [f"at {latitude:g}" for latitude, _ in places]
 
-    # Any look-up takes longer than that.
-    monkeypatch.setattr(sources, "ADDRESS_SECONDS", 1e-9)
-    limited = replace(served.context.reports, addresses=look_up)
-    monkeypatch.setattr(served.context, "reports", limited)
-    trips = await get(served.admin, f"/reports/trips?{span()}")
-    assert [(each["startAddress"], each["endAddress"]) for each in trips] == [
-        ("at 52", "at 52.1"),
-        (None, None),
-    ]
-    assert asked == [[(52.0, 13.4), (52.1, 13.4)]]
+async def test_addresses_are_looked_up_for_a_limited_time_of_a_report(starting, nominatim, monkeypatch):
+    geocoder = GeocoderSettings(type="nominatim", url=nominatim.url, per_second=0, request_seconds=0.01)
+    async with starting(geocoder=geocoder) as served:
+        for number in range(2):
+            rows = drive(served, await served.device(served.admin, str(number)))
+            await served.report(*(msgspec.structs.replace(row, longitude=10.0 + number) for row in rows))
+        look_up, limits = Geocoder.addresses, []
+
+        async def slow(self, places, *, seconds):
+            limits.append(seconds)
+            # The first finds its addresses, and all of the time has passed after it.
+            found = await look_up(self, places, seconds=60.0 if seconds > 0 else seconds)
+            await trio.sleep(0.02)
+            return found
+
+        monkeypatch.setattr(Geocoder, "addresses", slow)
+        first, second = await get(served.admin, f"/reports/trips?{span()}")
+    assert (first["startAddress"], second["startAddress"]) == ("Road 52.0000", None)
+    assert limits[0] == 0.01
+    assert limits[1] < 0
