@@ -21,6 +21,10 @@ Place = tuple[float, float, float]
 """Latitude and longitude in degrees, altitude in metres."""
 LINEAR_BOXES: Final = 64
 """Up to so many boxes are tested one by one, which is faster than a query of the tree."""
+CELLS_A_DEGREE: Final = 100
+"""Cells of a degree; what the tree finds for a cell is remembered, as vehicles stay in one for a while."""
+MOST_CELLS: Final = 4096
+"""Limit of the cells that are remembered for one set of geofences."""
 
 
 class IndexedGeofence(msgspec.Struct, frozen=True):
@@ -123,11 +127,13 @@ class GeofenceIndex:
     def containing(self, latitude: float, longitude: float, altitude: float = 0.0) -> list[int]:
         """Return the ids of the geofences that contain a point, in ascending order.
 
-        Degrees, and metres of altitude; [] if there are none.
+        Degrees, and metres of altitude; [] if there are none, and for a point that is not on Earth.
         """
-        if self._boxes is None:
+        if self._boxes is None or not -90 <= latitude <= 90:
             return []
         if not -180 <= longitude <= 180:
+            if not math.isfinite(longitude):
+                return []
             longitude = math.remainder(longitude, 360)
         found = self._boxes.at(latitude, longitude)
         if not found:
@@ -140,7 +146,7 @@ class GeofenceIndex:
 
         In ascending order; [] if there are none. The segment goes the shorter way round the earth.
         """
-        if self._boxes is None:
+        if self._boxes is None or not all(map(math.isfinite, (*start, *end))):
             return []
         y1, x1, y2, x2 = edge_between(start[:2], end[:2])
         found: dict[int, IndexedGeofence] = {}
@@ -189,19 +195,45 @@ class _ManyBoxes:
         # With numpy below it, its import takes a tenth of a second, which few servers need.
         import shapely  # noqa: PLC0415
 
-        self._point, self._box = shapely.Point, shapely.box
+        self._box = shapely.box
         south, west, north, east = zip(*boxes, strict=True)
         self._tree = shapely.STRtree(shapely.box(west, south, east, north))
+        self._boxes = boxes
         self._geofences = geofences
+        self._cells: dict[tuple[int, int], _FewBoxes | None] = {}
+        """The boxes that meet a cell; None: too many to be tested one by one."""
 
     def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
-        geofences = self._geofences
-        return [geofences[place] for place in self._tree.query(self._point(longitude, latitude)).tolist()]
+        cell = (math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE))
+        try:
+            found = self._cells[cell]
+        except KeyError:
+            found = self._remember(cell)
+        if found is not None:
+            return found.at(latitude, longitude)
+        return self.meeting((latitude, longitude, latitude, longitude))
 
     def meeting(self, box: Box) -> Sequence[IndexedGeofence]:
-        south, west, north, east = box
         geofences = self._geofences
-        return [geofences[place] for place in self._tree.query(self._box(west, south, east, north)).tolist()]
+        return [geofences[place] for place in self._query(box)]
+
+    def _query(self, box: Box) -> list[int]:
+        south, west, north, east = box
+        found: list[int] = self._tree.query(self._box(west, south, east, north)).tolist()
+        return found
+
+    def _remember(self, cell: tuple[int, int]) -> _FewBoxes | None:
+        # A little wider than the cell, as its borders are rounded.
+        south, west = (cell[0] - 0.01) / CELLS_A_DEGREE, (cell[1] - 0.01) / CELLS_A_DEGREE
+        size = 1.02 / CELLS_A_DEGREE
+        places = self._query((south, west, south + size, west + size))
+        few = None
+        if len(places) <= LINEAR_BOXES:
+            few = _FewBoxes([self._boxes[n] for n in places], [self._geofences[n] for n in places])
+        if len(self._cells) >= MOST_CELLS:
+            self._cells.clear()
+        self._cells[cell] = few
+        return few
 
 
 EMPTY: Final = GeofenceIndex()

@@ -17,6 +17,8 @@ __all__ = ["equal", "in_64_bits", "kind", "milliseconds", "order", "text", "to_i
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
 _REAL = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,9})?")
+_NUMBER = (int, float)
+"""Ready made: `int | float` would be built anew at each comparison."""
 _SHOWN = 40
 """Characters of a text in a message."""
 
@@ -49,10 +51,10 @@ def in_64_bits(number: int) -> int:
 
 def to_number(value: object) -> int | float:
     """Convert a value to a number."""
-    if isinstance(value, bool):
-        return int(value)
     if isinstance(value, float):
         return value
+    if isinstance(value, bool):
+        return int(value)
     if isinstance(value, int):
         return in_64_bits(value)
     if isinstance(value, str):
@@ -148,18 +150,21 @@ def equal(left: object, right: object) -> bool:
 
 def order(left: object, right: object) -> int | None:
     """Return -1, 0 or 1 if left is less, equal or greater; None if either is null or NaN."""
-    if left is None or right is None:
-        return None
-    if isinstance(left, str) and isinstance(right, str):
-        return (left > right) - (left < right)
-    if isinstance(left, datetime) and isinstance(right, datetime):
-        return (left > right) - (left < right)
-    if isinstance(left, datetime) or isinstance(right, datetime):
-        raise ExpressionError(f"{kind(left)} and {kind(right)} cannot be compared")
+    if not (isinstance(left, _NUMBER) and isinstance(right, _NUMBER)):
+        if left is None or right is None:
+            return None
+        if isinstance(left, str) and isinstance(right, str):
+            return (left > right) - (left < right)
+        if isinstance(left, datetime) and isinstance(right, datetime):
+            return (left > right) - (left < right)
+        if isinstance(left, datetime) or isinstance(right, datetime):
+            raise ExpressionError(f"{kind(left)} and {kind(right)} cannot be compared")
     first, second = to_number(left), to_number(right)
-    if math.isnan(first) or math.isnan(second):
-        return None
-    return (first > second) - (first < second)
+    if first < second:
+        return -1
+    if first > second:
+        return 1
+    return 0 if first == second else None
 
 
 def milliseconds(instant: datetime) -> int:

@@ -76,6 +76,25 @@ def test_areas_across_the_antimeridian_are_found_from_both_sides(longitude):
     assert index.containing(0.0, longitude) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_a_point_that_is_not_on_earth_is_in_no_geofence(many):
+    world = "POLYGON ((-90 -180, -90 180, 90 180, 90 -180))"
+    index = index_of(*[world] * 100) if many else index_of(world)
+    for latitude, longitude in [(math.nan, 0.0), (0.0, math.nan), (91.0, 0.0), (0.0, math.inf)]:
+        assert index.containing(latitude, longitude) == []
+        assert index.crossed((0.0, 0.0, 0.0), (latitude, longitude, math.nan)) == []
+    assert len(index.containing(0.0, 0.0)) == len(index)
+
+
+def test_crowded_cells_and_many_cells_are_found_as_well():
+    places = [(n % 90 - 45 + n / 1000, n * 0.07 - 170) for n in range(5000)]
+    index = index_of(*(f"CIRCLE (10.005 20.005, {n + 1})" for n in range(200)), "CIRCLE (-30 40, 9)")
+    assert index.containing(10.005, 20.005) == [*range(1, 201)]
+    assert all(index.containing(*place) == [] for place in places)
+    assert index.containing(-30.0, 40.0) == [201]
+    assert index.containing(10.005, 20.005 + 0.0009) == [*range(99, 201)]  # 98.7 m away
+
+
 SQUARE = "POLYGON ((0 0, 0 1, 1 1, 1 0))"
 
 
