@@ -180,7 +180,6 @@ class PositionWriter(Actor[WriterMessage]):
                 self._large_bytes -= self._large.pop(id(message), 0)
         self._room.set()
         POSITION_FLUSHES.inc()
-        POSITIONS_STORED.inc(len(stored))
         self._announce(stored)
 
     def _warn(self, error: StorageError) -> None:
@@ -234,6 +233,7 @@ class PositionWriter(Actor[WriterMessage]):
             # A device whose connection has ended sends the position again, although it is stored.
             connection.offer(AcknowledgeStored(tuple(connection_receipts)))
         if appended:
+            POSITIONS_STORED.inc(len(appended))
             self._positions.publish(tuple(message.position for message in appended))
         events = tuple(event for message in batch for event in message.events)
         if events:

@@ -17,6 +17,7 @@ from motorpool.actors.rules.distance import add_distance
 from motorpool.actors.rules.events_of_position import events_of, late_events_of
 from motorpool.actors.rules.filters import is_dropped
 from motorpool.actors.rules.fold_state import FoldState
+from motorpool.actors.rules.geofence_index import EMPTY
 from motorpool.actors.rules.rule_settings import DEFAULTS
 from motorpool.actors.rules.times import ROLLOVER_AGE, correct_coordinates, override_times, unroll
 from motorpool.actors.rules.trip_detection import TrackPoint
@@ -130,7 +131,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         accuracy=place.accuracy,
         network=dict(report.network) if report.network is not None else None,
         geofence_ids=(geofences.containing(place.latitude, place.longitude, place.altitude) or None)
-        if geofences
+        if geofences is not EMPTY
         else None,
         attributes=attributes,
     )

@@ -129,6 +129,23 @@ async def test_each_connection_gets_its_own_receipts_in_one_message(database, wr
         assert await stored(database) == list(range(9))
 
 
+async def test_a_report_without_a_position_is_acknowledged_after_those_before_it(
+    database, writing, neighbours
+):
+    async with writing() as (system, writer, _):
+        connection, probe = await neighbours.connect(system, 1)
+        event = Event(type="commandResult", event_time=NOW, device_id=7)
+        async with locked_table(database):
+            writer.tell_nowait(Append(at(0), (), connection, 1))
+            writer.tell_nowait(AppendEvents((), connection, 2))
+            writer.tell_nowait(AppendEvents((event,), connection, 3))
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert probe.messages == []
+        assert await acknowledged_receipts(probe, 3) == [1, 2, 3]
+    assert await stored(database) == [0]
+    assert [row.type for row in await events.TABLE.list(database)] == ["commandResult"]
+
+
 async def test_a_reply_is_the_stored_position_after_it_is_published(database, writing):
     await database.execute("alter table positions add constraint northern check (latitude >= 0)")
     async with writing() as (system, writer, _):
