@@ -1,0 +1,150 @@
+"""`motorpool replay-rules`: what events today's configuration would make of stored positions."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.fold_state import FoldState
+from motorpool.actors.rules.rebuild import rebuild_state, window_start
+from motorpool.actors.rules.replay import REPLAYED, Replay
+from motorpool.api.json import encode
+from motorpool.api.program.configured_database import open_configured_database
+from motorpool.api.program.errors import StartFailed, error_line
+from motorpool.api.program.settings import Settings
+from motorpool.runtime import SystemClock
+from motorpool.storage import devices, fold_rows, replays
+from motorpool.storage.database import Database
+from motorpool.storage.errors import AlreadyRunning, StorageError
+from motorpool.storage.fold_rows import Wanted
+from motorpool.storage.postgres import dumps
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import Device, Event
+
+__all__ = ["Differences", "Span", "replay_rules", "replay_span"]
+
+MARGIN = timedelta(days=1)
+"""Positions before and after the span that are replayed as well: what they decide may be dated back to it,
+and what is not known at the first of them makes no difference a day later."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """What is replayed."""
+
+    device: str
+    """The unique id of a device, or its id."""
+    start: datetime
+    end: datetime
+    """Both are fix times, and included."""
+
+
+@dataclass(frozen=True)
+class Differences:
+    """How the events of a replay differ from those that are stored."""
+
+    device: Device
+    positions: int
+    events: int
+    """Made by the replay."""
+    added: list[Event]
+    """Those that are not stored."""
+    missing: list[Event]
+    """Those that are stored, but were not made."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield the differences by time, and a summary."""
+        marked = [("+", event) for event in self.added] + [("-", event) for event in self.missing]
+        for mark, event in sorted(marked, key=lambda each: (each[1].event_time, each[1].type, each[0])):
+            yield f"{mark} {_line(event)}"
+        yield (
+            f"{self.device.name} ({self.device.unique_id}): {self.positions} positions, {self.events} events;"
+            f" {len(self.added)} would be new, {len(self.missing)} would not be made"
+        )
+
+
+async def replay_rules(settings: Settings, span: Span) -> Differences:
+    """Replay the positions of a span, whether or not the server runs; nothing is written.
+
+    Raises:
+        StartFailed: there is no such device, or the database cannot be read.
+    """
+    try:
+        try:
+            return await _replay(settings, span)
+        except AlreadyRunning:
+            return await _replay(replace(settings, database=dumps.running_url(settings.data)), span)
+    except StorageError as error:
+        raise StartFailed(error_line(error)) from error
+
+
+async def _replay(settings: Settings, span: Span) -> Differences:
+    clock = SystemClock()
+    async with open_configured_database(settings, clock) as database:
+        device = await _find(database, span.device)
+        if device is None:
+            raise StartFailed(f"there is no device {span.device}")
+        catalog = RuleCatalog(database, settings.rules)
+        await catalog.require((device,), clock.now())
+        return await replay_span(database, device, catalog.rules_of(device), span.start, span.end)
+
+
+async def _find(database: Database, name: str) -> Device | None:
+    found = await devices.by_unique_ids(database, (name,))
+    if found is None and name.isascii() and name.isdigit() and len(name) < 19:
+        found = await devices.TABLE.fetch(database, int(name))
+    return found
+
+
+async def replay_span(
+    q: Queries, device: Device, rules: DeviceRules, start: datetime, end: datetime
+) -> Differences:
+    """Replay the positions of a device with fix times in a span, both ends included."""
+    first = start - MARGIN
+    replay = Replay(await _state_before(q, device.id, rules, first), rules)
+    made: Counter[bytes] = Counter()
+    count = 0
+    async with aclosing(replays.positions_as_stored(q, device.id, first, end + MARGIN)) as batches:
+        async for batch in batches:
+            for position in batch:
+                count += start <= position.fix_time <= end
+                for event, is_dated_back in replay.events(position):
+                    if start <= (event.event_time if is_dated_back else position.fix_time) <= end:
+                        made[_key(event)] += 1
+    stored: Counter[bytes] = Counter()
+    for event, device_time in await replays.events_of_positions(q, device.id, start, end, sorted(REPLAYED)):
+        # An instant in the calendar of a geofence makes an event of the latest position, at another time.
+        if not event.type.startswith("geofence") or event.event_time == device_time:
+            stored[_key(event)] += 1
+    return Differences(device, count, made.total(), _events(made - stored), _events(stored - made))
+
+
+async def _state_before(q: Queries, device_id: int, rules: DeviceRules, instant: datetime) -> FoldState:
+    latest = await replays.latest_before(q, device_id, instant)
+    if latest is None:
+        return FoldState()
+    wanted = Wanted(device_id, window_start(latest, rules.settings), latest.fix_time)
+    points = await fold_rows.recent_points(q, [wanted])
+    motion = await replays.last_motion_before(q, device_id, instant)
+    return rebuild_state(latest, rules, points=points.get(device_id, ()), motion=motion)
+
+
+def _key(event: Event) -> bytes:
+    return encode(msgspec.structs.replace(event, id=0, attributes=dict(sorted(event.attributes.items()))))
+
+
+def _events(found: Counter[bytes]) -> list[Event]:
+    return [msgspec.json.decode(key, type=Event) for key in found.elements()]
+
+
+def _line(event: Event) -> str:
+    when = event.event_time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    of = f" geofence {event.geofence_id}" if event.geofence_id else ""
+    of += f" maintenance {event.maintenance_id}" if event.maintenance_id else ""
+    values = f" {msgspec.json.encode(event.attributes).decode()}" if event.attributes else ""
+    return f"{when}Z {event.type} position {event.position_id}{of}{values}"
