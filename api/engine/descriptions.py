@@ -198,7 +198,7 @@ FIELDS: Mapping[str, str] = {
     "Order.fromAddress": "Where it is picked up.",
     "Order.toAddress": "Where it is brought.",
     "Calendar.data": "Base64 of iCalendar text; comes back as it was sent.",
-    "Geofence.area": "`CIRCLE (lat lon, metres)`, `POLYGON ((lat lon, …))` or `LINESTRING (lat lon, …)`.",
+    "Geofence.area": "`CIRCLE (lat lon, metres)`, `POLYGON ((lat lon, …), …)` or `LINESTRING (lat lon, …)`.",
     "Geofence.calendarId": "Entering and leaving count only while the calendar has an event; 0 is always.",
     "Maintenance.type": "The attribute of positions that is counted: totalDistance, hours, …",
     "Maintenance.start": "Where it is first due, in the attribute's own unit.",
