@@ -18,7 +18,7 @@ from motorpool.actors.rules.fuel import fuel_events
 from motorpool.actors.rules.geofence_visits import crossing_events, visit_events
 from motorpool.actors.rules.ignition import ignition_events
 from motorpool.actors.rules.maintenance_due import maintenance_events
-from motorpool.actors.rules.media_events import media_events, result_events
+from motorpool.actors.rules.media_events import MEDIA, media_events, result_events
 from motorpool.actors.rules.motion import motion_events
 from motorpool.actors.rules.overspeed import Limit, OverspeedState, check_speed, speed_limit
 from motorpool.actors.rules.proximity import proximity_events, unaccompanied_events
@@ -29,6 +29,8 @@ __all__ = ["PositionEvents", "events_of", "late_events_of", "limit_of"]
 
 _NO_ATTRIBUTES: Final[Mapping[str, Any]] = {}
 _NO_LIMIT: Final = Limit(0.0)
+_COMPARED_WITH_NOTHING: Final = frozenset({*MEDIA, "result"})
+"""Attributes that make events of late positions too."""
 
 
 class PositionEvents(msgspec.Struct, frozen=True, gc=False):
@@ -51,7 +53,7 @@ def late_events_of(position: Position, known: Sequence[Event]) -> tuple[Event, .
     """
     attributes = position.attributes
     found: list[Event] = []
-    if "image" in attributes or "video" in attributes or "audio" in attributes:
+    if not attributes.keys().isdisjoint(MEDIA):
         found += media_events(position, known)
     if "result" in attributes:
         found += result_events(position, known)
@@ -73,14 +75,20 @@ def events_of(
     """
     settings, attributes, last = rules.settings, position.attributes, state.latest
     last_attributes = _NO_ATTRIBUTES if last is None else last.attributes
-    found: list[Event] = list(late_events_of(position, known))
+    found: list[Event] = []
+    if not attributes.keys().isdisjoint(_COMPARED_WITH_NOTHING):
+        found += late_events_of(position, known)
 
     overspeed = state.overspeed
-    limit = limit_of(position, rules)
-    if limit.knots or overspeed.since is not None:
+    if (
+        settings.speed_limit
+        or position.geofence_ids
+        or "speedLimit" in attributes
+        or overspeed.since is not None
+    ):
         events, overspeed = check_speed(
             position,
-            limit,
+            limit_of(position, rules),
             overspeed,
             minimal_duration=settings.event_overspeed_minimal_duration,
             multiplier=settings.event_overspeed_threshold_multiplier,

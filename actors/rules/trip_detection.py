@@ -3,7 +3,8 @@
 Pure. The pipeline calls it for each position that becomes the latest, the reports over stored positions.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import lru_cache
 
 import msgspec
 
@@ -14,6 +15,9 @@ __all__ = ["TrackPoint", "Transition", "TripSettings", "TripState", "advance", "
 
 MAX_WINDOW_POINTS = 512
 """Limit of the points that a state holds. A window that is full is thinned out to half of them."""
+
+MAX_SECONDS = 1e8
+"""A longer `min_duration` counts as this: three years."""
 
 
 class TripSettings(msgspec.Struct, frozen=True):
@@ -74,17 +78,14 @@ def advance(
     """
     if state.anchor is None or not state.window:
         return TripState(state.is_moving, state.anchor or point, (point,)), ()
-    newest = state.window[-1]
-    gap = (point.fix_time - newest.fix_time).total_seconds()
-    if (
-        gap > settings.stop_gap
-        and point.distance >= settings.min_distance
-        and _is_fast(point.distance, gap, settings)
-    ):
-        drive = (Transition(True, newest), Transition(False, point))
-        before = (Transition(False, newest),) if state.is_moving else ()
-        return TripState(False, point, (point,)), before + drive
-    window = _window(state.window, point, settings.min_duration)
+    if point.distance >= settings.min_distance:
+        newest = state.window[-1]
+        gap = (point.fix_time - newest.fix_time).total_seconds()
+        if gap > settings.stop_gap and _is_fast(point.distance, gap, settings):
+            drive = (Transition(True, newest), Transition(False, point))
+            before = (Transition(False, newest),) if state.is_moving else ()
+            return TripState(False, point, (point,)), before + drive
+    window = _window(state.window, point, _span(settings.min_duration))
     if state.is_moving:
         if _has_stayed(window, point, settings):
             return TripState(False, point, window), (Transition(False, point),)
@@ -95,11 +96,18 @@ def advance(
     return TripState(False, state.anchor, window), ()
 
 
-def _window(window: tuple[TrackPoint, ...], point: TrackPoint, min_duration: float) -> tuple[TrackPoint, ...]:
+@lru_cache(maxsize=64)
+def _span(seconds: float) -> timedelta:
+    return timedelta(seconds=min(seconds, MAX_SECONDS))
+
+
+def _window(
+    window: tuple[TrackPoint, ...], point: TrackPoint, min_duration: timedelta
+) -> tuple[TrackPoint, ...]:
     """Add `point`, and drop the oldest points while the next one is still `min_duration` old."""
     first, last = 0, len(window) - 1
-    now = point.fix_time
-    while first < last and (now - window[first + 1].fix_time).total_seconds() >= min_duration:
+    old = point.fix_time - min_duration
+    while first < last and window[first + 1].fix_time <= old:
         first += 1
     kept = window[first:] if first else window
     if len(kept) >= MAX_WINDOW_POINTS:
@@ -109,7 +117,7 @@ def _window(window: tuple[TrackPoint, ...], point: TrackPoint, min_duration: flo
 
 def _has_stayed(window: tuple[TrackPoint, ...], point: TrackPoint, settings: TripSettings) -> bool:
     """Whether the window covers `min_duration`, and no point of it is `min_distance` away from `point`."""
-    if (point.fix_time - window[0].fix_time).total_seconds() < settings.min_duration:
+    if point.fix_time - window[0].fix_time < _span(settings.min_duration):
         return False
     # Oldest first: while the device drives, that is the point furthest away.
     return all(_metres(other, point) < settings.min_distance for other in window)

@@ -26,6 +26,7 @@ VALUES = {
 """What a column of this type holds in row 1 or 2; ids are these numbers, so all references fit."""
 CHOSEN = {
     ("tokens", "purpose"): "'session'",
+    ("mailed_expirations", "kind"): "'user'",
     ("scheduled_command_runs", "phase"): "'start'",
     ("scheduled_command_runs", "status"): "'sent'",
     ("scheduled_commands", "on_start"): "'[{{\"commandId\": {number}}}]'",
