@@ -201,12 +201,14 @@ async def delete_between(q: Queries, device_id: int, start: datetime, end: datet
 async def delete(q: Queries, position_id: int) -> bool:
     """Delete one position; whether there was one."""
     async with q.transaction() as transaction:
-        rows = await transaction.fetch(
-            "delete from positions where id = $1 returning device_id, fix_time", position_id
+        found = await transaction.fetch_row(
+            "select device_id, fix_time from positions where id = $1", position_id
         )
-        if rows:
-            await report_days.drop(transaction, [(row[0], row[1]) for row in rows])
-        return bool(rows)
+        if found is None:
+            return False
+        # Before the row is locked, as by all who change positions.
+        await report_days.drop(transaction, [(found[0], found[1])])
+        return _count(await transaction.execute("delete from positions where id = $1", position_id)) > 0
 
 
 async def set_addresses(q: Queries, addressed: Iterable[Position]) -> set[int]:

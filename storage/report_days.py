@@ -28,6 +28,9 @@ LATE: Final = timedelta(hours=1)
 """A position whose fix is so old when it is stored may belong to a day that is kept; reports keep days that
 have been over for twice as long, so the clocks of two servers may differ by this."""
 
+VARIANTS: Final = 8
+"""Results that are kept of one day: for other settings, or after other days before it."""
+
 Key = tuple[datetime, datetime, bytes]
 """Beginning and end of the day, and the digest of the machine's state at its beginning."""
 Day = tuple[datetime, datetime, bytes, bytes]
@@ -43,6 +46,14 @@ _DROP = """
         as changed (device_id, first, last)
     where report_days.device_id = changed.device_id and begins <= last and ends > first
 """
+_PRUNE = f"""
+    delete from report_days where device_id = $1 and begins = any($2::timestamptz[]) and number in (
+        select number from (
+            select number, row_number() over (partition by begins order by number desc) as place
+            from report_days where device_id = $1 and begins = any($2)
+        ) as numbered where place > {VARIANTS}
+    )
+"""  # noqa: S608 - a constant
 _STORE = """
     with present as (select from report_versions where device_id = $1 and version = $2 for share)
     insert into report_days (device_id, settings, begins, ends, state, result)
@@ -82,6 +93,7 @@ async def store(q: Queries, device_id: int, known: int, settings: bytes, days: S
     """Store results, unless positions were changed since `version` returned `known`."""
     columns = [[day[index] for day in days] for index in range(4)]
     await q.execute(_STORE, device_id, known, settings, *columns)
+    await q.execute(_PRUNE, device_id, columns[0])
 
 
 async def drop(transaction: Queries, changed: Iterable[tuple[int, datetime]]) -> None:
@@ -105,7 +117,11 @@ async def _drop(transaction: Queries, changed: Sequence[tuple[int, datetime, dat
 
 async def drop_before(transaction: Queries, cutoff: datetime) -> None:
     """Drop all days that began before an instant, in the transaction that deletes positions."""
-    await transaction.execute("update report_versions set version = version + 1")
+    # In the order of `_RAISE`, so that neither waits for the other for ever.
+    await transaction.execute(
+        "update report_versions set version = version + 1 where device_id in"
+        " (select device_id from report_versions order by device_id for update)"
+    )
     await transaction.execute("delete from report_days where begins < $1", cutoff)
 
 

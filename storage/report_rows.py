@@ -22,6 +22,7 @@ __all__ = [
     "first_fix_time",
     "last_motion_event",
     "pages_of_route",
+    "pages_of_track",
     "period_ends",
     "stream_events",
     "stream_track",
@@ -50,6 +51,26 @@ async def stream_track(
     async with aclosing(q.stream(sql, device_id, start, end, batch=batch)) as batches:
         async for rows in batches:
             yield rows
+
+
+async def pages_of_track(
+    q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 5000
+) -> AsyncGenerator[list[Row], None]:
+    """Yield what `stream_track` does; one statement for a short track, and no connection between pages."""
+    after = (start, -1)
+    while True:
+        rows = await q.fetch(
+            f"{TRACK} where {_SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
+            device_id,
+            after[0],
+            end,
+            after[1],
+        )
+        if rows:
+            yield rows
+        if len(rows) < batch:
+            return
+        after = (rows[-1]["fix_time"], rows[-1]["id"])
 
 
 class MotionEvent(NamedTuple):

@@ -106,7 +106,8 @@ class _Run:
         self._settings = settings
         self._digest = sha256(_encoder.encode(settings)).digest()[:16]
         self._known: Mapping[report_days.Key, bytes] = {}
-        self._version = 0
+        self._version: int | None = None
+        """That of the device before positions were read; None while none were."""
         self._finished = datetime.min.replace(tzinfo=UTC)
         self._carry = Carry()
         self._start: EndPoint | None = None
@@ -118,8 +119,6 @@ class _Run:
     async def find(self, wanted: Sequence[Piece], finished: datetime) -> list[Ends]:
         self._finished = finished
         if any(self._may_keep(piece) for piece in wanted):
-            # Before the positions are read: what is stored below is refused if they have changed since.
-            self._version = await report_days.version(self._database, self._device_id)
             self._known = await report_days.read(
                 self._database, self._device_id, self._digest, wanted[0].begins, wanted[-1].ends
             )
@@ -134,6 +133,9 @@ class _Run:
                 self._join(stored)
                 index += 1
                 continue
+            if self._version is None and self._finished > _EARLIEST:
+                # Before the positions are read: what is stored below is refused if they have changed since.
+                self._version = await report_days.version(self._database, self._device_id)
             worked: list[_Worked] = []
             async with aclosing(self._work(wanted[index:])) as results:
                 async for each in results:
@@ -219,7 +221,7 @@ class _Run:
             ):
                 row = (each.piece.begins, each.piece.ends, each.before.key, _encoder.encode(record))
                 days.append(row)
-        if days:
+        if days and self._version is not None:
             await report_days.store(self._database, self._device_id, self._version, self._digest, days)
         return records
 
@@ -290,8 +292,8 @@ async def state_before(
         state = TripState(is_moving=event.is_moving, anchor=anchor)
         begin = max(begin, event.time)
     until = max(instant, _EARLIEST) - TICK
-    async with aclosing(report_rows.stream_track(database, device_id, begin, until)) as batches:
-        async for rows in batches:
+    async with aclosing(report_rows.pages_of_track(database, device_id, begin, until)) as pages:
+        async for rows in pages:
             for row in rows:
                 state, _ = advance(state, Fix(*row.values()), settings)
     return state

@@ -92,6 +92,8 @@ class CallViewer:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        self._rights_changed = False
+        """Whether any right has changed since the request began."""
         server = call.context.server
         self.preferences: Preferences = preferences_of(
             call.caller.user.attributes, server.attributes, force_server=server.force_settings
@@ -113,10 +115,12 @@ class CallViewer:
             HttpError: they may not see reports any more, or are not logged in any more.
         """
         call = self._call
-        if not call.rights_may_have_changed:
+        if call.rights_may_have_changed:
+            await confirm_caller(call)
+            READ_HISTORY.require(call.caller)
+            self._rights_changed = True
+        if not self._rights_changed:
             return device_ids
-        await confirm_caller(call)
-        READ_HISTORY.require(call.caller)
         visible = await visible_of(call.context.system, self.user, device_ids)
         return [device_id for device_id in device_ids if device_id in visible]
 

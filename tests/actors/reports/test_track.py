@@ -178,6 +178,16 @@ async def test_a_result_is_not_stored_over_a_change_that_came_meanwhile(sources,
     assert await database.fetch_value("select count(*) from report_days") == 1
 
 
+async def test_of_one_day_a_few_results_are_kept(sources, database):
+    await store(database, 1, week(2, days=2))
+    for distance in range(100, 112):
+        await ask(sources, MAY, MAY + timedelta(days=1), settings=TripSettings(min_distance=float(distance)))
+    assert await database.fetch_value("select count(*) from report_days") == report_days.VARIANTS
+    newest = TripSettings(min_distance=111.0)
+    again = await ask(sources, MAY, MAY + timedelta(days=1), settings=newest)
+    assert again == await ask(sources, MAY, MAY + timedelta(days=1), settings=newest, kept=False)
+
+
 async def test_retention_and_the_end_of_a_device_drop_what_is_kept(sources, database):
     number = (await devices.TABLE.insert(database, Device(name="one", unique_id="1"))).id
     await store(database, number, week(2))

@@ -11,10 +11,12 @@ import trio
 from tests.actors.reports.brute_force import intervals
 from tests.api.resources.reports.reporting import MAY, happen, positions, span, stamp, week
 
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import LinkChanged
 from motorpool.actors.outgoing.geocoder import Geocoder
 from motorpool.actors.settings import PositionSettings, ReportSettings
 from motorpool.api.program.settings import GeocoderSettings
-from motorpool.storage import report_rows
+from motorpool.storage import links, report_rows
 from motorpool.storage.records import Event
 
 MINUTE = timedelta(minutes=1)
@@ -365,6 +367,31 @@ async def test_devices_are_chosen_by_id_and_group_and_others_left_out(served):
     assert await seen(ann, groupId=top) == [first]
     assert await seen(ann, deviceId=[second, 4711, third]) == [third]
     assert await seen(ann, deviceId=second) == []
+
+
+async def test_a_device_to_which_access_ends_meanwhile_is_left_out(served, monkeypatch):
+    ann = await served.user("ann")
+    linked = []
+    for number in "12":
+        device_id = await served.device(served.admin, number)
+        linked.append(device_id)
+        await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+        await served.report(*drive(served, device_id))
+    stream = report_rows.stream_track
+    ended = []
+
+    async def unlinking(q, device_id, *span, **more):
+        if not ended:
+            ended.append(device_id)
+            await links.remove_many(served.context.database, links.USER_DEVICE, [(ann.id, linked[1])])
+            change = LinkChanged("user", ann.id, "device", linked[1])
+            await publish_changes(served.context.system, change)
+        async for rows in stream(q, device_id, *span, **more):
+            yield rows
+
+    monkeypatch.setattr(report_rows, "stream_track", unlinking)
+    trips = await get(ann, f"/reports/trips?{span()}")
+    assert [each["deviceId"] for each in trips] == linked[:1]
 
 
 async def test_what_is_refused_and_what_the_audit_says(starting):
