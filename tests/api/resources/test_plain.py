@@ -112,7 +112,10 @@ CASES = {
             ({"area": "CIRCLE (1 2, 3)"}, "name: needed"),
             ({"name": "x", "area": "CIRCLE (13.4 152.5)"}, "area: a CIRCLE is a point and a radius"),
             ({"name": "x", "area": "CIRCLE (152.5 13.4, 5)"}, "area: point 1: latitude 152.5"),
-            ({"name": "x", "area": "POLYGON ((1 2, 3 4))"}, "area: a POLYGON needs at least 3 points"),
+            (
+                {"name": "x", "area": "POLYGON ((1 2, 3 4))"},
+                "area: ring 1 of the POLYGON needs at least 3 points",
+            ),
             (
                 {"name": "x", "area": "CIRCLE (1 2, 3)", "attributes": {"floor": "low"}},
                 "attributes.floor: not",
