@@ -4,23 +4,20 @@ The first message to a device starts its actor, which stops after a time without
 must survive is in the database.
 """
 
-from collections.abc import Awaitable
-from typing import Any, assert_never
+from typing import assert_never
 
-import msgspec
-
-from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
+from motorpool.actors.devices.base_device import LOAD_SECONDS, RELOAD_SECONDS, BaseDevice
+from motorpool.actors.devices.device_commands import DeviceCommands
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice
 from motorpool.actors.devices.device_uploads import DeviceUploads
 from motorpool.actors.devices.linked_positions import LinkedPositions
 from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.options import DeviceOptions
-from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
+from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.devices.presence import Presence
 from motorpool.actors.devices.rule_catalog import RuleCatalog
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
-    ConnectionMessage,
     DeliverInResponse,
     Reannounce,
 )
@@ -45,61 +42,32 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
     SetAccumulators,
 )
-from motorpool.actors.rules.device_rules import UNCONFIGURED
-from motorpool.actors.rules.fold import Failure as ComputationFailure
-from motorpool.actors.rules.fold import FoldContext, FoldState, fold
+from motorpool.actors.rules.fold import FoldState
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
-from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, MailboxFull, Ref, Restart
+from motorpool.runtime import DynamicSpec, Restart
 from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.records import Device, Event, Position
+from motorpool.storage.records import Device
 
 __all__ = ["DeviceActor", "device_spec"]
 
-LOAD_SECONDS = 30.0
-"""The actor does not start if its rows cannot be read within this time."""
-RELOAD_SECONDS = 5.0
-"""Delay before rows are read again after the database was unavailable."""
 UNUSED_FIELDS = frozenset({"name", "model", "contact", "category"})
 """Fields of the row that the actor does not use: a change of only these does not make it reload the row."""
 
 
-class DeviceActor(Actor[DeviceMessage]):
+class DeviceActor(BaseDevice):
     """Keeps the state of one device between messages; `fold` computes the positions."""
 
-    __slots__ = (
-        "_catalog",
-        "_commands",
-        "_connections",
-        "_database",
-        "_device_id",
-        "_generation",
-        "_linked",
-        "_now",
-        "_options",
-        "_presence",
-        "_rules",
-        "_session",
-        "_state",
-        "_uploads",
-        "_writer",
-    )
+    __slots__ = ("_commands", "_database", "_options", "_uploads")
 
     def __init__(
         self, device_id: int, database: Database, options: DeviceOptions, catalog: RuleCatalog
     ) -> None:
-        self._device_id = device_id
+        super().__init__(device_id, catalog)
         self._database = database
         self._options = options
-        self._catalog = catalog
-        self._session = DeviceSession()
-        self._rules = UNCONFIGURED
-        self._generation = -1
-        """Of the catalog, when the rules were last asked for."""
-        self._state = FoldState()
-        """What `fold` applies the next report to."""
 
     async def start(self) -> None:
         """Load the row, the latest position and the queued commands."""
@@ -211,95 +179,6 @@ class DeviceActor(Actor[DeviceMessage]):
         if waits is not None:
             await waits
 
-    def _store(
-        self,
-        report: PositionReport,
-        protocol: str,
-        connection: Ref[ConnectionMessage],
-        events: tuple[Event, ...] = (),
-    ) -> Awaitable[None] | None:
-        now = self._now()
-        session, catalog = self._session, self._catalog
-        session.protocol = protocol
-        if catalog.generation != self._generation:
-            self._refresh_rules()
-        rules = self._rules
-        linked = self._linked.of(rules.linked_devices) if rules.linked_devices else ()
-        result = fold(
-            report,
-            self._state,
-            FoldContext(self._device_id, protocol, now, events, rules, session.row, linked),
-        )
-        self._state = result.state
-        # Like Presence.mark_seen, but the stored position itself publishes the new last update.
-        presence = self._presence
-        presence.seen = True
-        presence.last_update = now
-        if presence.status != "online":
-            presence.mark_online()
-        if result.failures:
-            self._log_failures(result.failures)
-        if result.position is None:
-            presence.mark_seen(now)
-            return self._append(AppendEvents(result.events, connection, report.receipt))
-        return self._append(
-            Append(
-                result.position,
-                result.events,
-                connection,
-                report.receipt,
-                result.point,
-                result.dated_back,
-            )
-        )
-
-    def _refresh_rules(self) -> None:
-        """Ask for the rules anew: the row or something else that they are made of has changed."""
-        row = self._session.row
-        self._generation = self._catalog.generation
-        self._rules = UNCONFIGURED if row is None else self._catalog.rules_of(row)
-        self._connections.timezone = self._rules.settings.decoder_timezone or ""
-        self._connections.configure()
-
-    def _log_failures(self, failures: tuple[ComputationFailure, ...]) -> None:
-        for failure in failures:
-            if self._catalog.is_new(failure):
-                self.context.log.warning("computed attribute %d has failed: %s", *failure)
-
-    def _append(self, append: Append | AppendEvents) -> Awaitable[None] | None:
-        try:
-            self._writer.tell_nowait(append)
-        except MailboxFull:
-            return self._writer.tell(append)
-        return None
-
-    def _set_accumulators(self, message: SetAccumulators) -> object:
-        state = self._state
-        latest = state.latest
-        if self._session.row is None or latest is None:
-            return None
-        values = {"totalDistance": message.total_distance, "hours": message.hours}
-        attributes = latest.attributes | {name: value for name, value in values.items() if value is not None}
-        position = msgspec.structs.replace(latest, id=0, server_time=self._now(), attributes=attributes)
-        # The next report continues from these totals.
-        self._state = msgspec.structs.replace(
-            state, latest=position, stored_that_day=state.stored_that_day + 1
-        )
-        reply: Deferred[Position] = Deferred()
-        waits = self._append(Append(position, reply=reply))
-        return reply if waits is None else _reply_after(waits, reply)
-
-    async def _reload_latest(self, change: PositionsDeleted) -> None:
-        try:
-            stored = await self.context.system.ref(DEVICE_LOADER).ask(
-                LoadDevice(self._device_id), LOAD_SECONDS
-            )
-        except (StorageError, ActorError) as error:
-            self.context.log.warning("cannot reload the latest position, will retry: %s", error)
-            self.context.after(RELOAD_SECONDS, change)
-        else:
-            self._state = stored.state if stored is not None else FoldState()
-
     # Connection
 
     def _device_seen(self, message: DeviceSeen) -> None:
@@ -383,25 +262,6 @@ class DeviceActor(Actor[DeviceMessage]):
         report = PositionReport({"result": text}, located=False, receipt=result.receipt)
         event = self._event("commandResult", {"result": text})
         return self._store(report, message.protocol, message.connection, (event,))
-
-    def _status_changed(self, status: str) -> None:
-        if self._catalog.generation != self._generation:
-            self._refresh_rules()
-        if self._rules.settings.event_status_enable:
-            self._publish_event(f"device{status.capitalize()}", {})
-
-    def _publish_event(self, kind: str, attributes: dict[str, Any]) -> None:
-        event = self._event(kind, attributes)
-        if not self._writer.offer(AppendEvents((event,))):
-            self.context.log.warning("dropped an event: the writer is full")
-
-    def _event(self, kind: str, attributes: dict[str, Any]) -> Event:
-        return Event(type=kind, event_time=self._now(), device_id=self._device_id, attributes=attributes)
-
-
-async def _reply_after(waits: Awaitable[None], reply: Deferred[Position]) -> Deferred[Position]:
-    await waits
-    return reply
 
 
 def device_spec(
