@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from motorpool.actors.outgoing import OutgoingServices
+from motorpool.actors.outgoing.geocoder import GeocoderService
 from motorpool.actors.settings import DeviceSettings, FleetSettings, ForwardSettings, PortSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
@@ -84,7 +86,8 @@ def whole_tree(tmp_path, free_port):
         forward=ForwardSettings(url="http://127.0.0.1:9/"),
     )
     services = tuple(ChildSpec(kind=kind, factory=Probe) for kind in (PASSWORD_RESETS, HTTP))
-    return lambda database: poisonable(fleet_tree(database, settings, services=services))
+    outgoing = OutgoingServices(geocoder=GeocoderService(url="http://127.0.0.1:9/", positions=True))
+    return lambda database: poisonable(fleet_tree(database, settings, outgoing=outgoing, services=services))
 
 
 def error_of(record):

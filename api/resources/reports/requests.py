@@ -16,6 +16,7 @@ from motorpool.api.auth.authentication import confirm_caller
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage.records import User
@@ -43,9 +44,9 @@ NAMES = {
 class DeviceQuery(msgspec.Struct, kw_only=True, rename=NAMES):
     """Which devices a report covers; without any, all that the caller is linked to."""
 
-    device_id: Annotated[tuple[int, ...], Meta(description="These devices; others are left out.")] = ()
+    device_id: Annotated[tuple[Id, ...], Meta(description="These devices; others are left out.")] = ()
     group_id: Annotated[
-        tuple[int, ...], Meta(description="The devices of these groups, and of those below them.")
+        tuple[Id, ...], Meta(description="The devices of these groups, and of those below them.")
     ] = ()
     mail: Annotated[bool, Meta(description="With `Accept` of a workbook: send it by mail to the caller.")] = (
         False
@@ -80,7 +81,7 @@ class GeofenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
     """Of a report of visits."""
 
     geofence_id: Annotated[
-        tuple[int, ...], Meta(description="The geofences; without any the report is empty.")
+        tuple[Id, ...], Meta(description="The geofences; without any the report is empty.")
     ] = ()
 
 
