@@ -1,13 +1,15 @@
 """Descriptions of fields and parameters for the OpenAPI document.
 
 Units throughout: knots, metres, milliseconds, litres, degrees, UTC.
+
+The file is longer than others because it is a plain list of what every field and parameter means.
 """
 
 import inspect
 import re
 from collections.abc import Mapping
 
-__all__ = ["ERROR_STATUSES", "FIELDS", "PARAMETERS", "describe_field", "describe_record"]
+__all__ = ["ERROR_STATUSES", "FIELDS", "PARAMETERS", "PATH_VALUES", "describe_field", "describe_record"]
 
 FIELDS: Mapping[str, str] = {
     # Common to many
@@ -349,6 +351,9 @@ PARAMETERS: Mapping[str, str] = {
     },
 }
 """Parameters of paths, queries and forms whose declaration has no description."""
+
+PATH_VALUES: Mapping[str, tuple[str, ...]] = {"type": ("xlsx", "mail")}
+"""What a parameter of paths may be, if only that is found."""
 
 ERROR_STATUSES: Mapping[int, str] = {
     400: "The input is wrong, or the caller may not do this. The text says why.",

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from motorpool.api.engine.descriptions import ERROR_STATUSES, PARAMETERS
+from motorpool.api.engine.descriptions import ERROR_STATUSES, PARAMETERS, PATH_VALUES
 from motorpool.api.engine.examples import BODIES
 from motorpool.api.engine.operations import Content, Operation
 from motorpool.api.engine.schemas import Json, Schemas
@@ -214,6 +214,8 @@ def _path_parameter(name: str, kind: type) -> Json:
     schema: Json = {"type": "string", "minLength": 1}
     if kind is int:
         schema = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}
+    elif name in PATH_VALUES:
+        schema = {"type": "string", "enum": list(PATH_VALUES[name])}
     text = PARAMETERS[name]
     return {"name": name, "in": "path", "required": True, "description": text, "schema": schema}
 

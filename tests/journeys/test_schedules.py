@@ -204,6 +204,8 @@ def test_a_killed_server_sends_nothing_twice_and_leaves_nothing_open(
                 peer.send(peer.terminal.register())
                 assert orders(peer, 2) == [RESUME, RESUME]
             eventually(lambda: history(client, at_end) == [("end", device, resume, "delivered")])
+            # A step is recorded when its outcome is known.
+            eventually(lambda: len(history(client, number)) == 2)
             (first, second) = history(client, number)
             assert first == ("start", device, stop, "sent")
             assert second[:3] == ("start", device, resume)
