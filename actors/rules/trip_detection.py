@@ -3,7 +3,7 @@
 Pure. The pipeline calls it for each position that becomes the latest, the reports over stored positions.
 """
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 import msgspec
@@ -13,8 +13,14 @@ from motorpool.storage.records import Position
 
 __all__ = ["TrackPoint", "Transition", "TripSettings", "TripState", "advance", "track_point"]
 
+WINDOW_SLOTS = 64
+"""Of the points of a 64th of `min_duration` only the first is kept once there is a newer one: a device that
+reports each second has 60 points and not 180. Slots begin at fixed times, so that it does not matter when the
+machine was started."""
 MAX_WINDOW_POINTS = 512
-"""Limit of the points that a state holds. A window that is full is thinned out to half of them."""
+"""Limit of the points that a state holds, many of which have one time. A window that is full is thinned out
+to half of them."""
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 MAX_SECONDS = 1e8
 """A longer `min_duration` counts as this: three years."""
@@ -110,6 +116,15 @@ def _window(
     while first < last and window[first + 1].fix_time <= old:
         first += 1
     kept = window[first:] if first else window
+    if len(kept) > 1:
+        before, newest = kept[-2].fix_time, kept[-1].fix_time
+        slot = min_duration / WINDOW_SLOTS
+        if (
+            before < newest
+            and newest - before < slot
+            and (before - _EPOCH) // slot == (newest - _EPOCH) // slot
+        ):
+            kept = kept[:-1]
     if len(kept) >= MAX_WINDOW_POINTS:
         kept = (*kept[:-1:2], kept[-1])
     return (*kept, point)

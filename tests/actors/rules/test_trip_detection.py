@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.actors.rules import trip_detection
-from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
+from motorpool.actors.rules.trip_detection import WINDOW_SLOTS, TrackPoint, TripSettings, TripState, advance
 
 NOON = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 DEGREE = math.pi / 180 * 6_378_137
@@ -77,11 +77,24 @@ def test_a_window_has_a_limit(monkeypatch):
     monkeypatch.setattr(trip_detection, "MAX_WINDOW_POINTS", 8)
     settings = TripSettings(min_duration=3600.0)
     state = TripState()
-    for point in track(*[(second, 0) for second in range(100)]):
+    for point in track(*[(0, 0) for _ in range(100)]):
         state, _ = advance(state, point, settings)
         assert len(state.window) <= 9
     assert state.window[0].position_id == 1
     assert state.window[-1].position_id == 100
+
+
+@pytest.mark.parametrize("begun", [0, 1, 100])
+def test_frequent_points_are_kept_alike_whenever_the_machine_was_started(begun):
+    points = track(*[(second / 2, 0) for second in range(1200)])
+    whole = later = TripState()
+    for number, point in enumerate(points):
+        whole, _ = advance(whole, point, TripSettings())
+        if number >= begun:
+            later, _ = advance(later, point, TripSettings())
+    assert len(whole.window) <= WINDOW_SLOTS + 3
+    assert later.window == whole.window
+    assert whole.window[-1] == points[-1]
 
 
 @pytest.mark.parametrize("settings", [TripSettings(0, 0, 0), TripSettings(min_duration=0.0)])
