@@ -108,3 +108,19 @@ def test_a_command_on_a_calendar_is_made_and_run_as_it_is_shown(start_server, co
     assert (made["name"], made["active"], made["calendarId"]) == ("locked at night", True, 1)
     assert [(run["phase"], run["deviceId"], run["status"]) for run in ran] == [("manual", 1, "sent")]
     assert history == ran
+
+
+@needs_curl
+def test_trips_events_and_reports_are_read_as_it_is_shown(start_server, tmp_path):
+    with start_server() as server, server.client() as client:
+        client.post("/devices", json={"name": "Bus 12", "uniqueId": "13912345678"}).raise_for_status()
+        token = client.post("/session/token").text
+        script = block_after("Trips, events and reports").replace("http://localhost:8082", server.url)
+        script = script.replace("-o ", f"-o {tmp_path}/")
+        done = shell(f"TOKEN={token}\n{script}".replace("\napi ", "\necho; api "))
+    assert done.returncode == 0, done.stderr
+    geofence, notification, trips, events = (json.loads(line) for line in done.stdout.splitlines() if line)
+    assert (geofence["id"], notification["type"]) == (1, "geofenceExit")
+    assert trips == events == []
+    assert (tmp_path / "summary.xlsx").read_bytes().startswith(b"PK")
+    assert (tmp_path / "day.gpx").read_text().startswith("<?xml")
