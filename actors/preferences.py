@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from motorpool.codecs.calendars.calendar import find_zone
+from motorpool.storage.records import ServerSettings, User
 
 __all__ = [
     "ALTITUDE_UNITS",
@@ -18,6 +19,7 @@ __all__ = [
     "VOLUME_UNITS",
     "Preferences",
     "Unit",
+    "preferences_for",
     "preferences_of",
 ]
 
@@ -76,6 +78,11 @@ def preferences_of(
         altitude=_unit("altitudeUnit", ALTITUDE_UNITS, layers),
         volume=_unit("volumeUnit", VOLUME_UNITS, layers),
     )
+
+
+def preferences_for(user: User, server: ServerSettings) -> Preferences:
+    """Return the preferences of a user, by their row and that of the server."""
+    return preferences_of(user.attributes, server.attributes, force_server=server.force_settings)
 
 
 def _texts(key: str, layers: tuple[Mapping[str, Any], ...]) -> Iterator[str]:

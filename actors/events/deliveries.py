@@ -22,7 +22,7 @@ from motorpool.storage import (
 )
 from motorpool.storage.notifications import Match, UnmatchedEvent
 from motorpool.storage.queries import Queries
-from motorpool.storage.records import Command, Event, Notification, ServerSettings, User
+from motorpool.storage.records import Command, Event, Notification, Position, ServerSettings, User
 
 __all__ = ["BatchPlan", "CommandDelivery", "EventDelivery", "plan_batch"]
 
@@ -190,7 +190,7 @@ async def _rows(transaction: Queries, table: Any, ids: set[int]) -> dict[int, An
     return {row.id: row for row in await table.fetch_many(transaction, wanted)} if wanted else {}
 
 
-def _driver_id(event: Event, position: Any) -> str:  # noqa: ANN401 - a position or None
+def _driver_id(event: Event, position: Position | None) -> str:
     found = event.attributes.get("driverUniqueId")
     if found is None and position is not None:
         found = position.attributes.get("driverUniqueId")

@@ -15,7 +15,8 @@ import jinja2
 import msgspec
 
 from motorpool.actors.events.coordinates import coordinate_format, format_coordinates
-from motorpool.actors.preferences import Preferences, Unit, preferences_of
+from motorpool.actors.preferences import Preferences, Unit, preferences_for
+from motorpool.actors.printable import printable_line
 from motorpool.storage.records import (
     Device,
     Event,
@@ -67,7 +68,7 @@ class Reader(msgspec.Struct, frozen=True):
 
 def reader_of(user: User, server: ServerSettings) -> Reader:
     """Return how a user reads, by their settings and those of the server."""
-    preferences = preferences_of(user.attributes, server.attributes, force_server=server.force_settings)
+    preferences = preferences_for(user, server)
     return Reader(preferences, coordinate_format(user, server))
 
 
@@ -250,5 +251,4 @@ def _line(value: object) -> str:
     """Return foreign text in one line of printable characters."""
     if value is None:
         return ""
-    shown = "".join(each if each.isprintable() else " " for each in str(value))
-    return " ".join(shown.split())[:MAX_VALUE_LENGTH]
+    return printable_line(str(value))[:MAX_VALUE_LENGTH]

@@ -5,12 +5,13 @@ from datetime import timedelta
 
 import trio
 
-from motorpool.actors.mailings.recipients import is_reachable, may_log_in
+from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, write
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.preferences import preferences_of
+from motorpool.actors.preferences import preferences_for
 from motorpool.actors.settings import ExpirationSettings
+from motorpool.actors.user_rights import may_log_in
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage import access, devices, expirations, outbox, server, users
 from motorpool.storage.database import Database
@@ -121,9 +122,7 @@ class ExpiryMails(Actor[None]):
     def _mail_of(
         self, kind: str, due: Expiration, name: str, user: User, settings: ServerSettings
     ) -> OutgoingMessage:
-        preferences = preferences_of(
-            user.attributes, settings.attributes, force_server=settings.force_settings
-        )
+        preferences = preferences_for(user, settings)
         subject, text, html = write(
             f"{kind}Expiration{'Reminder' if due.is_reminder else ''}",
             preferences,

@@ -7,12 +7,13 @@ restarts and with several servers on one database.
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
-from motorpool.actors.mailings.recipients import is_reachable, may_log_in, may_read_reports
+from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, write
 from motorpool.actors.messages.scheduling import REPORT_MAILS, EventsEnded
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.preferences import preferences_of
+from motorpool.actors.preferences import preferences_for
+from motorpool.actors.user_rights import may_log_in, may_read_reports
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.storage import audit, links, outbox, scheduled_reports, server, users
 from motorpool.storage.database import Database
@@ -71,9 +72,7 @@ class ReportMails(Actor[EventsEnded]):
         for begin in message.begins:
             link = _link(self._console_url, report, (device_ids, group_ids), begin, message.at)
             for user in readers:
-                preferences = preferences_of(
-                    user.attributes, settings.attributes, force_server=settings.force_settings
-                )
+                preferences = preferences_for(user, settings)
                 values = {
                     "title": report.description or report.type,
                     "start": local_time(begin, preferences),

@@ -7,6 +7,7 @@ from html import escape
 import msgspec
 
 from motorpool.actors.preferences import Preferences
+from motorpool.actors.printable import printable_line
 
 __all__ = ["Text", "local_time", "write"]
 
@@ -79,13 +80,8 @@ def write(
     """Return subject, text and HTML of a mail. Values are reduced to one line of printable characters."""
     known = TEXTS.get(preferences.language, {})
     text = known.get(name) or TEXTS["en"][name]
-    lines = {key: _line(value) for key, value in values.items()}
+    lines = {key: printable_line(value)[:MAX_VALUE_LENGTH] for key, value in values.items()}
     body = text.body.format_map(lines)
     plain = f"{body}\n\n{link}\n" if link else f"{body}\n"
     shown = f'<p><a href="{escape(link)}">{escape(link)}</a></p>' if link else ""
     return text.subject.format_map(lines), plain, f"<p>{escape(body)}</p>{shown}"
-
-
-def _line(value: str) -> str:
-    printable = "".join(each if each.isprintable() else " " for each in value)
-    return " ".join(printable.split())[:MAX_VALUE_LENGTH]

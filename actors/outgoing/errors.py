@@ -3,6 +3,8 @@
 import os
 import ssl
 
+from motorpool.actors.printable import printable_line
+
 __all__ = [
     "DeliveryRefused",
     "LimitExceeded",
@@ -72,6 +74,5 @@ def root_cause(error: BaseException) -> str:
 
 def one_line(text: str) -> str:
     """Return foreign text for a log or a response: printable, in one line, at most MAX_LENGTH characters."""
-    shown = "".join(character if character.isprintable() else " " for character in text)
-    shown = " ".join(shown.split())
+    shown = printable_line(text)
     return shown if len(shown) <= MAX_LENGTH else shown[: MAX_LENGTH - 1] + "…"

@@ -10,6 +10,7 @@ from email.utils import format_datetime
 
 from motorpool.actors.outgoing.errors import DeliveryRefused
 from motorpool.actors.outgoing.smtp import SmtpEnvelope
+from motorpool.actors.printable import printable_line
 from motorpool.storage.outbox import Attachment, OutgoingMessage
 
 __all__ = ["compose", "mail_address"]
@@ -48,10 +49,10 @@ def compose(
     sender, recipient = mail_address(sender), mail_address(message.to)
     local, _, domain = sender.rpartition("@")
     mail = EmailMessage(policy=_SEVEN_BIT)
-    mail["From"] = Address(_plain(sender_name), local, domain)
+    mail["From"] = Address(printable_line(sender_name), local, domain)
     to_local, _, to_domain = recipient.rpartition("@")
     mail["To"] = Address("", to_local, to_domain)
-    mail["Subject"] = _plain(message.subject)[:MAX_SUBJECT_LENGTH]
+    mail["Subject"] = printable_line(message.subject)[:MAX_SUBJECT_LENGTH]
     mail["Date"] = format_datetime(date)
     mail["Message-ID"] = f"<{message_id}@{domain}>"
     mail["Auto-Submitted"] = "auto-generated"
@@ -63,12 +64,7 @@ def compose(
         mail.add_alternative(message.html, subtype="html")
     for each in attachments:
         kind, _, subtype = each.media_type.partition("/")
-        mail.add_attachment(each.content, maintype=kind, subtype=subtype, filename=_plain(each.name))
+        mail.add_attachment(each.content, maintype=kind, subtype=subtype, filename=printable_line(each.name))
     international = not (sender + recipient).isascii()
     policy = _SEVEN_BIT.clone(utf8=True) if international else _SEVEN_BIT
     return SmtpEnvelope(sender, recipient, mail.as_bytes(policy=policy), international)
-
-
-def _plain(text: str) -> str:
-    """Return one line of printable characters."""
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())

@@ -10,13 +10,14 @@ import trio
 
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.preferences import Preferences, preferences_of
+from motorpool.actors.preferences import Preferences, preferences_for
 from motorpool.actors.reports.columns import REPORTS
 from motorpool.actors.reports.render import TooManyRows, render
 from motorpool.actors.reports.sources import ReportQuery, Sources
 from motorpool.actors.reports.visibility import select_devices, visible_of
 from motorpool.actors.reports.workbook import TooManySheets
 from motorpool.actors.settings import ReportSettings
+from motorpool.actors.user_rights import may_log_in, may_read_reports
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage import outbox, report_mails, server, users
 from motorpool.storage.database import Database
@@ -63,9 +64,7 @@ class _UserViewer:
     def __init__(self, sources: Sources, user: User, settings: ServerSettings) -> None:
         self._sources = sources
         self.user = user
-        self.preferences: Preferences = preferences_of(
-            user.attributes, settings.attributes, force_server=settings.force_settings
-        )
+        self.preferences: Preferences = preferences_for(user, settings)
 
     async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
         """Return those of the devices, and of the devices in the groups, that the user may see."""
@@ -188,9 +187,8 @@ class ReportMailer(Actor[ReportMailRequested]):
         now = self.context.clock.now()
         if (
             user is None
-            or user.disabled
-            or (user.expiration_time is not None and user.expiration_time <= now)
-            or (not user.administrator and (user.disable_reports or settings.disable_reports))
+            or not may_log_in(user, now)
+            or not may_read_reports(user, settings)
             or not self._outgoing.mail.can_reach(user.email)
         ):
             raise _RightEnded

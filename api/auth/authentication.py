@@ -14,8 +14,9 @@ from quart import Request, Response, Websocket
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import SessionEnded
+from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.caller import Caller
-from motorpool.api.auth.credentials import Credential, find_caller, may_log_in
+from motorpool.api.auth.credentials import Credential, find_caller
 from motorpool.api.auth.known_places import remember_address, remember_device
 from motorpool.api.auth.password_logins import check_code, check_password, record_denied
 from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read

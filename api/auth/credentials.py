@@ -7,13 +7,14 @@ from datetime import datetime
 import msgspec
 
 from motorpool.actors.messages.access import ACCESS, CoversGuest
+from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.caller import Caller
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import links
 from motorpool.storage.records import Session, User
 from motorpool.storage.users import Account
 
-__all__ = ["Credential", "find_caller", "may_act_as", "may_log_in"]
+__all__ = ["Credential", "find_caller", "may_act_as"]
 
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,11 +33,6 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
     """Who began the session, or issued the token, as another user."""
     sharer_id: int = 0
     """Who issued it by sharing, for a temporary user of which the row does not say it."""
-
-
-def may_log_in(user: User, now: datetime) -> bool:
-    """Return whether the user is neither disabled nor expired."""
-    return not user.disabled and (user.expiration_time is None or user.expiration_time > now)
 
 
 async def find_caller(context: ServerContext, credential: Credential) -> Caller | None:

@@ -12,7 +12,7 @@ import msgspec
 from motorpool.actors.outgoing.mail import Mail
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.rate_limits import RateLimit
-from motorpool.api.auth.credentials import may_log_in
+from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.program.settings import Settings

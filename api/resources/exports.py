@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.preferences import Preferences, preferences_of
+from motorpool.actors.preferences import Preferences, preferences_for
 from motorpool.api.access import confirm_device, require_device
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.call import Call
@@ -89,7 +89,7 @@ def _kml(call: Call, query: ExportQuery, device: Device) -> Kml:
 
 def _preferences(call: Call) -> Preferences:
     server = call.context.server
-    return preferences_of(call.caller.user.attributes, server.attributes, force_server=server.force_settings)
+    return preferences_for(call.caller.user, server)
 
 
 async def _begin(call: Call) -> tuple[ExportQuery, Device]:

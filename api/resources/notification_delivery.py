@@ -24,7 +24,7 @@ from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
 from motorpool.actors.outgoing import LimitExceeded, OutgoingError
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.outgoing.sms import MAX_TEXT_LENGTH
-from motorpool.api.auth.credentials import may_log_in
+from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call

@@ -9,7 +9,7 @@ import msgspec
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged, changed_fields
-from motorpool.api.auth.credentials import may_log_in
+from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defaults, with_server_values
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.auth.setup import REFUSAL

@@ -9,8 +9,8 @@ from quart import Response
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.gateway.limits import client_network
 from motorpool.actors.messages.changes import UserChanged
+from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.authentication import remember_login
-from motorpool.api.auth.credentials import may_log_in
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested
 from motorpool.api.auth.password_rules import require_acceptable
 from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read

@@ -11,6 +11,7 @@ from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.auth.rights import ADMINISTER, LINK
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
@@ -58,7 +59,6 @@ TABLES: Mapping[str, Table[Any]] = {
 
 BY_KEYS = {tuple(key.lower() for key in keys): pair for keys, pair in LINK_TYPES.items()}
 
-Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _KEYS = sorted({key for keys in LINK_TYPES for key in keys})
 DescribedLink = Annotated[
     dict[str, int],

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
+from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.authentication import (
     InvalidToken,
     begin_session,
@@ -16,7 +17,7 @@ from motorpool.api.auth.authentication import (
     refuse_cross_site,
     remember_login,
 )
-from motorpool.api.auth.credentials import may_act_as, may_log_in
+from motorpool.api.auth.credentials import may_act_as
 from motorpool.api.auth.rights import ISSUE_TOKENS
 from motorpool.api.auth.tokens import LOGINS, SESSION, issue, read
 from motorpool.api.engine.audit import record_action

@@ -17,6 +17,7 @@ from motorpool.api.auth.tokens import SHARE, issue
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see
+from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, Forbidden
 from motorpool.api.http.responses import as_text
@@ -32,7 +33,6 @@ OPERATIONS = Operations("share")
 
 MAX_EMAIL_LENGTH = 128
 
-Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Expiration = Annotated[datetime, msgspec.Meta(tz=True)]
 TOKEN = Content(media_type="text/plain", text="A token for `GET /session?token=`, the socket, or as Bearer")
 

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
-from motorpool.actors.preferences import Preferences, preferences_of
+from motorpool.actors.preferences import Preferences, preferences_for
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.reports.visibility import select_devices, visible_of
 from motorpool.api.auth.authentication import confirm_caller
@@ -96,9 +96,7 @@ class CallViewer:
         self._rights_changed = False
         """Whether any right has changed since the request began."""
         server = call.context.server
-        self.preferences: Preferences = preferences_of(
-            call.caller.user.attributes, server.attributes, force_server=server.force_settings
-        )
+        self.preferences: Preferences = preferences_for(call.caller.user, server)
 
     @property
     def user(self) -> User:
