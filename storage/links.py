@@ -32,6 +32,7 @@ __all__ = [
     "USER_ATTRIBUTE",
     "USER_CALENDAR",
     "USER_COMMAND",
+    "USER_COMPANY",
     "USER_DEVICE",
     "USER_DRIVER",
     "USER_GEOFENCE",
@@ -41,6 +42,7 @@ __all__ = [
     "USER_ORDER",
     "USER_REPORT",
     "USER_SCHEDULED_COMMAND",
+    "USER_TEAM",
     "USER_USER",
     "LinkType",
     "access_by_link",
@@ -89,6 +91,8 @@ USER_DEVICE = _link_type("user", "device")
 USER_GROUP = _link_type("user", "group")
 USER_USER = _link_type("user", "managedUser", "user_user", "managed_user_id")
 USER_CALENDAR = _link_type("user", "calendar")
+USER_COMPANY = _link_type("user", "company")
+USER_TEAM = _link_type("user", "team")
 DEVICE_DEVICE = _link_type("device", "linkedDevice", "device_device", "linked_device_id")
 USER_ATTRIBUTE, DEVICE_ATTRIBUTE, GROUP_ATTRIBUTE = _link_types_of_all_owners("attribute")
 USER_COMMAND, DEVICE_COMMAND, GROUP_COMMAND = _link_types_of_all_owners("command")
@@ -116,7 +120,10 @@ LINK_TYPES = {
 
 async def add(q: Queries, link_type: LinkType, owner_id: int, property_id: int) -> bool:
     """Add a link; return whether it is new. Raises StatementRejected if either side does not exist."""
-    sql = f"insert into {link_type.table} values ($1, $2) on conflict do nothing returning true"  # noqa: S608 - constant names
+    sql = (
+        f"insert into {link_type.table} ({link_type.owner_column}, {link_type.property_column})"  # noqa: S608 - constant names
+        " values ($1, $2) on conflict do nothing returning true"
+    )
     return await q.fetch_value(sql, owner_id, property_id) is True
 
 
@@ -124,7 +131,8 @@ async def add_many(q: Queries, link_type: LinkType, pairs: Iterable[tuple[int, i
     """Add links; those that exist already stay. Raises StatementRejected if a side does not exist."""
     # In a fixed order, so that parallel statements with the same links wait and do not deadlock.
     sql = f"""
-        insert into {link_type.table} select * from unnest($1::bigint[], $2::bigint[]) order by 1, 2
+        insert into {link_type.table} ({link_type.owner_column}, {link_type.property_column})
+        select * from unnest($1::bigint[], $2::bigint[]) order by 1, 2
         on conflict do nothing
     """  # noqa: S608 - constant names
     await q.execute(sql, *_columns(pairs))

@@ -13,7 +13,7 @@ CITATION = re.compile(r"docs/(?P<page>[a-z0-9/_-]+(?:\.(?:md|png))?)(?:#(?P<anch
 LINK = re.compile(r"\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]+))?\)")
 # Pages that were once read beside the repository and are not in it.
 ABSENT = re.compile(
-    r"open-details|\bdesign/|\bdecisions \d|measured\.md|jt808-jt1078|helpdesk\.md|style\.md|contract\.md"
+    r"open-details|\bdesign/|\bdecisions \d|measured\.md|jt808-jt1078|style\.md|contract\.md"
     r"|\bissue \d"
 )
 OURS = "tests/test_docs.py"

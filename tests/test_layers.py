@@ -35,6 +35,7 @@ PACKAGES = {
         "events": {"messages", "outgoing", "schedules"},
         "forwarding": {"messages", "devices", "outgoing"},
         "mailings": {"messages", "outgoing", "schedules"},
+        "tickets": {"messages", "rules", "devices", "outgoing"},
         "upkeep": {"messages", "files", "access"},
     },
     "api": {

@@ -17,6 +17,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.storage import (
     commands,
+    company_tables,
     devices,
     groups,
     links,
@@ -54,6 +55,8 @@ TABLES: Mapping[str, Table[Any]] = {
     "order": plain_tables.ORDERS,
     "report": scheduled_reports.TABLE,
     "scheduledCommand": scheduled_commands.TABLE,
+    "company": company_tables.COMPANIES,
+    "team": company_tables.TEAMS,
 }
 """Tables that access to either side of a link is checked in."""
 

@@ -2,6 +2,7 @@ import pytest
 
 from motorpool.storage import (
     commands,
+    company_tables,
     devices,
     groups,
     links,
@@ -11,6 +12,7 @@ from motorpool.storage import (
     users,
 )
 from motorpool.storage.errors import StatementRejected
+from motorpool.storage.helpdesk_records import Company, Team
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -101,13 +103,15 @@ async def test_every_declared_pair_has_its_table(database, rows):
         "maintenance": (await plain_tables.MAINTENANCE.insert(database, Maintenance())).id,
         "notification": (await plain_tables.NOTIFICATIONS.insert(database, Notification(type="alarm"))).id,
         "order": (await plain_tables.ORDERS.insert(database, Order())).id,
+        "company": (await company_tables.COMPANIES.insert(database, Company(name="c"))).id,
     }
+    ids["team"] = (await company_tables.TEAMS.insert(database, Team(company_id=ids["company"], name="t"))).id
     schedule = ScheduledCommand(calendar_id=ids["calendar"])
     ids["scheduledCommand"] = (await scheduled_commands.TABLE.insert(database, schedule)).id
     report = ScheduledReport(type="trips", calendar_id=ids["calendar"])
     ids["report"] = (await scheduled_reports.TABLE.insert(database, report)).id
     # Those of docs/permissions.md#links, for owners user, device and group.
-    assert len(links.LINK_TYPES) == 13 + 10 + 9
+    assert len(links.LINK_TYPES) == 15 + 10 + 9
     for pair in links.LINK_TYPES.values():
         owner_id, property_id = ids[pair.owner], ids[pair.property]
         assert await links.add(database, pair, owner_id, property_id)
