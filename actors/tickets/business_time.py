@@ -32,7 +32,7 @@ class BusinessTime:
     """
 
     def __init__(
-        self, source: WindowSource | None, holidays: WindowSource | None, horizon: timedelta
+        self, source: WindowSource | None, holidays: WindowSource | None, horizon: timedelta = HORIZON
     ) -> None:
         self._source = source
         self._holidays = holidays

@@ -182,19 +182,19 @@ def test_more_budget_and_more_pauses_are_never_due_earlier(
     windows, holidays, pauses, start, one, more, random
 ):
     hours, begin = hours_from(windows, holidays), MONDAY + start * MINUTE
-    spans = instants(pauses)
-    due = hours.due(begin, one * MINUTE, spans)
-    later = hours.due(begin, (one + more) * MINUTE, spans)
+    stops = instants(pauses)
+    due = hours.due(begin, one * MINUTE, stops)
+    later = hours.due(begin, (one + more) * MINUTE, stops)
     assert due is None or later is None or due < later
     assert due is not None or later is None
-    without = hours.due(begin, one * MINUTE, spans[1:])
+    without = hours.due(begin, one * MINUTE, stops[1:])
     assert due is None or (without is not None and without <= due)
     if due is not None:
         # Business time and due time are inverse to each other, and the order of pauses is of no matter.
-        assert hours.seconds_between(begin, due, spans) == one * MINUTE
-        random.shuffle(spans)
+        assert hours.seconds_between(begin, due, stops) == one * MINUTE
+        random.shuffle(stops)
         random.shuffle(windows)
-        assert hours_from(windows, holidays).due(begin, one * MINUTE, spans) == due
+        assert hours_from(windows, holidays).due(begin, one * MINUTE, stops) == due
 
 
 @given(st.lists(st.tuples(st.integers(-900, 900), st.integers(-900, 900)), min_size=1, max_size=6))
@@ -206,6 +206,4 @@ def test_what_was_asked_before_changes_no_answer(days):
         begin, end = MONDAY + first * DAY, MONDAY + last * DAY
         fresh = hours_of("N")
         assert kept.seconds_between(begin, end) == fresh.seconds_between(begin, end)
-        assert kept.due(begin, timedelta(minutes=abs(last) + 1)) == fresh.due(
-            begin, timedelta(minutes=abs(last) + 1)
-        )
+        assert kept.due(begin, abs(last) * HOUR) == fresh.due(begin, abs(last) * HOUR)
