@@ -5,6 +5,7 @@ Shared by all that follow a calendar (docs/calendars.md#windows, docs/decisions/
 
 import base64
 import binascii
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import UTC, tzinfo
@@ -13,12 +14,27 @@ from typing import Any, TypeVar
 
 import trio
 
-from motorpool.codecs.calendars.calendar import Calendar, CalendarError, find_zone, read_calendar
+from motorpool.codecs.calendars.calendar import (
+    Calendar,
+    CalendarError,
+    UnknownTimeZone,
+    find_zone,
+    read_calendar,
+)
 from motorpool.storage.records import Calendar as CalendarRow
 
-__all__ = ["TIME_ZONE", "WINDOW_FIELDS", "ZONE_FIELDS", "StoredCalendars", "read_stored", "zone_of"]
+__all__ = [
+    "TIME_ZONE",
+    "WINDOW_FIELDS",
+    "ZONE_FIELDS",
+    "StoredCalendars",
+    "read_leniently",
+    "read_stored",
+    "zone_of",
+]
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 TIME_ZONE = "timezone"
 """The attribute that names the time zone of floating times and whole days."""
@@ -60,7 +76,7 @@ class StoredCalendars:
         """
         known = self._cache.get(row.id)
         if known is None or known[0] != row.data:
-            calendar = await self.compute(partial(read_stored, row.data))
+            calendar = await self.compute(partial(read_leniently, row))
             self._cache[row.id] = known = row.data, calendar
             while len(self._cache) > CACHED_CALENDARS:
                 self._cache.popitem(last=False)
@@ -70,9 +86,26 @@ class StoredCalendars:
 
 def read_stored(written: str) -> Calendar:
     """Parse base64 of iCalendar text. Raises CalendarError with one line that says what is wrong."""
+    return read_calendar(_decode(written))
+
+
+def read_leniently(row: CalendarRow) -> Calendar:
+    """Parse a calendar that may have been stored with a time zone that is unknown now; it is read as UTC.
+
+    Raises:
+        CalendarError: the text is invalid; it was stored before such text was refused.
+    """
+    text = _decode(row.data)
+    try:
+        return read_calendar(text)
+    except UnknownTimeZone as error:
+        _log.warning("calendar %d: %s; it is read as UTC", row.id, error)
+        return read_calendar(text, unknown_zone=UTC)
+
+
+def _decode(written: str) -> bytes:
     try:
         # Some encoders break lines: white space is allowed beside the standard alphabet.
-        text = base64.b64decode("".join(written.split()), validate=True)
+        return base64.b64decode("".join(written.split()), validate=True)
     except (binascii.Error, ValueError):
         raise CalendarError("not base64 of the standard alphabet") from None
-    return read_calendar(text)

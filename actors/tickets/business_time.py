@@ -5,11 +5,12 @@ Pure, and exact to the millisecond: spans of UTC, which the clocks on walls cann
 """
 
 import bisect
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 
-__all__ = ["ALWAYS", "BusinessTime", "Pause", "WindowSource", "business_time", "merge_pauses"]
+__all__ = ["ALWAYS", "HORIZON", "BusinessTime", "Pause", "WindowSource", "business_time", "merge_pauses"]
 
 Pause = tuple[datetime, datetime | None]
 """A span in which a clock stands, excluding its end; None while it lasts."""
@@ -17,6 +18,7 @@ WindowSource = Callable[[datetime, datetime], Iterable[tuple[datetime, datetime]
 """Returns the windows within [start, end), clipped to it: in order, in UTC, merged."""
 
 HORIZON = timedelta(days=1830)
+"""How far ahead a due time is looked for by default."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)
@@ -40,9 +42,9 @@ class BusinessTime:
         # What was expanded, [first, last), and its windows in milliseconds since 1970. `_before[i]` is the
         # business time from `_first` to the start of window i.
         self._first = self._last = 0
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._before: list[int] = []
+        self._starts = array("q")
+        self._ends = array("q")
+        self._before = array("q")
         if source is None and holidays is None:
             self._first, self._last = _to_milliseconds(EARLIEST), _to_milliseconds(LATEST)
             self._append([(self._first, self._last)])
@@ -51,6 +53,11 @@ class BusinessTime:
     def is_always(self) -> bool:
         """Whether every minute counts."""
         return self._source is None and self._holidays is None
+
+    @property
+    def size(self) -> int:
+        """Number of windows that it remembers."""
+        return len(self._starts)
 
     def expand(self, start: datetime, end: datetime) -> None:
         """Compute the windows of [start, end) now; later calls within it are cheap."""
@@ -175,7 +182,7 @@ class BusinessTime:
         if first < self._first:
             first = min(first, self._first - PIECE // MILLISECOND)
             later = list(zip(self._starts, self._ends, strict=True))
-            self._starts, self._ends, self._before = [], [], []
+            self._starts, self._ends, self._before = array("q"), array("q"), array("q")
             self._append(chain(self._windows(first, self._first), later))
             self._first = first
 

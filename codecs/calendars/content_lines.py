@@ -15,7 +15,7 @@ from icalendar.prop import vDDDTypes, vDuration, vUTCOffset
 
 from motorpool.codecs.errors import CodecError
 
-__all__ = ["CalendarError", "Component", "ContentLine", "read_components"]
+__all__ = ["CalendarError", "Component", "ContentLine", "UnknownTimeZone", "read_components"]
 
 MAX_BYTES = 1 << 20
 """Size of a calendar's text."""
@@ -36,6 +36,10 @@ class CalendarError(CodecError):
         """Name of the property or component; may be empty."""
 
 
+class UnknownTimeZone(CalendarError):
+    """A calendar names a time zone that is neither known nor described in it."""
+
+
 @dataclass(frozen=True)
 class ContentLine:
     """A content line: one property, unfolded."""
@@ -47,9 +51,9 @@ class ContentLine:
     text: str
     """The whole line."""
 
-    def error(self, text: str) -> CalendarError:
+    def error(self, text: str, kind: type[CalendarError] = CalendarError) -> CalendarError:
         """Return an error at this line."""
-        return CalendarError(" ".join(text.split())[:200], line=self.number, name=self.name)
+        return kind(" ".join(text.split())[:200], line=self.number, name=self.name)
 
     def parse(self) -> tuple[dict[str, Any], str]:
         """Return the parameters by name in capitals, and the value."""

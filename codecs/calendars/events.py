@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
-from motorpool.codecs.calendars.content_lines import CalendarError, Component, ContentLine, read_components
+from motorpool.codecs.calendars.content_lines import (
+    CalendarError,
+    Component,
+    ContentLine,
+    UnknownTimeZone,
+    read_components,
+)
 from motorpool.codecs.calendars.recurrence import StepLimit, StepLimitExceeded, expand, last_counted
 from motorpool.codecs.calendars.recurrence_rules import Rule, read_rule
 from motorpool.codecs.calendars.time_zones import find_zone, local_time, parse_vtimezone
@@ -54,10 +60,11 @@ class Event:
     """STATUS:CANCELLED."""
 
 
-def read_events(data: bytes) -> list[Event]:
+def read_events(data: bytes, unknown_zone: tzinfo | None = None) -> list[Event]:
     """Read and check all events.
 
     Raises:
+        UnknownTimeZone: a time zone is unknown, and there is no `unknown_zone` to take instead.
         CalendarError: an event is malformed, or a limit is exceeded.
     """
     limit = StepLimit(MAX_STEPS)
@@ -69,7 +76,7 @@ def read_events(data: bytes) -> list[Event]:
                 raise CalendarError(
                     "is outside of any VCALENDAR", line=calendar.line, name=calendar.name[:40]
                 )
-            reader = _Reader(calendar, limit.spend)
+            reader = _Reader(calendar, limit.spend, unknown_zone)
             events += [reader.event(part) for part in calendar.subcomponents if part.name == "VEVENT"]
         if not calendars:
             raise CalendarError("the text holds no VCALENDAR")
@@ -99,8 +106,11 @@ def _two_years(event: Event, spend: Callable[[int], None]) -> Iterator[object]:
 class _Reader:
     """The events of one VCALENDAR, read in its time zones."""
 
-    def __init__(self, calendar: Component, spend: Callable[[int], None]) -> None:
+    def __init__(
+        self, calendar: Component, spend: Callable[[int], None], unknown_zone: tzinfo | None
+    ) -> None:
         self._spend = spend
+        self._unknown_zone = unknown_zone
         scale = calendar.single_property("CALSCALE")
         if scale and scale.parse()[1].upper() != "GREGORIAN":
             raise scale.error("is not GREGORIAN")
@@ -163,9 +173,9 @@ class _Reader:
         return moment.replace(tzinfo=self._find(line, name)) if name else moment
 
     def _find(self, line: ContentLine, name: str) -> tzinfo:
-        zone = find_zone(name, self._described)
+        zone = find_zone(name, self._described) or self._unknown_zone
         if zone is None:
-            raise line.error(f"unknown time zone {name[:60]}")
+            raise line.error(f"unknown time zone {name[:60]}", UnknownTimeZone)
         return zone
 
     def _length(self, part: Component, start: DateOrTime) -> timedelta:

@@ -95,3 +95,10 @@ async def test_the_zone_is_where_floating_times_are_at_home():
     calendar = await StoredCalendars().read(row(text(start="20260615T080000", end="20260615T090000")))
     edge = calendar.next_edge(MIDNIGHT, zone=zone_of({"timezone": "Europe/Berlin"}))
     assert edge.at == MIDNIGHT.replace(hour=6)
+
+
+async def test_a_zone_that_is_unknown_by_now_is_read_as_utc(caplog):
+    stored = row(text().replace(b"DTSTART:20260615T080000Z", b"DTSTART;TZID=Mars/Base:20260615T080000"))
+    calendar = await StoredCalendars().read(stored)
+    assert calendar.next_edge(MIDNIGHT, zone=UTC).at == MIDNIGHT.replace(hour=8)
+    assert "calendar 1: line 6: DTSTART: unknown time zone Mars/Base; it is read as UTC" in caplog.text

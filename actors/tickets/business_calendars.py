@@ -1,0 +1,172 @@
+"""Business hours of priorities: their stored calendars as `BusinessTime`, kept while nothing changes."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple
+
+import trio
+
+from motorpool.actors.stored_calendars import TIME_ZONE, read_leniently, zone_of
+from motorpool.actors.tickets.business_time import ALWAYS, HORIZON, BusinessTime, WindowSource, business_time
+from motorpool.codecs.calendars.calendar import CalendarError
+from motorpool.storage import business_calendars, plain_tables
+from motorpool.storage.business_calendars import CalendarState
+from motorpool.storage.helpdesk_records import Company, TicketPriority
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import Calendar as CalendarRow
+from motorpool.storage.tables import Versioned
+
+__all__ = ["HOLIDAYS", "BusinessCalendars", "holiday_calendar_of"]
+
+HOLIDAYS = "holidayCalendarId"
+"""The attribute of a priority that names the calendar whose windows are not business hours."""
+MAX_WINDOWS = 1_000_000
+"""Windows that are kept, of all calendars together: 24 MB."""
+PAST = timedelta(days=400)
+"""Windows this long ago are computed at once: tickets that are open are seldom older."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Hours(NamedTuple):
+    """What the windows of one calendar are determined by."""
+
+    calendar_id: int
+    version: int
+    zone: str
+
+
+_Key = tuple[_Hours | None, _Hours | None]
+"""The hours and the holidays."""
+
+
+class BusinessCalendars:
+    """Computes windows in a thread, one calendar at a time, and keeps those used last.
+
+    The versions of the calendars are read each time, in the transaction of the caller, so that windows from
+    before an edit are never used, whichever server it was made on.
+    """
+
+    def __init__(self, horizon: timedelta = HORIZON) -> None:
+        """`horizon` is how far ahead due times are looked for."""
+        self._horizon = horizon
+        self._kept: OrderedDict[_Key, BusinessTime] = OrderedDict()
+        self._lock = trio.Lock()
+
+    async def of_priority(
+        self, q: Queries, priority: TicketPriority | None, company: Company, now: datetime
+    ) -> BusinessTime:
+        """Return the business time of one priority; every minute counts without a priority."""
+        if priority is None:
+            return ALWAYS
+        return (await self.of_priorities(q, [priority], {company.id: company}, now))[priority.id]
+
+    async def of_priorities(
+        self,
+        q: Queries,
+        priorities: Iterable[TicketPriority],
+        companies: Mapping[int, Company],
+        now: datetime,
+    ) -> dict[int, BusinessTime]:
+        """Return the business times of priorities by id, with one statement unless calendars are new.
+
+        `companies` has the company of each, for its time zone. A calendar that cannot be read is never open.
+        """
+        asked = list(priorities)
+        wanted = {each.calendar_id for each in asked} | {holiday_calendar_of(each) for each in asked}
+        ids = wanted - {0}
+        states = await business_calendars.calendar_states(q, ids) if ids else {}
+        return {
+            each.id: await self._find(q, each, companies[each.company_id].attributes, states, now)
+            for each in asked
+        }
+
+    async def _find(
+        self,
+        q: Queries,
+        priority: TicketPriority,
+        of_company: Mapping[str, Any],
+        states: Mapping[int, CalendarState],
+        now: datetime,
+    ) -> BusinessTime:
+        hours, holidays = (
+            _hours(number, states.get(number), of_company)
+            for number in (priority.calendar_id, holiday_calendar_of(priority))
+        )
+        if hours is None and holidays is None:
+            return ALWAYS
+        if (kept := self._get((hours, holidays))) is not None:
+            return kept
+        async with self._lock:
+            if (kept := self._get((hours, holidays))) is not None:
+                return kept
+            ids = [each.calendar_id for each in (hours, holidays) if each is not None]
+            rows = await plain_tables.CALENDARS.fetch_many_versioned(q, ids)
+            new = await trio.to_thread.run_sync(
+                partial(self._compute, hours, holidays, rows, now), abandon_on_cancel=False
+            )
+            if all(
+                each is None or rows[each.calendar_id].version == each.version for each in (hours, holidays)
+            ):
+                self._keep((hours, holidays), new)
+            return new
+
+    def _get(self, key: _Key) -> BusinessTime | None:
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def _keep(self, key: _Key, hours: BusinessTime) -> None:
+        self._kept[key] = hours
+        total = sum(each.size for each in self._kept.values())
+        while total > MAX_WINDOWS and len(self._kept) > 1:
+            total -= self._kept.popitem(last=False)[1].size
+
+    def _compute(
+        self,
+        hours: _Hours | None,
+        holidays: _Hours | None,
+        rows: Mapping[int, Versioned[CalendarRow]],
+        now: datetime,
+    ) -> BusinessTime:
+        computed = business_time(
+            None if hours is None else _source(hours, rows),
+            None if holidays is None else _source(holidays, rows),
+            self._horizon,
+        )
+        computed.expand(now - PAST, now + self._horizon)
+        return computed
+
+
+def holiday_calendar_of(priority: TicketPriority) -> int:
+    """Return the id of the calendar with the holidays of a priority; 0 without one."""
+    number = priority.attributes.get(HOLIDAYS)
+    return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else 0
+
+
+def _hours(number: int, state: CalendarState | None, of_company: Mapping[str, Any]) -> _Hours | None:
+    """Return the hours of a calendar; None without one, or for holidays whose calendar was deleted."""
+    if state is None:
+        return None
+    chain = {TIME_ZONE: state.timezone}, of_company, {TIME_ZONE: state.server_timezone}
+    return _Hours(number, state.version, str(zone_of(*chain)))
+
+
+def _source(hours: _Hours, rows: Mapping[int, Versioned[CalendarRow]]) -> WindowSource:
+    row = rows.get(hours.calendar_id)
+    if row is None:
+        return _never
+    try:
+        calendar = read_leniently(row.record)
+    except CalendarError as error:
+        _log.warning("calendar %d is never open: %s", hours.calendar_id, error)
+        return _never
+    return calendar.uncached(zone_of({TIME_ZONE: hours.zone}))
+
+
+def _never(start: datetime, end: datetime) -> tuple[()]:
+    del start, end
+    return ()
