@@ -48,11 +48,11 @@ async def opens(database, calendars, calendar, company=COMPANY, **attributes):
 
 async def test_floating_times_are_in_the_zone_that_is_named_nearest(database, store):
     calendars, plain = BusinessCalendars(), await store(FLOATING)
-    company = Company(id=1, attributes={"timezone": "Asia/Tokyo"})
+    company = Company(id=1, attributes={"timezone": "Asia/Dubai"})
     assert await opens(database, calendars, plain) == NOW + 9 * HOUR
     await server.save(database, ServerSettings(attributes={"timezone": "Europe/Lisbon"}))
     assert await opens(database, calendars, plain) == NOW + 8 * HOUR
-    assert await opens(database, calendars, plain, company) == NOW
+    assert await opens(database, calendars, plain, company) == NOW + 5 * HOUR
     berlin = await store(FLOATING, timezone="Europe/Berlin")
     assert await opens(database, calendars, berlin, company) == NOW + 7 * HOUR
     named = await store(FLOATING, head=["X-WR-TIMEZONE:America/New_York"], timezone="Europe/Berlin")
