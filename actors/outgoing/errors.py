@@ -2,10 +2,12 @@
 
 import os
 import ssl
+from typing import Literal
 
 from motorpool.actors.printable import printable_line
 
 __all__ = [
+    "Cause",
     "DeliveryRefused",
     "LimitExceeded",
     "OutgoingError",
@@ -18,15 +20,28 @@ __all__ = [
 MAX_LENGTH = 200
 
 
+Cause = Literal["dns", "blocked", "connect", "tls", "timeout", "status", ""]
+"""Where a request over HTTP failed: at the name, the address, the connection, TLS, the time or the answer."""
+
+
 class OutgoingError(Exception):
     """A message or request was not delivered."""
+
+    cause: Cause = ""
+    """Of a request over HTTP; else empty."""
+    address: str = ""
+    """The IP address that was connected to, or not; empty if there is none."""
 
 
 class Unreachable(OutgoingError):
     """The server was not reached, or accepts nothing now: other messages to it would fail as well."""
 
-    def __init__(self, text: str, *, retry_seconds: float = 0.0) -> None:
+    def __init__(
+        self, text: str, *, retry_seconds: float = 0.0, cause: Cause = "", address: str = ""
+    ) -> None:
         super().__init__(text)
+        self.cause = cause
+        self.address = address
         self.retry_seconds = retry_seconds
         """How long the server asks to wait before the next attempt; 0 if it does not say."""
 
@@ -34,8 +49,9 @@ class Unreachable(OutgoingError):
 class DeliveryRefused(OutgoingError):
     """This message or request was refused; others may be accepted."""
 
-    def __init__(self, text: str, *, permanent: bool = False) -> None:
+    def __init__(self, text: str, *, permanent: bool = False, cause: Cause = "") -> None:
         super().__init__(text)
+        self.cause = cause
         self.permanent = permanent
         """Whether another attempt would fail as well."""
 
@@ -44,7 +60,7 @@ class ReceiverGone(DeliveryRefused):
     """The receiver wants no messages any more."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text, permanent=True)
+        super().__init__(text, permanent=True, cause="status")
 
 
 class LimitExceeded(OutgoingError):

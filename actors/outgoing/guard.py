@@ -132,7 +132,7 @@ class AddressGuard:
         try:
             texts = await _addresses(host, port)
         except (OSError, UnicodeError):
-            raise Unreachable(f"{host} has no address") from None
+            raise Unreachable(f"{host} has no address", cause="dns") from None
         if not trusted:
             own = await self._own_addresses(port)
             texts = tuple(
@@ -144,11 +144,14 @@ class AddressGuard:
             )
         if not texts and listed_only:
             raise DeliveryRefused(
-                f"{host} may be reached by https on port 443, 8443 or 1024 and up only", permanent=True
+                f"{host} may be reached by https on port 443, 8443 or 1024 and up only",
+                permanent=True,
+                cause="blocked",
             )
         if not texts:
             raise DeliveryRefused(
                 f"{host} lies in a private network or is this server, which webhook.allow does not name",
                 permanent=True,
+                cause="blocked",
             )
         return texts[:MAX_ADDRESSES]

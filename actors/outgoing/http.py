@@ -21,6 +21,8 @@ class HttpResponse:
     status: int
     headers: Mapping[str, str]
     content: bytes
+    address: str = ""
+    """The IP address that answered."""
 
     @property
     def ok(self) -> bool:
@@ -79,15 +81,16 @@ class OutgoingHttp:
         form: Mapping[str, str] | None = None,
         content: bytes | None = None,
         seconds: float = 10.0,
+        connect_seconds: float | None = None,
         max_bytes: int = 1024 * 1024,
         truncate: bool = False,
     ) -> HttpResponse:
         """Send a request and return the answer, whatever its status.
 
         `params` are added to the URL's own; `form` is sent urlencoded, `content` as it is. `seconds`
-        includes the wait for one of the `max_concurrent` slots; `max_bytes` limits the content. With
-        `truncate` a longer or compressed content is no error, and what was read of it is returned.
-        `listed_only` as for `AddressGuard.resolve`.
+        includes the wait for one of the `max_concurrent` slots; `connect_seconds`, if given, limits the
+        connection to each address; `max_bytes` limits the content. With `truncate` a longer or compressed
+        content is no error, and what was read of it is returned. `listed_only` as for `AddressGuard.resolve`.
 
         Raises:
             Unreachable: no address, no connection, no response in time, or it is not HTTP.
@@ -104,8 +107,13 @@ class OutgoingHttp:
                 async with self._slots[trusted]:
                     addresses = await self.guard.resolve(host, port, trusted=trusted, listed_only=listed_only)
                     answer = await http_exchange.send(
-                        request, addresses, self.tls, max_bytes, truncate=truncate
+                        request,
+                        addresses,
+                        self.tls,
+                        max_bytes,
+                        connect_seconds=connect_seconds,
+                        truncate=truncate,
                     )
                     return HttpResponse(*answer)
         except trio.TooSlowError:
-            raise Unreachable(f"{host} gave no answer within {seconds:g} s") from None
+            raise Unreachable(f"{host} gave no answer within {seconds:g} s", cause="timeout") from None

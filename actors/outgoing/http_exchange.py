@@ -14,8 +14,8 @@ __all__ = ["build_request", "default_tls", "destination", "send"]
 USER_AGENT = "motorpool"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-Answer = tuple[int, Mapping[str, str], bytes]
-"""Status, headers and content."""
+Answer = tuple[int, Mapping[str, str], bytes, str]
+"""Status, headers, content, and the address that answered."""
 
 
 @cache
@@ -65,16 +65,20 @@ async def send(
     tls: ssl.SSLContext,
     max_bytes: int,
     *,
+    connect_seconds: float | None = None,
     truncate: bool = False,
 ) -> Answer:
     """Send the request to the first of the addresses that accepts a connection.
 
-    With `truncate` the content of a large or compressed response is cut to `max_bytes`.
+    Each has `connect_seconds` for that, None any time. With `truncate` the content of a large or compressed
+    response is cut to `max_bytes`.
 
     Raises Unreachable, or DeliveryRefused where the response is too large or compressed.
     """
     named = request.url
     failure: OutgoingError | None = None
+    if connect_seconds is not None:
+        request.extensions["timeout"] = {"connect": connect_seconds}
     for address in addresses:
         request.url = named.copy_with(host=address)
         # The certificate is verified against the name, not against the address.
@@ -83,13 +87,36 @@ async def send(
             async with httpx.AsyncHTTPTransport(
                 verify=tls, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
             ) as transport:
-                return await _exchange(transport, request, named.host, max_bytes, truncate=truncate)
+                answer = await _exchange(transport, request, named.host, max_bytes, truncate=truncate)
+                return (*answer, address)
         except httpx.ConnectError as error:
-            failure = Unreachable(f"{named.host} cannot be connected to: {root_cause(error)}")
+            failure = Unreachable(
+                f"{named.host} cannot be connected to: {root_cause(error)}",
+                cause="tls" if _is_tls(error) else "connect",
+                address=address,
+            )
+        except httpx.ConnectTimeout:
+            failure = Unreachable(
+                f"{named.host} cannot be connected to within {connect_seconds:g} s",
+                cause="timeout",
+                address=address,
+            )
         except (httpx.TransportError, httpx.InvalidURL):
-            raise Unreachable(f"{named.host} broke off, or its answer is not HTTP") from None
+            raise Unreachable(
+                f"{named.host} broke off, or its answer is not HTTP", cause="connect", address=address
+            ) from None
     assert failure is not None
     raise failure
+
+
+def _is_tls(error: BaseException) -> bool:
+    """Return whether an error comes from TLS."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, ssl.SSLError):
+            return True
+        found = found.__cause__ or found.__context__
+    return False
 
 
 async def _exchange(
@@ -99,7 +126,7 @@ async def _exchange(
     max_bytes: int,
     *,
     truncate: bool,
-) -> Answer:
+) -> tuple[int, Mapping[str, str], bytes]:
     response = await transport.handle_async_request(request)
     try:
         # Compression was not requested, and a small response could expand to any size.

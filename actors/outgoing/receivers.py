@@ -1,10 +1,10 @@
 """Counts how users' receivers fail, and pauses those that do for days (docs/events.md#failing-receivers)."""
 
-from datetime import timedelta
 from typing import Any
 
 from motorpool.actors.messages.topics import RECEIVERS_PAUSED, ReceiverPaused
 from motorpool.actors.outgoing.errors import OutgoingError, ReceiverGone
+from motorpool.actors.outgoing.webhook_schedule import GONE_AFTER, GONE_FAILURES
 from motorpool.runtime import Context
 from motorpool.storage import receivers
 from motorpool.storage.database import Database
@@ -12,10 +12,6 @@ from motorpool.storage.outbox import ERROR_LENGTH, Lane
 from motorpool.storage.receivers import FailingReceiver
 
 __all__ = ["ReceiverFailures"]
-
-PAUSED_AFTER = timedelta(hours=72)
-PAUSED_FAILURES = 10
-"""A receiver is paused when it has failed so often, for so long, without a success."""
 
 
 class ReceiverFailures:
@@ -35,7 +31,7 @@ class ReceiverFailures:
         )
         if receiver is None or receiver.paused is not None:
             return receiver
-        is_hopeless = receiver.failures >= PAUSED_FAILURES and now - receiver.since >= PAUSED_AFTER
+        is_hopeless = receiver.failures >= GONE_FAILURES and now - receiver.since >= GONE_AFTER
         if (is_hopeless or isinstance(error, ReceiverGone)) and await receivers.pause(
             self._database, user_id, lane, now=now
         ):

@@ -30,6 +30,7 @@ class OutgoingServices:
         geocoder: the geocoder; without one `geocoder` is None.
         telegram: the bot of Telegram; without one no message is sent there.
         pushover: the application of Pushover; likewise.
+        version: of the program, which webhooks learn.
         monotonic: the clock of the rate limits.
     """
 
@@ -43,6 +44,7 @@ class OutgoingServices:
         geocoder: GeocoderService | None = None,
         telegram: TelegramService | None = None,
         pushover: PushoverService | None = None,
+        version: str = "",
         monotonic: Callable[[], float] = trio.current_time,
     ) -> None:
         self.http = OutgoingHttp(allow, own=own)
@@ -51,5 +53,11 @@ class OutgoingServices:
         self.telegram = Telegram(self.http, telegram)
         self.pushover = Pushover(self.http, pushover)
         # Requests of their own, because many receivers may be slow.
-        self.webhooks = Webhooks(OutgoingHttp(allow, own=own, max_concurrent=MAX_WEBHOOKS))
+        self.webhooks = self._webhooks(allow, own, version)
+        self.ticket_webhooks = self._webhooks(allow, own, version)
         self.geocoder = Geocoder(self.http, geocoder, monotonic) if geocoder is not None else None
+
+    @staticmethod
+    def _webhooks(allow: tuple[str, ...], own: OwnServer | None, version: str) -> Webhooks:
+        http = OutgoingHttp(allow, own=own, max_concurrent=MAX_WEBHOOKS)
+        return Webhooks(http, f"motorpool/{version}" if version else "motorpool")

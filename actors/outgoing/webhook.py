@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from urllib.parse import urlsplit
 
-from motorpool.actors.outgoing.errors import DeliveryRefused, ReceiverGone, Unreachable
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, ReceiverGone, Unreachable
 from motorpool.actors.outgoing.http import HttpResponse, OutgoingHttp
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "WEBHOOK_URL",
     "Webhooks",
     "check_url",
+    "refusal",
     "sign",
     "signing_key",
 ]
@@ -32,6 +33,8 @@ PREFIX = "whsec_"
 MIN_SECRET_LENGTH = 16
 SECONDS = 15.0
 """For one request."""
+CONNECT_SECONDS = 5.0
+"""Of these, for the connection to an address."""
 MAX_ANSWER_BYTES = 4096
 MAX_HOST_LENGTH = 253
 MAX_RETRY_SECONDS = 86400.0
@@ -52,11 +55,13 @@ def check_url(url: str) -> bool:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise DeliveryRefused("this is not a URL", permanent=True) from None
+        raise DeliveryRefused("this is not a URL", permanent=True, cause="blocked") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or len(parts.hostname) > MAX_HOST_LENGTH:
-        raise DeliveryRefused("the URL is not https:// with a host", permanent=True)
+        raise DeliveryRefused("the URL is not https:// with a host", permanent=True, cause="blocked")
     if "@" in parts.netloc or "#" in url:
-        raise DeliveryRefused("the URL holds a user name, a password or a fragment", permanent=True)
+        raise DeliveryRefused(
+            "the URL holds a user name, a password or a fragment", permanent=True, cause="blocked"
+        )
     return parts.scheme == "https" and (port is None or port in (443, 8443) or port >= 1024)
 
 
@@ -64,13 +69,17 @@ def signing_key(secret: str) -> bytes:
     """Return the key of a secret: what follows `whsec_` in base64, else the bytes of the text.
 
     Raises:
-        DeliveryRefused: it is shorter than MIN_SECRET_LENGTH characters.
+        DeliveryRefused: the key is shorter than MIN_SECRET_LENGTH bytes, or the text than so many characters.
     """
     if secret.startswith(PREFIX):
         try:
-            return base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+            key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
         except (binascii.Error, ValueError):
             pass
+        else:
+            if len(key) < MIN_SECRET_LENGTH:
+                raise DeliveryRefused("the secret of the webhook is too short", permanent=True)
+            return key
     if len(secret) < MIN_SECRET_LENGTH:
         raise DeliveryRefused("the secret of the webhook is too short", permanent=True)
     return secret.encode()
@@ -88,8 +97,9 @@ def sign(secrets: Sequence[str], message_id: str, timestamp: int, body: bytes) -
 class Webhooks:
     """Sends messages to webhooks; 2xx alone counts as delivered, and redirects are not followed."""
 
-    def __init__(self, http: OutgoingHttp) -> None:
+    def __init__(self, http: OutgoingHttp, user_agent: str = "motorpool") -> None:
         self._http = http
+        self._user_agent = user_agent
 
     async def send(
         self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
@@ -101,33 +111,52 @@ class Webhooks:
             ReceiverGone: the receiver wants no messages any more.
             DeliveryRefused: any other answer, or a URL that is not permitted.
         """
+        answer = await self.post(url, body, message_id=message_id, secrets=secrets, now=now)
+        if (error := refusal(answer, now)) is not None:
+            raise error
+
+    async def post(
+        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
+    ) -> HttpResponse:
+        """Like `send`, but return the answer, whatever its status (`refusal`).
+
+        Raises:
+            Unreachable: no answer in time.
+            DeliveryRefused: a URL that is not permitted.
+        """
         listed_only = not check_url(url)
         timestamp = int(now.timestamp())
         headers = {
             "Content-Type": "application/json",
+            "User-Agent": self._user_agent,
             "webhook-id": message_id,
             "webhook-timestamp": str(timestamp),
         }
         if secrets:
             headers["webhook-signature"] = sign(secrets, message_id, timestamp, body)
-        answer = await self._http.request(
+        return await self._http.request(
             "POST",
             url,
             listed_only=listed_only,
             headers=headers,
             content=body,
             seconds=SECONDS,
+            connect_seconds=CONNECT_SECONDS,
             max_bytes=MAX_ANSWER_BYTES,
             truncate=True,
         )
-        if answer.ok:
-            return
-        complaint = f"the receiver answers {answer.status}"
-        if answer.status == GONE:
-            raise ReceiverGone(complaint)
-        if answer.status in RETRY_LATER:
-            raise Unreachable(complaint, retry_seconds=_retry_seconds(answer, now))
-        raise DeliveryRefused(complaint)
+
+
+def refusal(answer: HttpResponse, now: datetime) -> OutgoingError | None:
+    """Return what an answer means: None if the message was delivered, else the error that `send` raises."""
+    if answer.ok:
+        return None
+    complaint = f"the receiver answers {answer.status}"
+    if answer.status == GONE:
+        return ReceiverGone(complaint)
+    if answer.status in RETRY_LATER:
+        return Unreachable(complaint, retry_seconds=_retry_seconds(answer, now), cause="status")
+    return DeliveryRefused(complaint, cause="status")
 
 
 def _retry_seconds(answer: HttpResponse, now: datetime) -> float:

@@ -4,7 +4,6 @@ What fails holds back the user's later messages until the next attempt, so that 
 message that was refused several times is overtaken by the others, as long as those are taken.
 """
 
-import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +13,12 @@ import trio
 from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, ReceiverGone, Unreachable
 from motorpool.actors.outgoing.receivers import ReceiverFailures
 from motorpool.actors.outgoing.webhook import WEBHOOK_SECRET, WEBHOOK_URL, Webhooks
+from motorpool.actors.outgoing.webhook_schedule import (
+    CLOSED_FAILURES,
+    MAX_ATTEMPTS,
+    OVERTAKEN_ATTEMPTS,
+    delay_seconds,
+)
 from motorpool.runtime import Context
 from motorpool.storage import outbox
 from motorpool.storage.database import Database
@@ -30,15 +35,6 @@ TURN_MESSAGES = 20
 POLL_SECONDS = 60.0
 STORAGE_SECONDS = 10.0
 """Delay before the next attempt when the database is unavailable."""
-DELAYS_SECONDS = (5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400)
-"""Delay after each failed attempt at a message, the last one for all others too; each times 0.8 to 1.2."""
-OVERTAKEN_ATTEMPTS = 3
-"""A message that was refused so often no longer holds back later ones."""
-CLOSED_FAILURES = 5
-"""After so many failures in a row only one message is tried at a time, whatever it is that fails."""
-MAX_ATTEMPTS = 10
-"""A message that was refused so often is discarded."""
-_UNIFORM = random.SystemRandom().uniform
 PAUSED = timedelta(days=30)
 """How far what waits for a receiver that is gone is postponed: until it is resumed, or expires."""
 
@@ -53,7 +49,6 @@ class WebhookLane:
         failures: ReceiverFailures,
         context: Context[Any],
         on_discarded: Callable[[int, str, int, str], None],
-        spread: Callable[[float, float], float] = _UNIFORM,
     ) -> None:
         """`on_discarded` is called with id, lane, attempts and reason of a message that is given up."""
         self._database = database
@@ -61,7 +56,6 @@ class WebhookLane:
         self._failures = failures
         self._context = context
         self._on_discarded = on_discarded
-        self._spread = spread
         self._filled = trio.Event()
         self._busy: set[int] = set()
         """Users whose turn it is."""
@@ -172,7 +166,7 @@ class WebhookLane:
         await outbox.postpone_user(self._database, LANE, row.message.user_id, until=until)
 
     async def _postpone(self, row: QueuedMessage, error: OutgoingError) -> datetime:
-        seconds = DELAYS_SECONDS[min(row.attempts, len(DELAYS_SECONDS) - 1)] * self._spread(0.8, 1.2)
+        seconds = delay_seconds(row.attempts)
         if isinstance(error, Unreachable):
             seconds = max(seconds, error.retry_seconds)
         until = self._context.clock.now() + timedelta(seconds=seconds)

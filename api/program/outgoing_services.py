@@ -20,6 +20,7 @@ from motorpool.api.program.settings import (
     SmsSettings,
     TelegramSettings,
 )
+from motorpool.api.program.version import program_version
 from motorpool.runtime import Clock
 
 __all__ = ["build_outgoing_services"]
@@ -35,6 +36,7 @@ def build_outgoing_services(settings: Settings, clock: Clock) -> OutgoingService
         geocoder=_geocoder(settings.geocoder),
         telegram=_telegram(settings.telegram),
         pushover=_pushover(settings.pushover),
+        version=program_version(),
         monotonic=clock.monotonic,
     )
 

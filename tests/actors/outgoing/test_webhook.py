@@ -45,7 +45,7 @@ def test_signatures_are_those_of_standard_webhooks(secret, message_id, timestamp
     assert sign((secret, SECRET), message_id, timestamp, body).split(" ")[0] == signature
 
 
-@pytest.mark.parametrize("secret", ["", "short", "whsec_!", "fifteen letters"])
+@pytest.mark.parametrize("secret", ["", "short", "whsec_!", "fifteen letters", "whsec_", "whsec_c2hvcnQ="])
 def test_a_short_secret_is_refused(secret):
     with pytest.raises(DeliveryRefused):
         signing_key(secret)

@@ -8,7 +8,7 @@ import pytest
 from motorpool.actors.messages.topics import RECEIVERS_PAUSED
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled, outbox_spec
-from motorpool.actors.outgoing.webhook_lane import DELAYS_SECONDS
+from motorpool.actors.outgoing.webhook_schedule import DELAYS_SECONDS
 from motorpool.storage import outbox, receivers, users
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import User
