@@ -23,6 +23,7 @@ SECRETS: tuple[tuple[str, ...], ...] = (
     ("webhook.secret",),
     # The key that ticket events are signed with (docs/http-api.md#secrets).
     ("ticketWebhook", "secret"),
+    ("ticketWebhook", "previousSecret"),
 )
 """Paths of secrets: keys from the outermost to the innermost object."""
 
