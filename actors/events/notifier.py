@@ -21,8 +21,10 @@ from motorpool.actors.messages.topics import (
     RECEIVERS_PAUSED,
     UNMATCHED_EVENTS,
     WEB_EVENTS,
+    WEBHOOKS_DISABLED,
     ReceiverPaused,
     WebEvent,
+    WebhookDisabled,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.outgoing import LimitExceeded, OutgoingServices
@@ -129,6 +131,7 @@ class Notifier(Actor[None]):
             self._text_commands, waiting = trio.open_memory_channel[tuple[int, SendCommand]](MAX_TEXTS)
             nursery.start_soon(self._send_text_commands, waiting)
             nursery.start_soon(self._follow_paused)
+            nursery.start_soon(self._follow_disabled)
             await self._match_all()
 
     async def _match_all(self) -> None:
@@ -219,24 +222,45 @@ class Notifier(Actor[None]):
                     for receiver in await paused.receive_batch():
                         await self._report_paused(receiver)
 
+    async def _follow_disabled(self) -> None:
+        async with self.context.system.topic(WEBHOOKS_DISABLED).subscribe(MAX_PAUSED) as disabled:
+            while True:
+                with suppress(Lagged, StorageError):
+                    for webhook in await disabled.receive_batch():
+                        await self._report_disabled(webhook)
+
+    async def _report_disabled(self, webhook: WebhookDisabled) -> None:
+        """Notify the managers of a company by WebSocket and by mail."""
+        event = Event(
+            type="ticketWebhookDisabled",
+            event_time=self.context.clock.now(),
+            attributes={"company": webhook.company, "reason": webhook.reason},
+        )
+        for user_id in sorted(webhook.user_ids):
+            await self._report(user_id, event)
+
     async def _report_paused(self, receiver: ReceiverPaused) -> None:
-        """Tell a user by WebSocket, and by mail unless mail is what is paused."""
-        user = await users.TABLE.fetch(self._database, receiver.user_id)
-        if user is None:
-            return
-        now = self.context.clock.now()
+        """Notify a user by WebSocket, and by mail unless mail is what is paused."""
         event = Event(
             type="notificatorPaused",
-            event_time=now,
+            event_time=self.context.clock.now(),
             attributes={"notificator": receiver.lane, "reason": receiver.reason},
         )
+        await self._report(receiver.user_id, event, failing=receiver.lane)
+
+    async def _report(self, user_id: int, event: Event, *, failing: str = "") -> None:
+        """Send an event to a user by WebSocket, and by mail unless `failing` is the lane of their mails."""
+        user = await users.TABLE.fetch(self._database, user_id)
+        if user is None:
+            return
+        now = event.event_time
         facts = EventFacts(event=event)
         rendered = render(facts, reader_of(user, await server.fetch(self._database)))
         shown = msgspec.structs.replace(event, attributes={**event.attributes, "message": rendered.digest})
         self.context.system.topic(WEB_EVENTS).publish(WebEvent(frozenset({user.id}), shown))
         message = message_for("mail", user, rendered, facts)
         has_mail = self._outgoing.mail.enabled_for(user.attributes)
-        if message and has_mail and lane_of("mail", user) != receiver.lane:
+        if message and has_mail and lane_of("mail", user) != failing:
             await outbox.enqueue_many(self._database, (message,), now=now)
             self.context.system.ref(OUTBOX).offer(OutboxFilled())
 

@@ -212,6 +212,7 @@ def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
         "alarm": _line(writer.alarms(attributes.get("alarm"))),
         "result": _line(attributes.get("result")),
         "reason": _line(attributes.get("reason")),
+        "company": _line(attributes.get("company")),
         "notificator": _line(attributes.get("notificator")),
         "file": _line(attributes.get("file")),
         "since": writer.instant(attributes.get("lastUpdate")),

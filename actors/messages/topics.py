@@ -15,10 +15,12 @@ __all__ = [
     "POSITIONS",
     "RECEIVERS_PAUSED",
     "UNMATCHED_EVENTS",
+    "WEBHOOKS_DISABLED",
     "WEB_EVENTS",
     "DeviceStatus",
     "ReceiverPaused",
     "WebEvent",
+    "WebhookDisabled",
 ]
 
 
@@ -50,6 +52,16 @@ class ReceiverPaused(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
+class WebhookDisabled(msgspec.Struct, frozen=True, gc=False):
+    """The webhook of a company was disabled, since messages could not be delivered."""
+
+    user_ids: frozenset[int]
+    """The managers of the company."""
+    company: str
+    """Its name."""
+    reason: str
+
+
 POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
 """Each stored batch, after its commit. Not every position is its device's latest."""
 
@@ -74,3 +86,6 @@ WEB_EVENTS: TopicName[WebEvent] = TopicName("web events")
 
 RECEIVERS_PAUSED: TopicName[ReceiverPaused] = TopicName("receivers paused")
 """Receivers of notifications that were just paused."""
+
+WEBHOOKS_DISABLED: TopicName[WebhookDisabled] = TopicName("webhooks disabled")
+"""Webhooks of companies that were just disabled."""
