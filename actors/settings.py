@@ -34,6 +34,7 @@ __all__ = [
     "ReportSettings",
     "ScheduleSettings",
     "StatisticsSettings",
+    "TicketSettings",
     "VideoSettings",
     "with_retention_defaults",
 ]
@@ -258,6 +259,15 @@ class ReportSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TicketSettings:
+    """Tickets of the helpdesk."""
+
+    horizon_days: Annotated[int, Meta(ge=1, le=3660, extra={"unit": "days"})] = 1830
+    """How far ahead of the present a due time is searched for in the business hours of a calendar; a ticket
+    whose due time is not found has none, and is tried again once a day and when the calendar changes."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class FleetSettings:
     """The settings that the supervision tree is built from: four values and the sections above."""
 
@@ -287,6 +297,7 @@ class FleetSettings:
     schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
     rules: RuleSettings = field(default_factory=RuleSettings)
     reports: ReportSettings = field(default_factory=ReportSettings)
+    tickets: TicketSettings = field(default_factory=TicketSettings)
 
 
 RETENTION_DEFAULTS: Mapping[tuple[str, str], int] = {

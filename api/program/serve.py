@@ -227,6 +227,7 @@ def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
         schedules=settings.schedules,
         rules=settings.rules,
         reports=settings.reports,
+        tickets=settings.tickets,
     )
 
 

@@ -42,6 +42,7 @@ from motorpool.actors.settings import (
     ReportSettings,
     ScheduleSettings,
     StatisticsSettings,
+    TicketSettings,
     VideoSettings,
 )
 from motorpool.api.auth.settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
@@ -288,6 +289,7 @@ class Settings:
     schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
     rules: RuleSettings = field(default_factory=RuleSettings)
     reports: ReportSettings = field(default_factory=ReportSettings)
+    tickets: TicketSettings = field(default_factory=TicketSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)
 
