@@ -113,13 +113,14 @@ async def _store(
     async with q.transaction() as transaction:
         if late:
             await report_days.drop(transaction, late)
+        left = await event_rows.insert_many(transaction, events, now=now) if events else 0
         if rows:
             await _copy(transaction, rows)
-        return await event_rows.insert_many(transaction, events, now=now)
+    return left
 
 
 async def _copy(q: Queries, rows: Sequence[bytes]) -> None:
-    await q.copy_binary("positions", COLUMNS, copy_data(rows))
+    await q.copy_binary("positions", COLUMNS, copy_data(rows), at_commit=True)
 
 
 async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:

@@ -61,8 +61,20 @@ class Queries(Protocol):
         """
         ...
 
-    async def copy_binary(self, table: str, columns: tuple[str, ...], source: bytes) -> None:
-        """COPY rows in PostgreSQL's binary format with header and trailer; all or none are stored."""
+    async def execute_with_next(self, script: str) -> None:
+        """Run a script together with the next statement of the transaction; immediately if there is none.
+
+        Saves a round trip. The next statement raises its errors; without a next one it may not be run.
+        """
+        ...
+
+    async def copy_binary(
+        self, table: str, columns: tuple[str, ...], source: bytes, *, at_commit: bool = False
+    ) -> None:
+        """COPY rows in PostgreSQL's binary format with header and trailer; all or none are stored.
+
+        `at_commit` is for a transaction that does not read the rows: like `defer_to_commit`.
+        """
         ...
 
     def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:

@@ -2,12 +2,15 @@
 
 A result is stored only if no position of the device that is late or deleted was committed since the report
 began to read: those who commit such a change raise the device's version in the same transaction, and wait for
-those who are storing a result.
+those who are storing a result. A device has a version only once a report has asked for it; until then a
+change costs no more than a lock and looking for it.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
+
+import trio
 
 from motorpool.storage.queries import Queries
 
@@ -36,12 +39,24 @@ Key = tuple[datetime, datetime, bytes]
 Day = tuple[datetime, datetime, bytes, bytes]
 """A key, and the result."""
 
-_RAISE = """
+TRIES: Final = 5
+PAUSE_SECONDS: Final = 0.01
+"""How often, and how long apart, a report tries to give a device its first version while changes are being
+committed; then it goes without."""
+
+_GUARD: Final = 0x6D70_7264
+"""Key of the advisory lock that transactions share which look for versions, and that a statement holds alone
+which makes one. So those that have found none have ended before there is one."""
+_SHARE = f"select pg_advisory_xact_lock_shared({_GUARD})"
+_ENROL = f"""
     insert into report_versions (device_id, version)
-    select device_id, 1 from unnest($1::bigint[]) as changed (device_id) group by device_id order by device_id
-    on conflict (device_id) do update set version = report_versions.version + 1
+    select $1::bigint, 0 where pg_try_advisory_xact_lock({_GUARD}) on conflict do nothing returning version
 """
+_LOCK = (
+    "select device_id from report_versions where device_id = any($1::bigint[]) order by device_id for update"
+)
 _DROP = """
+    with raised as (update report_versions set version = version + 1 where device_id = any($1::bigint[]))
     delete from report_days using unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[])
         as changed (device_id, first, last)
     where report_days.device_id = changed.device_id and begins <= last and ends > first
@@ -65,13 +80,22 @@ _STORE = """
 """
 
 
-async def version(q: Queries, device_id: int) -> int:
-    """Return the version of a device's finished days; call it before reading positions."""
-    await q.execute("insert into report_versions values ($1, 0) on conflict do nothing", device_id)
-    found: int | None = await q.fetch_value(
-        "select version from report_versions where device_id = $1", device_id
-    )
-    return found or 0
+async def version(q: Queries, device_id: int) -> int | None:
+    """Return the version of a device's finished days, or None if no result can be stored now.
+
+    Call it before reading positions, outside a transaction.
+    """
+    for attempt in range(TRIES):
+        if attempt:
+            await trio.sleep(PAUSE_SECONDS)
+        found: int | None = await q.fetch_value(
+            "select version from report_versions where device_id = $1", device_id
+        )
+        if found is None:
+            found = await q.fetch_value(_ENROL, device_id)
+        if found is not None:
+            return found
+    return None
 
 
 async def read(
@@ -99,7 +123,7 @@ async def store(q: Queries, device_id: int, known: int, settings: bytes, days: S
 async def drop(transaction: Queries, changed: Iterable[tuple[int, datetime]]) -> None:
     """Drop the days in which positions are stored, changed or deleted, given by device and fix time.
 
-    Call it in the transaction of the change.
+    Call it in the transaction of the change, before rows of positions are locked.
     """
     await _drop(transaction, [(device_id, time, time) for device_id, time in changed])
 
@@ -110,14 +134,17 @@ async def drop_span(transaction: Queries, device_id: int, start: datetime, end: 
 
 
 async def _drop(transaction: Queries, changed: Sequence[tuple[int, datetime, datetime]]) -> None:
-    # Two statements: the second must see what was committed while the first waited.
-    await transaction.execute(_RAISE, [each[0] for each in changed])
-    await transaction.execute(_DROP, *([each[index] for each in changed] for index in range(3)))
+    # Three statements: each must see what was committed while the one before it waited.
+    await transaction.execute_with_next(_SHARE)
+    locked = {row[0] for row in await transaction.fetch(_LOCK, list({each[0] for each in changed}))}
+    if locked:
+        concerned = [each for each in changed if each[0] in locked]
+        await transaction.execute(_DROP, *([each[index] for each in concerned] for index in range(3)))
 
 
 async def drop_before(transaction: Queries, cutoff: datetime) -> None:
     """Drop all days that began before an instant, in the transaction that deletes positions."""
-    # In the order of `_RAISE`, so that neither waits for the other for ever.
+    # In the order of `_LOCK`, so that neither waits for the other for ever.
     await transaction.execute(
         "update report_versions set version = version + 1 where device_id in"
         " (select device_id from report_versions order by device_id for update)"

@@ -62,11 +62,16 @@ class Statements(ABC):
         """Run a statement together with the commit of the transaction; immediately if there is none."""
         await self._call("execute", sql, *args)
 
-    async def copy_binary(self, table: str, columns: tuple[str, ...], source: bytes) -> None:
-        """COPY rows in PostgreSQL's binary format with header and trailer; all or none are stored."""
-        await self._call(
-            "copy_to_table", table, columns=columns, source=_SingleChunk(source), format="binary"
-        )
+    async def execute_with_next(self, script: str) -> None:
+        """Run a script together with the next statement of the transaction; immediately if there is none."""
+        await self._call("execute", script)
+
+    async def copy_binary(
+        self, table: str, columns: tuple[str, ...], source: bytes, *, at_commit: bool = False
+    ) -> None:
+        """COPY rows in PostgreSQL's binary format; `at_commit` together with the commit."""
+        del at_commit  # without a transaction each statement commits
+        await self._call("copy_to_table", table, **_copy_options(columns, source))
 
 
 _cursors = itertools.count(1)
@@ -82,8 +87,10 @@ class Session(Statements):
         self._seconds = seconds
         self._depth = depth
         self._opening = opening
-        """SQL to run before the first statement; empty afterwards."""
-        self._at_commit: list[tuple[str, tuple[object, ...]]] = []
+        """SQL to run before the next statement; empty afterwards."""
+        self._is_open = not opening
+        """Whether the transaction has begun."""
+        self._at_commit: list[Callable[[], Awaitable[Any]]] = []
         """Statements that are sent together with the commit."""
 
     async def _call(self, method: str, *args: object, **more: object) -> Value:
@@ -91,14 +98,32 @@ class Session(Statements):
         if self._opening:
             call = partial(_open_and_call, self._connection.driver.execute, self._opening, call)
             self._opening = ""
+            self._is_open = True
         return await self._connection.call(self._seconds, call, *args, **more)
 
     async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; immediately if there is none."""
         if self._depth:
-            self._at_commit.append((sql, args))
+            self._at_commit.append(partial(self._connection.driver.execute, sql, *args))
         else:
             await self.execute(sql, *args)
+
+    async def execute_with_next(self, script: str) -> None:
+        """Run a script together with the next statement of the transaction; immediately if there is none."""
+        if self._depth:
+            self._opening = f"{self._opening}; {script}" if self._opening else script
+        else:
+            await self.execute(script)
+
+    async def copy_binary(
+        self, table: str, columns: tuple[str, ...], source: bytes, *, at_commit: bool = False
+    ) -> None:
+        """COPY rows in PostgreSQL's binary format; `at_commit` together with the commit."""
+        if self._depth and at_commit:
+            copy = self._connection.driver.copy_to_table
+            self._at_commit.append(partial(copy, table, **_copy_options(columns, source)))
+        else:
+            await super().copy_binary(table, columns, source)
 
     @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
@@ -116,7 +141,8 @@ class Session(Statements):
                 await inner.execute(f"set local statement_timeout = {math.ceil(seconds * 1000)}")
             yield inner
         except Exception:
-            if not inner._opening:
+            if inner._is_open:
+                inner._opening = ""
                 # If that fails as well, the connection is lost, and the server rolls back.
                 with suppress(StorageError):
                     await inner.execute(rollback)
@@ -125,7 +151,7 @@ class Session(Statements):
             # Cancelled: the pool resets the connection later, so that cancellation is not delayed.
             self._connection.clean = False
             raise
-        if inner._opening and not inner._at_commit:
+        if not (inner._is_open or inner._at_commit):
             return
         try:
             tag = await inner._finish(commit)
@@ -138,13 +164,12 @@ class Session(Statements):
 
     async def _finish(self, commit: str) -> str:
         execute = self._connection.driver.execute
-        statements = [*self._at_commit, (commit, ())]
+        statements = [*self._at_commit, partial(execute, commit)]
         if self._opening:
-            statements.insert(0, (self._opening, ()))
+            statements.insert(0, partial(execute, self._opening))
             self._opening = ""
-        tag: str = await self._connection.call(
-            self._seconds * len(statements), _execute_all, execute, statements
-        )
+            self._is_open = True
+        tag: str = await self._connection.call(self._seconds * len(statements), _execute_all, statements)
         return tag
 
     async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
@@ -167,13 +192,16 @@ async def _open_and_call(
     return await call(*args, **more)
 
 
-async def _execute_all(
-    execute: Callable[..., Awaitable[str]], statements: Sequence[tuple[str, tuple[object, ...]]]
-) -> str:
-    tag = ""
-    for sql, args in statements:
-        tag = await execute(sql, *args)
-    return tag
+async def _execute_all(statements: Sequence[Callable[[], Awaitable[Any]]]) -> Value:
+    """Return the result of the last one."""
+    result = None
+    for statement in statements:
+        result = await statement()
+    return result
+
+
+def _copy_options(columns: tuple[str, ...], source: bytes) -> dict[str, Any]:
+    return {"columns": columns, "source": _SingleChunk(source), "format": "binary"}
 
 
 class _SingleChunk:

@@ -48,7 +48,7 @@ async def find_periods(
     finished = sources.system.clock.now() - FINISHED
     keepable = {piece for piece in wanted if kept and piece.is_whole and piece.ends <= finished}
     known: dict[report_days.Key, bytes] = {}
-    version = 0
+    version: int | None = None
     if keepable:
         # Before the positions are read: what is stored below is refused if they have changed since.
         version = await report_days.version(database, device_id)
@@ -65,7 +65,7 @@ async def find_periods(
             found[piece] = period
             if piece in keepable and await is_covered(database, device_id, piece):
                 days.append((piece.begins, piece.ends, _STATE, _encoder.encode(period)))
-    if days:
+    if days and version is not None:
         await report_days.store(database, device_id, version, KIND, days)
     return [period for piece in wanted if (period := found[piece]) is not None]
 

@@ -1,11 +1,16 @@
 from contextlib import aclosing
+from datetime import UTC, datetime
 
 import pytest
 import trio
 
 from motorpool.storage import groups
 from motorpool.storage.errors import Conflict, StorageError
-from motorpool.storage.records import Group
+from motorpool.storage.position_rows import COLUMNS, copy_data, pack_row
+from motorpool.storage.records import Group, Position
+
+NOON = datetime(2026, 6, 15, 12, tzinfo=UTC)
+TIMES = {"server_time": NOON, "device_time": NOON, "fix_time": NOON}
 
 
 async def names(database):
@@ -194,6 +199,60 @@ async def test_a_refused_statement_at_the_commit_undoes_all_of_it(database):
     assert database.pool.acquired == 0
     await put(database, "after")
     assert await names(database) == ["after"]
+
+
+async def test_a_script_goes_out_with_the_next_statement(database):
+    async with database.transaction() as transaction:
+        await transaction.execute_with_next("insert into keys values ('a', '')")
+        assert await transaction.fetch_value("select count(*) from keys") == 1
+        await transaction.execute_with_next("insert into keys values ('b', '')")
+        async with transaction.transaction() as inner:
+            await inner.execute_with_next("insert into keys values ('c', '')")
+            assert await inner.fetch_value("select count(*) from keys") == 3
+        await transaction.execute_with_next("insert into keys values ('d', '')")
+    assert await database.fetch_value("select string_agg(name, '') from keys") == "abcd"
+    await database.execute_with_next("insert into keys values ('e', '')")
+    assert await database.fetch_value("select count(*) from keys") == 5
+
+
+async def script_and_fail(q, script, error=None):
+    async with q.transaction() as transaction:
+        await put(transaction, "a")
+        await transaction.execute_with_next(script)
+        if error is not None:
+            raise error
+        await put(transaction, "b")
+
+
+async def test_a_script_that_fails_or_is_not_sent_leaves_nothing_behind(database):
+    with pytest.raises(StorageError):
+        await script_and_fail(database, "select 1 / 0")
+    with pytest.raises(KeyError):
+        await script_and_fail(database, "select 1 / 0", KeyError())
+    async with database.transaction() as transaction:
+        # Nothing else is asked: not even this.
+        await transaction.execute_with_next("select 1 / 0")
+    assert await names(database) == []
+    assert database.pool.acquired == 0
+
+
+async def test_rows_that_are_copied_at_the_commit(database):
+    stored = [Position(id=number, device_id=1, protocol="x", **TIMES) for number in (1, 2)]
+    rows = copy_data(pack_row(each) for each in stored)
+    async with database.transaction() as transaction:
+        await transaction.copy_binary("positions", COLUMNS, rows, at_commit=True)
+        assert await transaction.fetch_value("select count(*) from positions") == 0
+    assert await database.fetch_value("select count(*) from positions") == 2
+
+    async def copy_again():
+        async with database.transaction() as transaction:
+            await put(transaction, "a")
+            await transaction.copy_binary("positions", COLUMNS, rows, at_commit=True)
+
+    with pytest.raises(Conflict):
+        await copy_again()
+    assert await names(database) == []
+    assert database.pool.acquired == 0
 
 
 async def test_a_transaction_in_which_nothing_is_asked_asks_nothing(database):

@@ -1,6 +1,8 @@
 """Results of finished days: kept, dropped, and never different from a fresh computation."""
 
+import itertools
 import random
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from zoneinfo import ZoneInfo
@@ -17,6 +19,7 @@ from motorpool.actors.reports.track import find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.runtime.testing import TestClock
 from motorpool.storage import devices, positions, report_days, report_rows
+from motorpool.storage.position_rows import copy_data
 from motorpool.storage.records import Device, Position
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -27,6 +30,7 @@ WAITING = """
     select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
 """
 BERLIN = ZoneInfo("Europe/Berlin")
+POINT = SimpleNamespace(time=MAY, latitude=1.0, longitude=1.0, speed=0.0, attributes={})
 
 
 @pytest.fixture
@@ -176,6 +180,90 @@ async def test_a_result_is_not_stored_over_a_change_that_came_meanwhile(sources,
     assert await database.fetch_value("select count(*) from report_days") == 0
     await report_days.store(database, 1, known + 1, b"x", [day])
     assert await database.fetch_value("select count(*) from report_days") == 1
+
+
+class Change:
+    """A late position that is stored, step by step."""
+
+    def __init__(self, database, position_id, *, is_undone=False):
+        self._stack = AsyncExitStack()
+        self._database = database
+        self._id = position_id
+        self._is_undone = is_undone
+        self.steps = (self._look, self._copy, self._end)
+
+    async def _look(self):
+        self._transaction = await self._stack.enter_async_context(self._database.transaction())
+        await report_days.drop(self._transaction, [(1, MAY)])
+
+    async def _copy(self):
+        row = positions.pack_row(row_of(1, self._id, POINT))
+        await self._transaction.copy_binary("positions", positions.COLUMNS, copy_data([row]))
+
+    async def _end(self):
+        error = KeyError() if self._is_undone else None
+        await self._stack.__aexit__(type(error) if error else None, error, None)
+
+
+class Counting:
+    """A report whose result for the day is the number of its positions, step by step."""
+
+    def __init__(self, database, nursery):
+        self._database = database
+        self._nursery = nursery
+        self.steps = (self._begin, self._read, self._store)
+
+    async def _begin(self):
+        self._version = await report_days.version(self._database, 1)
+
+    async def _read(self):
+        self._count = await count(self._database)
+
+    async def _store(self):
+        if self._version is None:
+            return
+        day = (MAY, MAY + 24 * HOUR, b"s", str(self._count).encode())
+        stored = trio.Event()
+
+        async def store_day():
+            await report_days.store(self._database, 1, self._version, b"x", [day])
+            stored.set()
+
+        self._nursery.start_soon(store_day)
+        # It is done, or it waits for the change.
+        while not (stored.is_set() or await self._database.fetch_value(WAITING)):  # noqa: ASYNC110
+            await trio.sleep(0.001)
+
+
+async def count(database):
+    return await database.fetch_value("select count(*) from positions where device_id = 1")
+
+
+INTERLEAVINGS = sorted(set(itertools.permutations("cccrrr")))
+
+
+@pytest.mark.parametrize("is_undone", [False, True], ids=["committed", "undone"])
+@pytest.mark.parametrize("is_known", [False, True], ids=["first report", "later report"])
+async def test_no_order_of_a_change_and_a_report_keeps_what_is_not_so(
+    database, monkeypatch, is_undone, is_known
+):
+    monkeypatch.setattr(report_days, "PAUSE_SECONDS", 0.0)
+    kept = 0
+    for number, order in enumerate(INTERLEAVINGS, 1):
+        for table in ("positions", "report_versions", "report_days"):
+            await database.execute(f"delete from {table}")
+        if is_known:
+            await report_days.version(database, 1)
+        async with trio.open_nursery() as nursery:
+            change = iter(Change(database, number, is_undone=is_undone).steps)
+            report = iter(Counting(database, nursery).steps)
+            for step in order:
+                await next(change if step == "c" else report)()
+        results = [int(row[0]) for row in await database.fetch("select result from report_days")]
+        assert set(results) <= {await count(database)}, order
+        kept += len(results)
+    # One that begins after the change, and one that ends before it or waits for one that is undone.
+    assert kept
 
 
 async def test_of_one_day_a_few_results_are_kept(sources, database):
