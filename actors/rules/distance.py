@@ -6,10 +6,12 @@ from typing import Any
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Position
 
-__all__ = ["add_distance", "great_circle"]
+__all__ = ["DEGREE", "add_distance", "great_circle"]
 
 EARTH_RADIUS = 6_378_137.0
 """Metres."""
+DEGREE = radians(EARTH_RADIUS)
+"""Metres of a degree along a meridian, and along the equator."""
 NUMBER = (int, float)
 """Ready made: `int | float` would be built anew at each position."""
 FARTHEST = 1e9

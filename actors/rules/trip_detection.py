@@ -5,10 +5,11 @@ Pure. The pipeline calls it for each position that becomes the latest, the repor
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 
-from motorpool.actors.rules.distance import great_circle
+from motorpool.actors.rules.distance import DEGREE, great_circle
 from motorpool.storage.records import Position
 
 __all__ = ["TrackPoint", "Transition", "TripSettings", "TripState", "advance", "track_point"]
@@ -20,7 +21,8 @@ machine was started."""
 MAX_WINDOW_POINTS = 512
 """Limit of the points that a state holds, many of which have one time. A window that is full is thinned out
 to half of them."""
-_EPOCH = datetime.fromtimestamp(0, UTC)
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+_ZERO: Final = timedelta(0)
 
 MAX_SECONDS = 1e8
 """A longer `min_duration` counts as this: three years."""
@@ -49,14 +51,14 @@ class TrackPoint(msgspec.Struct, frozen=True, gc=False):
     """Metres since the position before."""
 
 
-class Transition(msgspec.Struct, frozen=True):
+class Transition(msgspec.Struct, frozen=True, gc=False):
     """The device started or stopped moving, at a point that may lie before the present one."""
 
     is_moving: bool
     point: TrackPoint
 
 
-class TripState(msgspec.Struct, frozen=True):
+class TripState(msgspec.Struct, frozen=True, gc=False):
     """What the machine remembers; the default is that of a device without positions."""
 
     is_moving: bool = False
@@ -64,6 +66,9 @@ class TripState(msgspec.Struct, frozen=True):
     """The point of the last transition, and before any the first point. None before the first point."""
     window: tuple[TrackPoint, ...] = ()
     """The latest points, oldest first: those of `min_duration` and one from before."""
+
+
+_NONE: Final[tuple[Transition, ...]] = ()
 
 
 def track_point(position: Position) -> TrackPoint:
@@ -82,60 +87,62 @@ def advance(
     Points come in the order of their fix times; several may have the same. The point of a transition is
     `point` or one of the window, and its fix time is never before that of the transition before it.
     """
-    if state.anchor is None or not state.window:
-        return TripState(state.is_moving, state.anchor or point, (point,)), ()
+    anchor, window = state.anchor, state.window
+    if anchor is None or not window:
+        return TripState(state.is_moving, anchor or point, (point,)), _NONE
     if point.distance >= settings.min_distance:
-        newest = state.window[-1]
+        newest = window[-1]
         gap = (point.fix_time - newest.fix_time).total_seconds()
         if gap > settings.stop_gap and _is_fast(point.distance, gap, settings):
             drive = (Transition(True, newest), Transition(False, point))
             before = (Transition(False, newest),) if state.is_moving else ()
             return TripState(False, point, (point,)), before + drive
-    window = _window(state.window, point, _span(settings.min_duration))
+    span, slot = _spans(settings.min_duration)
+    old = point.fix_time - span
+    window = _extended(window, point, old, slot)
     if state.is_moving:
-        if _has_stayed(window, point, settings):
+        if window[0].fix_time <= old and _has_stayed(window, point, settings.min_distance):
             return TripState(False, point, window), (Transition(False, point),)
-        return TripState(True, state.anchor, window), ()
-    if _metres(state.anchor, point) >= settings.min_distance:
-        start = _start_of_trip(window, state.anchor, settings)
+        return TripState(True, anchor, window), _NONE
+    if not _is_within(anchor, point, settings.min_distance):
+        start = _start_of_trip(window, anchor, settings)
         return TripState(True, start, window), (Transition(True, start),)
-    return TripState(False, state.anchor, window), ()
+    return TripState(False, anchor, window), _NONE
 
 
 @lru_cache(maxsize=64)
-def _span(seconds: float) -> timedelta:
-    return timedelta(seconds=min(seconds, MAX_SECONDS))
+def _spans(min_duration: float) -> tuple[timedelta, timedelta]:
+    """Return `min_duration` and the length of a slot of the window."""
+    span = timedelta(seconds=min(min_duration, MAX_SECONDS))
+    return span, span / WINDOW_SLOTS
 
 
-def _window(
-    window: tuple[TrackPoint, ...], point: TrackPoint, min_duration: timedelta
+def _extended(
+    window: tuple[TrackPoint, ...], point: TrackPoint, old: datetime, slot: timedelta
 ) -> tuple[TrackPoint, ...]:
-    """Add `point`, and drop the oldest points while the next one is still `min_duration` old."""
+    """Add `point`, and drop the oldest points while the next one is not after `old`."""
     first, last = 0, len(window) - 1
-    old = point.fix_time - min_duration
     while first < last and window[first + 1].fix_time <= old:
         first += 1
-    kept = window[first:] if first else window
-    if len(kept) > 1:
-        before, newest = kept[-2].fix_time, kept[-1].fix_time
-        slot = min_duration / WINDOW_SLOTS
-        if (
-            before < newest
-            and newest - before < slot
-            and (before - _EPOCH) // slot == (newest - _EPOCH) // slot
-        ):
-            kept = kept[:-1]
+    if first < last:
+        newest = window[last].fix_time
+        gap = newest - window[last - 1].fix_time
+        # Both lie in one slot if the newest is at least `gap` from its beginning.
+        if _ZERO < gap < slot and gap <= (newest - _EPOCH) % slot:
+            last -= 1
+    kept = window[first : last + 1]
     if len(kept) >= MAX_WINDOW_POINTS:
         kept = (*kept[:-1:2], kept[-1])
-    return (*kept, point)
+    return kept + (point,)  # noqa: RUF005 - twice as fast as unpacking
 
 
-def _has_stayed(window: tuple[TrackPoint, ...], point: TrackPoint, settings: TripSettings) -> bool:
-    """Whether the window covers `min_duration`, and no point of it is `min_distance` away from `point`."""
-    if point.fix_time - window[0].fix_time < _span(settings.min_duration):
-        return False
+def _has_stayed(window: tuple[TrackPoint, ...], point: TrackPoint, min_distance: float) -> bool:
+    """Whether no point of the window is `min_distance` away from `point`."""
     # Oldest first: while the device drives, that is the point furthest away.
-    return all(_metres(other, point) < settings.min_distance for other in window)
+    for other in window:  # noqa: SIM110 - a generator would cost more than the first comparison
+        if not _is_within(other, point, min_distance):
+            return False
+    return True
 
 
 def _start_of_trip(window: tuple[TrackPoint, ...], anchor: TrackPoint, settings: TripSettings) -> TrackPoint:
@@ -159,6 +166,18 @@ def _start_of_trip(window: tuple[TrackPoint, ...], anchor: TrackPoint, settings:
 def _is_fast(metres: float, seconds: float, settings: TripSettings) -> bool:
     """Whether the average speed exceeds `min_distance` in `min_duration`."""
     return metres * settings.min_duration > settings.min_distance * seconds
+
+
+def _is_within(start: TrackPoint, end: TrackPoint, metres: float) -> bool:
+    """Whether two points are closer than `metres`."""
+    # Most points are told by their coordinates: a way is not shorter than its part along the meridian, and
+    # not longer than that and a part along the equator. The margins are far above errors of rounding.
+    along = abs(end.latitude - start.latitude) * DEGREE
+    if along > metres * 1.000001:
+        return False
+    if along + abs(end.longitude - start.longitude) * DEGREE < metres * 0.999999:
+        return True
+    return _metres(start, end) < metres
 
 
 def _metres(start: TrackPoint, end: TrackPoint) -> float:
