@@ -19,8 +19,8 @@ from motorpool.actors.devices.rule_catalog import RuleCatalog
 from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import DeviceMessage, SetAccumulators
+from motorpool.actors.rules.computed import Failures
 from motorpool.actors.rules.device_rules import UNCONFIGURED
-from motorpool.actors.rules.fold import Failure as ComputationFailure
 from motorpool.actors.rules.fold import FoldContext, FoldState, fold
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import Actor, ActorError, Deferred, MailboxFull, Ref
@@ -117,7 +117,7 @@ class BaseDevice(Actor[DeviceMessage]):
         self._connections.timezone = self._rules.settings.decoder_timezone or ""
         self._connections.configure()
 
-    def _log_failures(self, failures: tuple[ComputationFailure, ...]) -> None:
+    def _log_failures(self, failures: Failures) -> None:
         for failure in failures:
             if self._catalog.is_new(failure):
                 self.context.log.warning("computed attribute %d has failed: %s", *failure)

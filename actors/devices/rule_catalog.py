@@ -30,8 +30,8 @@ from motorpool.actors.messages.changes import (
     RowChanged,
     ServerChanged,
 )
+from motorpool.actors.rules.computed import Failure as ComputationFailure
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.fold import Failure as ComputationFailure
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, NodeLocal, Request
 from motorpool.storage import devices, rule_rows, server

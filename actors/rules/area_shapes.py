@@ -132,11 +132,12 @@ class Corridor:
         north = _degrees(distance_metres + _SLACK)
         east = _half_width(latitude, distance_metres + _SLACK)
         for x in self._edges.meridians(longitude, east):
-            for edge in self._edges.near(latitude, north):
-                x1, x2 = edge[1], edge[3]
-                if x1 > x2:
-                    x1, x2 = x2, x1
-                if x1 - east <= x <= x2 + east and _metres_to_edge(edge, latitude, x) <= distance_metres:
+            for least_y, most_y, least_x, most_x, edge in self._edges.near(latitude, north):
+                if (
+                    least_y - north <= latitude <= most_y + north
+                    and least_x - east <= x <= most_x + east
+                    and _metres_to_edge(edge, latitude, x) <= distance_metres
+                ):
                     return True
         return False
 
@@ -185,8 +186,8 @@ def _ring_edges(ring: Sequence[Point]) -> list[Edge]:
 
 def _encloses(edges: Bands, y: float, x: float) -> bool:
     inside = False
-    for y1, x1, y2, x2 in edges.near(y, 0.0):
-        if (y1 > y) != (y2 > y) and x < x1 + (y - y1) * (x2 - x1) / (y2 - y1):
+    for south, north, _, _, (y1, x1, y2, x2) in edges.near(y, 0.0):
+        if south <= y < north and x < x1 + (y - y1) * (x2 - x1) / (y2 - y1):
             inside = not inside
     return inside
 

@@ -5,7 +5,6 @@
 import itertools
 import math
 from collections.abc import Iterable
-from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -14,19 +13,32 @@ from motorpool.actors.rules.expressions import Expression, ExpressionError
 from motorpool.actors.rules.expressions.values import text
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
-__all__ = ["TYPES", "CompiledAttribute", "Variables", "compute_all", "convert", "variables_of"]
+__all__ = [
+    "TYPES",
+    "CompiledAttribute",
+    "Failure",
+    "Failures",
+    "Variables",
+    "compute_all",
+    "compute_values",
+    "convert",
+    "variables_of",
+]
+
+Failure = tuple[int, str]
+"""The id of a computed attribute whose expression failed, and the reason."""
+Failures = tuple[Failure, ...]
+NUMBER: Final = (int, float)
 
 TYPES: Final = frozenset({"string", "number", "boolean"})
 """Types of computed attributes in lower case; types are compared case-insensitively."""
 
-_FIELDS: Final = tuple(
-    (field.name, field.encode_name)
+_FIELDS: Final = {
+    field.encode_name: field.name
     for field in msgspec.structs.fields(Position)
     if field.encode_name != "attributes"
-)
-_JSON_NAMES: Final = tuple(json_name for _, json_name in _FIELDS)
-_FIELD_NAMES: Final = frozenset(_JSON_NAMES)
-_field_values: Final = attrgetter(*(name for name, _ in _FIELDS))
+}
+"""The fields of a position by the names of their variables."""
 _TYPE_OF_FIELD: Final = {
     "valid": "boolean",
     "latitude": "number",
@@ -46,25 +58,40 @@ class CompiledAttribute(msgspec.Struct, frozen=True, gc=False):
 
     attribute: ComputedAttribute
     expression: Expression
+    target: str = ""
+    """The type of its values: one of TYPES. Set from the attribute."""
+
+    def __post_init__(self) -> None:
+        """Set the type."""
+        msgspec.structs.force_setattr(self, "target", _target_of(self.attribute))
 
 
 class Variables(dict[str, object]):
     """The variables of the expressions of one position.
 
-    A dict of the position's attributes and fields; names of the previous position and of the device are
-    looked up where the position has none, so that nothing is built for expressions that do not use them.
+    A dict of the position's attributes. Fields of the position are looked up when they are first used, and
+    names of the previous position and of the device where the position has none, so that nothing is built for
+    expressions that do not use them.
     """
 
-    __slots__ = ("_device", "_last", "_last_named")
+    __slots__ = ("_device", "_last", "_last_named", "_position")
 
     def __init__(self, position: Position, last: Position | None, device: Device | None) -> None:
         super().__init__(position.attributes)
-        self.update(zip(_JSON_NAMES, _field_values(position), strict=True))
+        if not _FIELDS.keys().isdisjoint(position.attributes):
+            for name in _FIELDS.keys() & position.attributes.keys():
+                del self[name]
+        self._position = position
         self._last = last
         self._last_named: dict[str, object] | None = None
         self._device = device
 
     def __missing__(self, name: str) -> object:
+        field = _FIELDS.get(name)
+        if field is not None:
+            value: object = getattr(self._position, field)
+            self[name] = value
+            return value
         if self._last is not None and name.startswith("last"):
             if self._last_named is None:
                 self._last_named = _with_last(self._last)
@@ -92,7 +119,8 @@ def variables_of(position: Position, last: Position | None = None, device: Devic
 
 
 def _with_last(last: Position) -> dict[str, object]:
-    pairs = itertools.chain(last.attributes.items(), zip(_JSON_NAMES, _field_values(last), strict=True))
+    fields = ((name, getattr(last, field)) for name, field in _FIELDS.items())
+    pairs = itertools.chain(last.attributes.items(), fields)
     return {f"last{name[:1].upper()}{name[1:]}": value for name, value in pairs}
 
 
@@ -101,38 +129,44 @@ def compute_all(
     position: Position,
     last: Position | None = None,
     device: Device | None = None,
-) -> tuple[Position, tuple[tuple[int, str], ...]]:
+) -> tuple[Position, Failures]:
     """Return the position with all the attributes, each computed from the results of those before.
 
-    Null removes an attribute, but leaves a field of the position unchanged. Returns also the ids of those
-    that failed, with the reason; a failed one leaves the position as it was. `last` and `device` are as for
-    `variables_of`.
+    Null removes an attribute, but leaves a field of the position unchanged. Returns also those that failed; a
+    failed one leaves the position as it was. `last` and `device` are as for `variables_of`.
     """
-    failures: tuple[tuple[int, str], ...] = ()
-    variables = variables_of(position, last, device)
     attributes = dict(position.attributes)
+    fields, failures = compute_values(compiled, attributes, variables_of(position, last, device))
+    return msgspec.structs.replace(position, attributes=attributes, **fields), failures
+
+
+def compute_values(
+    compiled: Iterable[CompiledAttribute], attributes: dict[str, Any], variables: Variables
+) -> tuple[dict[str, Any], Failures]:
+    """Like `compute_all`, but put the values into `attributes`; return those of fields of the position."""
+    failures: Failures = ()
     fields: dict[str, Any] = {}
     for each in compiled:
-        attribute = each.attribute
-        name = attribute.attribute
+        name = each.attribute.attribute
         try:
-            value = convert(attribute, each.expression.evaluate(variables))
-            if name in _TYPE_OF_FIELD:
-                if value is not None:
+            value = each.expression.evaluate(variables)
+            if value is not None:
+                value = _converted(value, each.target)
+                if name in _TYPE_OF_FIELD:
                     variables[name] = fields[name] = _field_value(name, value)
-                continue
+                    continue
         except ExpressionError as error:
-            failures += ((attribute.id, str(error)),)
+            failures += ((each.attribute.id, str(error)),)
             continue
-        if value is None:
-            attributes.pop(name, None)
-            if name not in _FIELD_NAMES:
-                variables.pop(name, None)
-        else:
+        if value is not None:
             attributes[name] = value
-            if name not in _FIELD_NAMES:
+            if name not in _FIELDS:
                 variables[name] = value
-    return msgspec.structs.replace(position, attributes=attributes, **fields), failures
+        elif name not in _TYPE_OF_FIELD:
+            attributes.pop(name, None)
+            if name not in _FIELDS:
+                variables.pop(name, None)
+    return fields, failures
 
 
 def convert(attribute: ComputedAttribute, value: object) -> bool | int | float | str | None:
@@ -141,15 +175,20 @@ def convert(attribute: ComputedAttribute, value: object) -> bool | int | float |
     Raises:
         ExpressionError: the value does not fit the attribute, or the position's field of that name.
     """
-    if value is None:
-        return None
-    target_type = _TYPE_OF_FIELD.get(attribute.attribute) or (attribute.type or "string").lower()
-    if target_type == "boolean":
+    return None if value is None else _converted(value, _target_of(attribute))
+
+
+def _target_of(attribute: ComputedAttribute) -> str:
+    return _TYPE_OF_FIELD.get(attribute.attribute) or (attribute.type or "string").lower()
+
+
+def _converted(value: object, target: str) -> bool | int | float | str:
+    if target == "boolean":
         if isinstance(value, bool):
             return value
         raise ExpressionError("the value is not a boolean")
-    if target_type == "number":
-        if isinstance(value, bool) or not isinstance(value, int | float):
+    if target == "number":
+        if isinstance(value, bool) or not isinstance(value, NUMBER):
             raise ExpressionError("the value is not a number")
         if not math.isfinite(value):
             raise ExpressionError("the value is not a finite number")

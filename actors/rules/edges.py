@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 __all__ = [
     "Bands",
     "Box",
+    "BoxedEdge",
     "Edge",
     "Point",
     "boxes_between",
@@ -19,6 +20,8 @@ Point = tuple[float, float]
 """Latitude and longitude in degrees."""
 Edge = tuple[float, float, float, float]
 """Start and end, latitude first; longitudes continue past 180, so that no edge wraps around."""
+BoxedEdge = tuple[float, float, float, float, Edge]
+"""South, north, west and east of an edge, and the edge."""
 Box = tuple[float, float, float, float]
 """South, west, north and east in degrees; longitudes from -180 to 180, west is not above east."""
 
@@ -85,18 +88,22 @@ class Bands:
         self._south, self._west, self._north, self._east = self.extent
         self._count = max(1, min(MAX_BANDS, len(edges) // 8))
         self._height = (self._north - self._south) / self._count or 1.0
-        bands: list[list[Edge]] = [[] for _ in range(self._count)]
+        bands: list[list[BoxedEdge]] = [[] for _ in range(self._count)]
         for edge in edges:
-            low, high = sorted((edge[0], edge[2]))
-            for band in range(self._band(low), self._band(high) + 1):
-                bands[band].append(edge)
+            y1, x1, y2, x2 = edge
+            south, north = sorted((y1, y2))
+            for band in range(self._band(south), self._band(north) + 1):
+                bands[band].append((south, north, min(x1, x2), max(x1, x2), edge))
         self._bands = tuple(tuple(band) for band in bands)
 
-    def near(self, latitude: float, margin: float) -> Iterator[Edge]:
-        """Yield the edges within `margin` degrees of a latitude; an edge may be yielded more than once."""
-        if self._south - margin <= latitude <= self._north + margin:
-            for band in range(self._band(latitude - margin), self._band(latitude + margin) + 1):
-                yield from self._bands[band]
+    def near(self, latitude: float, margin: float) -> Sequence[BoxedEdge]:
+        """Return edges, among them all within `margin` degrees of a latitude; some may be there twice."""
+        if not self._south - margin <= latitude <= self._north + margin:
+            return ()
+        first, last = self._band(latitude - margin), self._band(latitude + margin)
+        if first == last:
+            return self._bands[first]
+        return [each for band in self._bands[first : last + 1] for each in band]
 
     def meridians(self, longitude: float, margin: float) -> list[float]:
         """Return the equivalents of a longitude, 360 degrees apart, that the edges span within `margin`."""
@@ -114,11 +121,8 @@ class Bands:
         centre, width = (x1 + x2) / 2, abs(x2 - x1) / 2 + east
         for x in self.meridians(centre, width):
             moved = (y1, x1 + x - centre, y2, x2 + x - centre)
-            for edge in self.near(middle, height):
-                if (
-                    min(edge[0], edge[2]) - height <= middle <= max(edge[0], edge[2]) + height
-                    and min(edge[1], edge[3]) - width <= x <= max(edge[1], edge[3]) + width
-                ):
+            for least_y, most_y, least_x, most_x, edge in self.near(middle, height):
+                if least_y - height <= middle <= most_y + height and least_x - width <= x <= most_x + width:
                     yield edge, moved
 
     def _band(self, latitude: float) -> int:

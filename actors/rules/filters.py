@@ -22,7 +22,11 @@ def is_dropped(
     """
     if not settings.filter_enable:
         return False
-    if _is_wrong(position, settings) or _is_out_of_time(position.fix_time, position.server_time, settings):
+    if _is_wrong(position, settings):
+        return True
+    if (settings.filter_past or settings.filter_future) and _is_out_of_time(
+        position.fix_time, position.server_time, settings
+    ):
         return True
     seconds = None if latest is None else (position.fix_time - latest.fix_time).total_seconds()
     if latest is None or seconds is None or seconds < 0:
@@ -34,19 +38,21 @@ def is_dropped(
         return True
     if not (settings.filter_duplicate or settings.filter_static or settings.filter_distance):
         return False
-    return not _is_exempt(position, latest, settings) and _is_unchanged(position, latest, seconds, settings)
+    return _is_unchanged(position, latest, seconds, settings) and not _is_exempt(position, latest, settings)
 
 
 def _is_wrong(position: Position, settings: RuleSettings) -> bool:
-    latitude, longitude = position.latitude, position.longitude
-    is_invalid = not position.valid or not (abs(latitude) <= 90 and abs(longitude) <= 180)
     return (
-        (settings.filter_invalid and is_invalid)
-        or (settings.filter_zero and latitude == 0 and longitude == 0)
+        (settings.filter_invalid and _is_invalid(position))
+        or (settings.filter_zero and position.latitude == 0 and position.longitude == 0)
         or (settings.filter_outdated and position.outdated)
         or 0 < settings.filter_accuracy < position.accuracy
         or (settings.filter_approximate and position.attributes.get("approximate") is True)
     )
+
+
+def _is_invalid(position: Position) -> bool:
+    return not (position.valid and abs(position.latitude) <= 90 and abs(position.longitude) <= 180)
 
 
 def _is_out_of_time(fix_time: datetime, now: datetime, settings: RuleSettings) -> bool:

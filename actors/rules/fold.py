@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from motorpool.actors.rules.carried_values import add_hours, copy_attributes
-from motorpool.actors.rules.computed import CompiledAttribute, compute_all
+from motorpool.actors.rules.computed import CompiledAttribute, Failures, compute_values, variables_of
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance
 from motorpool.actors.rules.events_of_position import events_of, late_events_of
@@ -26,7 +26,6 @@ from motorpool.storage.records import Device, Event, Position
 
 __all__ = [
     "UNKNOWN_FIX_TIME",
-    "Failure",
     "FoldContext",
     "FoldResult",
     "FoldState",
@@ -42,9 +41,6 @@ UNKNOWN_FIX_TIME = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
 FUTURE: Final = timedelta(days=1)
 """A fix that is further ahead of its arrival is stored but never the latest (docs/decisions/0022)."""
 _NO_LOCATION = PositionReport({}, located=False)
-
-Failure = tuple[int, str]
-"""The id of a computed attribute whose expression failed, and the reason."""
 
 
 class FoldContext(msgspec.Struct, frozen=True, gc=False):
@@ -72,7 +68,7 @@ class FoldResult(msgspec.Struct, frozen=True, gc=False):
     """To be stored in the same transaction, those of the context first."""
     state: FoldState
     """What the next report is folded onto."""
-    failures: tuple[Failure, ...] = ()
+    failures: Failures = ()
     """Computed attributes that failed; the position is without them."""
     point: TrackPoint | None = None
     """What the state keeps of the position, without its id; None if it keeps nothing."""
@@ -84,7 +80,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
     """Apply the rules to `report`, which follows `state`."""
     latest, rules, server_time = state.latest, context.rules, context.server_time
     settings = rules.settings
-    failures: tuple[Failure, ...] = ()
+    failures: Failures = ()
     if rules.early_computed:
         report, failures = _compute_early(report, latest, context)
     attributes = dict(report.attributes)
@@ -143,7 +139,9 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         return FoldResult(None, context.events, state, failures)
     add_motion(report, latest, attributes, settings.event_motion_speed_threshold)
     if rules.computed:
-        position, more = _compute(rules.computed, position, latest, context)
+        fields, more = _compute(rules.computed, attributes, position, latest, context)
+        if fields:
+            position = msgspec.structs.replace(position, **fields)
         failures += more
     _add_known(position, latest, rules)
     known = context.events
@@ -170,22 +168,23 @@ def _add_known(position: Position, latest: Position | None, rules: DeviceRules) 
 
 def _compute(
     compiled: tuple[CompiledAttribute, ...],
+    attributes: dict[str, Any],
     position: Position,
     latest: Position | None,
     context: FoldContext,
-) -> tuple[Position, tuple[Failure, ...]]:
+) -> tuple[dict[str, Any], Failures]:
     settings = context.rules.settings
-    return compute_all(
-        compiled,
+    variables = variables_of(
         position,
         latest if settings.processing_computed_attributes_last_attributes else None,
         context.device if settings.processing_computed_attributes_device_attributes else None,
     )
+    return compute_values(compiled, attributes, variables)
 
 
 def _compute_early(
     report: PositionReport, latest: Position | None, context: FoldContext
-) -> tuple[PositionReport, tuple[Failure, ...]]:
+) -> tuple[PositionReport, Failures]:
     """Compute the attributes that come before all other rules, from what the device sent."""
     device_time = report.device_time or context.server_time
     sent = Position(
@@ -204,22 +203,11 @@ def _compute_early(
         network=dict(report.network) if report.network is not None else None,
         attributes=report.attributes,
     )
-    computed, failures = _compute(context.rules.early_computed, sent, latest, context)
-    changed = {name: getattr(computed, name) for name in _REPORTED}
-    return msgspec.structs.replace(report, **changed), failures
-
-
-_REPORTED: Final = (
-    "valid",
-    "latitude",
-    "longitude",
-    "altitude",
-    "speed",
-    "course",
-    "accuracy",
-    "attributes",
-)
-"""What a computed attribute may change of a report."""
+    attributes = dict(report.attributes)
+    fields, failures = _compute(context.rules.early_computed, attributes, sent, latest, context)
+    # A report has no address.
+    fields.pop("address", None)
+    return msgspec.structs.replace(report, attributes=attributes, **fields), failures
 
 
 def add_motion(

@@ -153,6 +153,8 @@ class GeofenceIndex:
         for box in boxes_between(min(y1, y2), min(x1, x2), max(y1, y2), max(x1, x2)):
             for geofence in self._boxes.meeting(box):
                 found[geofence.id] = geofence
+        if not found:
+            return []
         return sorted(number for number, geofence in found.items() if geofence.is_crossed(start, end))
 
 
@@ -204,16 +206,28 @@ class _ManyBoxes:
         """The boxes that meet a cell; None: too many to be tested one by one."""
 
     def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
-        cell = (math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE))
-        try:
-            found = self._cells[cell]
-        except KeyError:
-            found = self._remember(cell)
+        found = self._few_of((math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE)))
         if found is not None:
             return found.at(latitude, longitude)
-        return self.meeting((latitude, longitude, latitude, longitude))
+        return self._found_by_tree((latitude, longitude, latitude, longitude))
 
     def meeting(self, box: Box) -> Sequence[IndexedGeofence]:
+        south, west, north, east = box
+        cell = (math.floor(south * CELLS_A_DEGREE), math.floor(west * CELLS_A_DEGREE))
+        # The way between two positions mostly lies in one cell.
+        if cell == (math.floor(north * CELLS_A_DEGREE), math.floor(east * CELLS_A_DEGREE)):
+            found = self._few_of(cell)
+            if found is not None:
+                return found.meeting(box)
+        return self._found_by_tree(box)
+
+    def _few_of(self, cell: tuple[int, int]) -> _FewBoxes | None:
+        try:
+            return self._cells[cell]
+        except KeyError:
+            return self._remember(cell)
+
+    def _found_by_tree(self, box: Box) -> Sequence[IndexedGeofence]:
         geofences = self._geofences
         return [geofences[place] for place in self._query(box)]
 

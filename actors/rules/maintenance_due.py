@@ -30,10 +30,12 @@ def maintenance_events(
     if last is None:
         return []
     found: list[Event] = []
+    attributes, before = position.attributes, last.attributes
     for maintenance in maintenances:
         kind = maintenance.type
-        new = read_number(position.attributes.get(kind))
-        old = read_number(last.attributes.get(kind))
+        if kind not in attributes or kind not in before or attributes[kind] == before[kind]:
+            continue
+        new, old = read_number(attributes[kind]), read_number(before[kind])
         if (
             new is not None
             and old is not None

@@ -69,7 +69,7 @@ class Builder(ValueRules):
 
     def elvis(self, parts: Nodes) -> Node:
         """`a ?: b`: a if it is true, else b."""
-        given, otherwise = or_null(parts[0].step), parts[1].step
+        given, otherwise = or_null(parts[0]), parts[1].step
 
         def step(run: Run) -> object:
             value = given(run)
@@ -79,7 +79,7 @@ class Builder(ValueRules):
 
     def coalesce(self, parts: Nodes) -> Node:
         """`a ?? b`: a if it is defined and not null, else b."""
-        given, otherwise = or_null(parts[0].step), parts[1].step
+        given, otherwise = or_null(parts[0]), parts[1].step
 
         def step(run: Run) -> object:
             value = given(run)
@@ -90,12 +90,26 @@ class Builder(ValueRules):
     def either(self, parts: Nodes) -> Node:
         """`a || b`, short-circuiting."""
         steps = [part.step for part in parts]
-        return made(lambda run: any(truth(step(run)) for step in steps), *parts)
+
+        def step(run: Run) -> object:
+            for each in steps:  # noqa: SIM110 - a generator would cost more than most of what it evaluates
+                if truth(each(run)):
+                    return True
+            return False
+
+        return made(step, *parts)
 
     def both(self, parts: Nodes) -> Node:
         """`a && b`, short-circuiting."""
         steps = [part.step for part in parts]
-        return made(lambda run: all(truth(step(run)) for step in steps), *parts)
+
+        def step(run: Run) -> object:
+            for each in steps:  # noqa: SIM110 - as above
+                if not truth(each(run)):
+                    return False
+            return True
+
+        return made(step, *parts)
 
     def chain(self, parts: Mixed) -> Node:
         """Binary operators of one precedence, from left to right."""
@@ -142,12 +156,12 @@ class Builder(ValueRules):
 
     def emptiness(self, parts: Nodes) -> Node:
         """`empty a`."""
-        step = or_null(parts[0].step)
+        step = or_null(parts[0])
         return made(lambda run: is_empty(step(run)), *parts)
 
     def length(self, parts: Nodes) -> Node:
         """`size a`."""
-        step = or_null(parts[0].step)
+        step = or_null(parts[0])
         return made(lambda run: size(step(run)), *parts)
 
     def name(self, parts: Mixed) -> str:
@@ -162,7 +176,7 @@ class Builder(ValueRules):
     def variable(self, parts: Mixed) -> Node:
         """A variable."""
         name = str(parts[0])
-        return Node(lambda run: run.variable(name), name=name)
+        return Node(lambda run: run.variable(name), name=name, lenient=lambda run: run.variable_or_null(name))
 
     def member(self, parts: Mixed) -> Node:
         """`a.b`, which may also be a variable with a dot in its name. `a?.b` is null if a is null."""

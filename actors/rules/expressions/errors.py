@@ -15,7 +15,8 @@ class ExpressionError(Exception):
 
     def __init__(self, text: str, position: int | None = None) -> None:
         # The text may quote names and patterns of any length, with line breaks.
-        text = " ".join(text.split())[:_MAX_LENGTH]
+        if not text.isprintable() or len(text) > _MAX_LENGTH:
+            text = " ".join(text.split())[:_MAX_LENGTH]
         super().__init__(text)
         self.text = text
         self.position = position

@@ -26,6 +26,8 @@ class Node:
     """Name of a variable, or a path `a.b` that may be one; else empty."""
     literal: str | None = None
     """The value if it is a string literal."""
+    lenient: Step | None = None
+    """What gives null where `step` raises Absent, if that is simple."""
 
 
 class Returned(Exception):
@@ -49,8 +51,11 @@ def constant(value: object) -> Node:
     return Node(lambda _: value, literal=value if isinstance(value, str) else None)
 
 
-def or_null(step: Step) -> Step:
+def or_null(node: Node) -> Step:
     """Return a step that gives null instead of raising Absent."""
+    if node.lenient is not None:
+        return node.lenient
+    step = node.step
 
     def lenient(run: Run) -> object:
         try:
@@ -77,5 +82,5 @@ def sequence(parts: Sequence[Node]) -> Node:
 
 def condition(node: Node) -> Callable[[Run], bool]:
     """Return a function that evaluates a condition; an undefined variable is false."""
-    step = or_null(node.step) if node.name else node.step
+    step = or_null(node) if node.name else node.step
     return lambda run: truth(step(run))

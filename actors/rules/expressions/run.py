@@ -30,6 +30,13 @@ class Run:
         except KeyError:
             raise Absent(f"undefined variable {name}") from None
 
+    def variable_or_null(self, name: str) -> object:
+        """Return the value of a variable, None if it is undefined."""
+        try:
+            return self.variables[name]
+        except KeyError:
+            return None
+
     def spend(self, work: int) -> None:
         """Count work that is about to be done; raise ExpressionError above the limit."""
         self._left -= work

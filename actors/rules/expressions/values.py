@@ -19,6 +19,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
 _REAL = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,9})?")
 _NUMBER = (int, float)
 """Ready made: `int | float` would be built anew at each comparison."""
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+"""Limits of a whole number."""
 _SHOWN = 40
 """Characters of a text in a message."""
 
@@ -44,7 +46,7 @@ def kind(value: object) -> str:
 
 def in_64_bits(number: int) -> int:
     """Return the number; raise ExpressionError if it does not fit a signed 64-bit integer."""
-    if -(1 << 63) <= number < 1 << 63:
+    if _LEAST <= number <= _MOST:
         return number
     raise ExpressionError("a whole number grew beyond 64 bits")
 
@@ -53,10 +55,9 @@ def to_number(value: object) -> int | float:
     """Convert a value to a number."""
     if isinstance(value, float):
         return value
-    if isinstance(value, bool):
-        return int(value)
     if isinstance(value, int):
-        return in_64_bits(value)
+        # The sign makes a number of a boolean.
+        return +value if _LEAST <= value <= _MOST else in_64_bits(value)
     if isinstance(value, str):
         if _INTEGER.fullmatch(value):
             return in_64_bits(int(value))

@@ -41,7 +41,7 @@ def applied(text: str, attribute: str, kind: str | None = None, position: Positi
 
 
 def test_an_expression_knows_the_fields_and_the_attributes_of_the_position():
-    assert variables_of(POSITION) == {
+    wanted = {
         "id": 7,
         "deviceId": 3,
         "protocol": "jt808",
@@ -63,6 +63,9 @@ def test_an_expression_knows_the_fields_and_the_attributes_of_the_position():
         "input": 6,
         "fuel": 300,
     }
+    found = variables_of(POSITION)
+    assert {name: found[name] for name in wanted} == wanted
+    assert "attributes" not in found
 
 
 def test_the_last_position_and_the_device_are_known_where_given():
