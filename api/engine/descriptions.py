@@ -338,6 +338,7 @@ PARAMETERS: Mapping[str, str] = {
             "attribute",
             "calendar",
             "command",
+            "company",
             "driver",
             "geofence",
             "linkedDevice",
@@ -347,6 +348,7 @@ PARAMETERS: Mapping[str, str] = {
             "order",
             "report",
             "scheduledCommand",
+            "team",
         )
     },
 }
