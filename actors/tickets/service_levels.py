@@ -133,13 +133,12 @@ def clocks_of(
 ) -> tuple[TargetClock, TargetClock]:
     """Return the clocks of the first response and of the resolution.
 
-    Both stand while the ticket is resolved, closed or cancelled. The resolution clock also stands during the
-    other pauses, up to `maxPauseMinutes` of them, and that of the first response during those in a pending
-    status if the priority has `pauseFirstResponse` (docs/service-levels.md#pauses).
+    Without a priority there are no targets. Both clocks stand while the ticket is resolved, closed or
+    cancelled. The resolution clock also stands during the other pauses, up to `maxPauseMinutes` of them, and
+    that of the first response during those in a pending status if the priority has `pauseFirstResponse`
+    (docs/service-levels.md#pauses).
     """
-    if priority is None:
-        nothing = TargetClock(start=created_at, minutes=0, hours=hours)
-        return nothing, nothing
+    priority = priority or TicketPriority()
     attributes, all_pauses = priority.attributes, tuple(pauses)
     stops = merge_pauses((each.begins, each.ends) for each in all_pauses if each.reason in STOPS)
     pending = [(each.begins, each.ends) for each in all_pauses if each.reason == "pending"]

@@ -196,6 +196,13 @@ def test_without_a_target_nothing_is_due():  # E13
     assert (walk.resolution.due, walk.resolution.verdict) == (None, None)
 
 
+def test_elapsed_time_of_a_ticket_without_a_priority_leaves_out_pauses():
+    pauses = [TicketPause(utc("2026-10-12T09:00Z"), utc("2026-10-12T10:00Z"), 1, "pending")]
+    first, resolution = clocks_of(utc("2026-10-12T08:00Z"), None, pauses, ALWAYS)
+    assert (first.minutes, resolution.minutes) == (0, 0)
+    assert resolution.elapsed(utc("2026-10-12T11:00Z")) == 2 * HOUR
+
+
 def test_an_act_at_the_due_time_meets_it():
     walk = Walk("2026-10-12T08:00Z", ALWAYS, 60, 60, warnPercent=0)
     walk.respond("2026-10-12T09:00Z")
