@@ -17,6 +17,7 @@ VALUES = {
     "jsonb": "'{{\"key\": {number}}}'",
     "timestamp with time zone": "timestamptz '2026-05-0{number} 12:00Z'",
     "date": "date '2026-05-0{number}'",
+    "interval": "interval '{number} minutes'",
     "bytea": "'\\x0{number}'",
     "ARRAY": "'{{{number}}}'",
     "uuid": "'00000000-0000-0000-0000-00000000000{number}'",
@@ -31,6 +32,7 @@ CHOSEN = {
     ("scheduled_command_runs", "status"): "'sent'",
     ("scheduled_commands", "on_start"): "'[{{\"commandId\": {number}}}]'",
     ("scheduled_commands", "on_end"): "'[]'",
+    ("ticket_statuses", "kind"): "'open'",
 }
 SINGLE_ROW = {"heartbeats"}
 REPLACED = {
