@@ -9,6 +9,7 @@ from datetime import datetime
 import trio
 
 from motorpool.actors.gateway.limits import MemoryBudget
+from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.changes import (
     CHANGES,
     COMMITTED_CHANGES,
@@ -28,6 +29,7 @@ from motorpool.actors.rate_limits import RateLimit
 from motorpool.actors.reports.limits import RunningLimit
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.row_cache import RowCache
+from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.login_audit import LoginAudit
 from motorpool.api.auth.login_throttle import LoginThrottle
@@ -117,6 +119,12 @@ class ServerContext:
     """Reports that were mailed to each user."""
     report_limit: RunningLimit = field(init=False)
     """Workbooks that are being made for each user."""
+    business_calendars: BusinessCalendars = field(default_factory=BusinessCalendars)
+    """Business hours of ticket priorities."""
+    ticket_mails: TicketMails = field(init=False)
+    """Mails to the assignees of tickets."""
+    keys_in_progress: dict[tuple[int, str, str], trio.Event] = field(default_factory=dict)
+    """Requests with Idempotency-Key that are being served, by user, key and path; set when they have been."""
     position_json: PositionJsonCache = field(default_factory=PositionJsonCache)
     """Positions as clients get them."""
 
@@ -149,6 +157,7 @@ class ServerContext:
         )
         self.report_limit = RunningLimit(self.settings.reports.workbooks_per_user)
         self.report_mails = RateLimit(self.settings.reports.mails_per_hour, 3600.0, monotonic)
+        self.ticket_mails = TicketMails(self.outgoing.mail, self.settings.public_url)
         self.openid = None
         if self.settings.openid.enabled:
             self.openid = OpenIdProvider(self.settings.openid, self.outgoing.http, monotonic)

@@ -28,6 +28,13 @@ TEXTS: Mapping[str, Mapping[str, Text]] = {
         ),
         "userExpiration": Text("Account expired", "Your account {name} expired on {time}."),
         "userExpirationReminder": Text("Account expires", "Your account {name} will expire on {time}."),
+        "ticketAssigned": Text(
+            "Ticket #{number} assigned: {subject}",
+            "Ticket #{number} was assigned to you on {time}: {subject}",
+        ),
+        "ticketBreached": Text(
+            "Ticket #{number} overdue: {subject}", "Ticket #{number} missed its service level: {subject}"
+        ),
     },
     "de": {
         "scheduledReport": Text("Bericht: {title}", "Der Bericht für {start} bis {end} liegt bereit:"),
@@ -35,6 +42,14 @@ TEXTS: Mapping[str, Mapping[str, Text]] = {
         "deviceExpirationReminder": Text("Gerät läuft ab: {name}", "Das Gerät {name} läuft am {time} ab."),
         "userExpiration": Text("Konto abgelaufen", "Ihr Konto {name} ist am {time} abgelaufen."),
         "userExpirationReminder": Text("Konto läuft ab", "Ihr Konto {name} läuft am {time} ab."),
+        "ticketAssigned": Text(
+            "Ticket #{number} zugewiesen: {subject}",
+            "Ticket #{number} wurde Ihnen am {time} zugewiesen: {subject}",
+        ),
+        "ticketBreached": Text(
+            "Ticket #{number} überfällig: {subject}",
+            "Ticket #{number} hat seine Servicezeit überschritten: {subject}",
+        ),
     },
     "es": {
         "scheduledReport": Text("Informe: {title}", "El informe de {start} a {end} está listo:"),
@@ -44,6 +59,13 @@ TEXTS: Mapping[str, Mapping[str, Text]] = {
         ),
         "userExpiration": Text("Cuenta caducada", "Su cuenta {name} caducó el {time}."),
         "userExpirationReminder": Text("Cuenta por caducar", "Su cuenta {name} caducará el {time}."),
+        "ticketAssigned": Text(
+            "Ticket #{number} asignado: {subject}", "El ticket #{number} se le asignó el {time}: {subject}"
+        ),
+        "ticketBreached": Text(
+            "Ticket #{number} vencido: {subject}",
+            "El ticket #{number} incumplió su nivel de servicio: {subject}",
+        ),
     },
     "fr": {
         "scheduledReport": Text("Rapport : {title}", "Le rapport du {start} au {end} est prêt :"),
@@ -53,6 +75,14 @@ TEXTS: Mapping[str, Mapping[str, Text]] = {
         ),
         "userExpiration": Text("Compte expiré", "Votre compte {name} a expiré le {time}."),
         "userExpirationReminder": Text("Expiration du compte", "Votre compte {name} expirera le {time}."),
+        "ticketAssigned": Text(
+            "Ticket #{number} attribué : {subject}",
+            "Le ticket #{number} vous a été attribué le {time} : {subject}",
+        ),
+        "ticketBreached": Text(
+            "Ticket #{number} en retard : {subject}",
+            "Le ticket #{number} n'a pas respecté son niveau de service : {subject}",
+        ),
     },
     "zh": {
         "scheduledReport": Text("报告: {title}", "{start} 至 {end} 的报告已生成:"),
@@ -60,6 +90,12 @@ TEXTS: Mapping[str, Mapping[str, Text]] = {
         "deviceExpirationReminder": Text("设备即将过期: {name}", "设备 {name} 将于 {time} 过期。"),
         "userExpiration": Text("账户已过期", "您的账户 {name} 已于 {time} 过期。"),
         "userExpirationReminder": Text("账户即将过期", "您的账户 {name} 将于 {time} 过期。"),
+        "ticketAssigned": Text(
+            "工单 #{number} 已分配: {subject}", "工单 #{number} 已于 {time} 分配给您: {subject}"
+        ),
+        "ticketBreached": Text(
+            "工单 #{number} 已超时: {subject}", "工单 #{number} 未达到服务级别: {subject}"
+        ),
     },
 }
 """Language -> mail -> its text."""

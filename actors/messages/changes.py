@@ -32,6 +32,7 @@ __all__ = [
     "ScheduledReportChanged",
     "ServerChanged",
     "SessionEnded",
+    "TicketChanged",
     "TokenRevoked",
     "UserChanged",
     "changed_fields",
@@ -115,6 +116,16 @@ class ScheduledReportChanged(RowChanged, frozen=True, gc=False):
     """A scheduled report."""
 
 
+class TicketChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A ticket was created, changed or deleted."""
+
+    id: int
+    operation: Operation
+    company_id: int
+    version: int
+    """The version of the ticket that the change made."""
+
+
 class LinkChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A link between two objects was added or removed, or perhaps left as it was."""
 
@@ -169,6 +180,7 @@ Change = (
     | DriverChanged
     | NotificationChanged
     | ScheduledReportChanged
+    | TicketChanged
     | LinkChanged
     | PositionsDeleted
     | ServerChanged

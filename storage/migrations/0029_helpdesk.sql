@@ -264,9 +264,8 @@ create table idempotency_keys (
     key text not null,
     path text not null,
     body_hash bytea not null,
-    -- Null while the request is in progress.
-    status integer,
-    answer bytea,
+    status integer not null,
+    answer bytea not null,
     created timestamptz not null,
     primary key (user_id, key, path)
 );

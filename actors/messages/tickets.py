@@ -1,0 +1,31 @@
+"""Messages to the actors that look after tickets, sent after the commit of a change.
+
+Each is a hint: what is to be done stands in the tables, which these actors also look at by themselves.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from motorpool.runtime import Kind
+
+__all__ = ["TICKET_CLOCK", "WEBHOOK_SENDER", "TicketMessagesWaiting", "WakeTicketClock"]
+
+
+class WakeTicketClock(msgspec.Struct, frozen=True, gc=False):
+    """A ticket is to be looked at at an instant."""
+
+    at: datetime
+
+
+TICKET_CLOCK: Kind[None, WakeTicketClock] = Kind("ticket_clock")
+
+
+class TicketMessagesWaiting(msgspec.Struct, frozen=True):
+    """Messages to the webhooks of companies are waiting."""
+
+    company_ids: frozenset[int] = frozenset()
+    """Empty: it is not known of which companies."""
+
+
+WEBHOOK_SENDER: Kind[None, TicketMessagesWaiting] = Kind("webhook_sender")

@@ -1,0 +1,71 @@
+"""What falls due on a ticket by itself: warnings, breaches with their escalation, the automatic close
+(docs/tickets.md#what-falls-due).
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from motorpool.actors.tickets import service_levels
+from motorpool.actors.tickets.draft import Draft, auto_close_at
+from motorpool.actors.tickets.escalation import escalate
+from motorpool.actors.tickets.facts import SYSTEM, Breach, FieldChange, Notice, Outcome, TicketFacts
+from motorpool.actors.tickets.service_levels import Occurrence
+from motorpool.actors.tickets.status_moves import move_to
+from motorpool.actors.tickets.times import format_seconds
+
+__all__ = ["settle", "settle_first"]
+
+LATE = timedelta(minutes=1)
+"""What is found so long after it was due is marked as late: no server was running."""
+
+
+def settle(facts: TicketFacts, now: datetime) -> Outcome:
+    """Return the ticket with what fell due until now; it has no entries if nothing did."""
+    draft = Draft(facts, SYSTEM, now)
+    settle_first(draft)
+    return draft.finish()
+
+
+def settle_first(draft: Draft) -> None:
+    """Bring a ticket up to the present, before anything is changed: acts count from when they are done."""
+    author, draft.author = draft.author, SYSTEM
+    levels = draft.first_response, draft.resolution
+    (draft.first_response, draft.resolution), found = service_levels.settle(levels, draft.clocks, draft.now)
+    for occurrence in found:
+        if occurrence.is_breach:
+            _breach(draft, occurrence)
+        else:
+            _warn(draft, occurrence)
+    if any(occurrence.is_breach for occurrence in found) and draft.ticket.escalated_at is None:
+        escalate(draft)
+    closes = auto_close_at(draft.ticket, draft.setup)
+    if closes is not None and closes <= draft.now:
+        status = draft.setup.first_status("closed", after=draft.status)
+        assert status is not None
+        move_to(draft, status, {"reason": "autoClose"})
+    draft.author = author
+
+
+def _breach(draft: Draft, occurrence: Occurrence) -> None:
+    attributes: dict[str, Any] = {
+        "target": occurrence.target,
+        "due": format_seconds(occurrence.at),
+        "detectedAt": format_seconds(draft.now),
+    }
+    if draft.now - occurrence.at >= LATE:
+        attributes["late"] = True
+    entry = draft.enter("slaBreached", event_time=occurrence.at, attributes=attributes)
+    draft.breaches.append(Breach(occurrence.target, occurrence.at))
+    change = FieldChange(f"{occurrence.target}Breached", before=False, after=True)
+    draft.tell_webhook("ticket.sla_breached", entry, change)
+    if draft.ticket.assignee_id:
+        draft.notices.append(Notice("ticketBreached", draft.ticket.assignee_id))
+
+
+def _warn(draft: Draft, occurrence: Occurrence) -> None:
+    level = draft.first_response if occurrence.target == "firstResponse" else draft.resolution
+    due = level.due
+    attributes = {"target": occurrence.target, "due": format_seconds(due) if due else None}
+    entry = draft.enter("slaWarning", event_time=occurrence.at, attributes=attributes)
+    draft.breaches.append(Breach(f"{occurrence.target} warning", occurrence.at))
+    draft.tell_webhook("ticket.sla_warning", entry)

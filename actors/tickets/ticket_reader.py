@@ -1,0 +1,128 @@
+"""Reads what decides about the changes of tickets, and locks them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import msgspec
+
+from motorpool.actors.tickets.business_calendars import BusinessCalendars
+from motorpool.actors.tickets.business_time import BusinessTime
+from motorpool.actors.tickets.escalation import escalation_priority
+from motorpool.actors.tickets.facts import CompanySetup, Person, TicketFacts
+from motorpool.actors.tickets.service_levels import Level
+from motorpool.storage import tickets
+from motorpool.storage.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
+from motorpool.storage.queries import Queries, Row
+
+__all__ = ["business_times_of", "lock_facts", "setup_of"]
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+async def lock_facts(
+    transaction: Queries,
+    ticket_ids: Sequence[int],
+    calendars: BusinessCalendars,
+    *,
+    now: datetime,
+    people: Iterable[int] = (),
+    priorities: Iterable[int] = (),
+    skip_locked: bool = False,
+) -> dict[int, TicketFacts]:
+    """Lock tickets until the transaction ends, and return what is known of them, by id.
+
+    Unknown tickets are left out; with `skip_locked` those that another transaction has locked as well.
+    `people` and `priorities` are users and priorities that the change may name.
+    """
+    rows = await tickets.lock(transaction, ticket_ids, skip_locked=skip_locked)
+    if not rows:
+        return {}
+    locked = [tickets.TABLE.from_row(_record_of(row)) for row in rows]
+    pauses = await tickets.pauses_of(transaction, [ticket.id for ticket in locked])
+    pairs = {(ticket.company_id, ticket.assignee_id) for ticket in locked}
+    pairs |= {(ticket.company_id, user_id) for ticket in locked for user_id in people}
+    setups = await _setups(transaction, sorted(pairs))
+    asked = {ticket.priority_id for ticket in locked} | {*priorities}
+    hours = await business_times_of(transaction, setups.values(), asked, calendars, now=now)
+    return {
+        ticket.id: TicketFacts(
+            ticket=ticket,
+            first_response=_level(row, "first_response", ticket),
+            resolution=_level(row, "resolution", ticket),
+            pauses=tuple(pauses[ticket.id]),
+            next_clock_at=row["next_clock_at"],
+            message_sequence=row["message_sequence"],
+            setup=setups[ticket.company_id],
+            business_times=hours,
+        )
+        for row, ticket in zip(rows, locked, strict=True)
+    }
+
+
+async def setup_of(q: Queries, company_id: int, people: Iterable[int] = ()) -> CompanySetup | None:
+    """Return what a company configures, and what these users are in it; None if there is no such company."""
+    pairs = [(company_id, 0), *((company_id, user_id) for user_id in people)]
+    return (await _setups(q, pairs)).get(company_id)
+
+
+async def _setups(q: Queries, pairs: Sequence[tuple[int, int]]) -> dict[int, CompanySetup]:
+    found = {}
+    for row in await tickets.read_setups(q, pairs):
+        company = Company(row["id"], row["name"], row["unique_id"], row["disabled"], row["attributes"])
+        found[company.id] = CompanySetup(
+            company=company,
+            statuses=_records(TicketStatus, row["statuses"]),
+            priorities=_records(TicketPriority, row["priorities"]),
+            teams=_records(Team, row["teams"]),
+            people={each["id"]: msgspec.convert(each, Person) for each in row["people"]},
+        )
+    return found
+
+
+def _records(shape: type[R], rows: Iterable[Mapping[str, Any]]) -> dict[int, R]:
+    """Return the records of rows as PostgreSQL makes them JSON; references that are null are 0."""
+    names = shape.__struct_fields__
+    return {
+        row["id"]: shape(**{name: 0 if row[name] is None else row[name] for name in names}) for row in rows
+    }
+
+
+async def business_times_of(
+    q: Queries,
+    setups: Iterable[CompanySetup],
+    priorities: Iterable[int],
+    calendars: BusinessCalendars,
+    *,
+    now: datetime,
+) -> dict[int, BusinessTime]:
+    """Return the business hours of these priorities, and of those that they escalate to."""
+    known = {each.company.id: each for each in setups}
+    found = {number: each for setup in known.values() for number, each in setup.priorities.items()}
+    asked = {number for number in priorities if number in found}
+    asked |= {escalation_priority(found[number].attributes) for number in asked}
+    companies = {number: setup.company for number, setup in known.items()}
+    wanted = [found[number] for number in sorted(asked) if number in found]
+    return await calendars.of_priorities(q, wanted, companies, now)
+
+
+_RECORD = Ticket.__struct_fields__
+
+
+def _record_of(row: Row) -> dict[str, Any]:
+    return {name: row[name] for name in _RECORD}
+
+
+def _level(row: Row, target: str, ticket: Ticket) -> Level:
+    done_at = ticket.first_response_at if target == "first_response" else ticket.resolved_at
+    return Level(
+        target_minutes=row[f"{target}_target"],
+        credit=timedelta(seconds=row[f"{target}_credit"]),
+        due=row[f"{target}_due"],
+        breached=row[f"{target}_breached"],
+        verdict=row[f"{target}_verdict"],
+        decided_at=row[f"{target}_decided_at"],
+        elapsed=row[f"{target}_elapsed"],
+        warned=row[f"{target}_warned"],
+        done_at=done_at,
+    )

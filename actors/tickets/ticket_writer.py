@@ -1,0 +1,217 @@
+"""Writes what changes make of tickets: rows, history, pauses, breaches, mails and webhook messages.
+
+All in the transaction that has locked the tickets, in a few statements for any number of them. `announce`
+comes after its commit.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.mailings.ticket_mails import TicketMail, TicketMails
+from motorpool.actors.messages.changes import TicketChanged
+from motorpool.actors.messages.tickets import (
+    TICKET_CLOCK,
+    WEBHOOK_SENDER,
+    TicketMessagesWaiting,
+    WakeTicketClock,
+)
+from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.tickets.draft import to_milliseconds
+from motorpool.actors.tickets.facts import Change, TicketFacts, TicketMessage
+from motorpool.actors.tickets.webhook_settings import WebhookSettings, read_settings
+from motorpool.runtime import System
+from motorpool.storage import ticket_messages, tickets
+from motorpool.storage.helpdesk_records import Ticket, TicketEvent
+from motorpool.storage.queries import Queries
+from motorpool.storage.ticket_messages import NewTicketMessage
+
+__all__ = ["announce", "announce_deletion", "write", "write_deletion"]
+
+_REFERENCES = frozenset(
+    {"branch_id", "contact_id", "device_id", "category_id", "priority_id", "team_id", "assignee_id"}
+    | {"reporter_id", "parent_id"}
+)
+"""References that are null in the table where they are 0."""
+_KEPT_IF_SAME = ("subject", "description", "attributes")
+
+
+async def write(
+    transaction: Queries, changes: Sequence[Change], now: datetime, mails: TicketMails | None = None
+) -> list[Change]:
+    """Write changes of tickets that this transaction has locked, and return them with the ids of entries.
+
+    Without `mails` nobody is mailed.
+
+    Raises:
+        Conflict: Another ticket of the company has the same `uniqueId`.
+        StatementRejected: A reference is gone.
+    """
+    at = to_milliseconds(now)
+    moved = [change for change in changes if _differs(change)]
+    if not moved:
+        return list(changes)
+    setups = {change.outcome.setup.company.id: change.outcome.setup for change in moved}.values()
+    webhooks = {each.company.id: read_settings(each.company.attributes) for each in setups}
+    wanted = [_wanted(change, webhooks[change.outcome.ticket.company_id]) for change in moved]
+    new = [_row(change, sent) for change, sent in zip(moved, wanted, strict=True) if change.facts is None]
+    old = [_row(change, sent) for change, sent in zip(moved, wanted, strict=True) if change.facts is not None]
+    if new:
+        await tickets.insert(transaction, new)
+    if old:
+        await tickets.update(transaction, old)
+    entries = [
+        (change.outcome.ticket.company_id, entry) for change in moved for entry in change.outcome.entries
+    ]
+    ids = await tickets.insert_events(transaction, entries) if entries else []
+    stored = {id(entry): number for (_, entry), number in zip(entries, ids, strict=True)}
+    await _write_pauses(transaction, moved)
+    await _write_breaches(transaction, moved, at)
+    await _enqueue(transaction, moved, wanted, webhooks, stored, at)
+    if mails is not None:
+        await mails.enqueue(
+            transaction,
+            [
+                TicketMail(notice.kind, notice.user_id, ticket.id, ticket.number, ticket.subject)
+                for change in moved
+                for ticket in (change.outcome.ticket,)
+                for notice in change.outcome.notices
+            ],
+            now=at,
+        )
+    return [_with_ids(change, stored) for change in changes]
+
+
+def _differs(change: Change) -> bool:
+    before, after = change.facts, change.outcome
+    return (
+        before is None
+        or bool(after.entries)
+        or (before.first_response, before.resolution, before.next_clock_at, before.pauses)
+        != (after.first_response, after.resolution, after.next_clock_at, after.pauses)
+    )
+
+
+def _wanted(change: Change, webhook: WebhookSettings | None) -> list[TicketMessage]:
+    """Return the messages that the company's webhook gets."""
+    if webhook is None:
+        return []
+    return [message for message in change.outcome.messages if webhook.wants(message.type)]
+
+
+def _row(change: Change, messages: Sequence[TicketMessage]) -> dict[str, Any]:
+    """Return the columns of a ticket."""
+    facts, outcome = change
+    columns: dict[str, Any] = msgspec.structs.asdict(outcome.ticket)
+    for name in _REFERENCES:
+        columns[name] = columns[name] or None
+    if facts is not None:
+        for name in _KEPT_IF_SAME:
+            if columns[name] == getattr(facts.ticket, name):
+                columns[name] = None
+    for target, level in (("first_response", outcome.first_response), ("resolution", outcome.resolution)):
+        columns |= {
+            f"{target}_credit": int(level.credit.total_seconds()),
+            f"{target}_verdict": level.verdict,
+            f"{target}_decided_at": level.decided_at,
+            f"{target}_elapsed": level.elapsed,
+            f"{target}_target": level.target_minutes,
+            f"{target}_warned": level.warned,
+        }
+    columns["next_clock_at"] = outcome.next_clock_at
+    columns["message_sequence"] = (facts.message_sequence if facts else 0) + len(messages)
+    return columns
+
+
+async def _write_pauses(transaction: Queries, changes: Sequence[Change]) -> None:
+    ended: dict[int, datetime] = {}
+    begun = []
+    for facts, outcome in changes:
+        before = {pause.id: pause for pause in facts.pauses} if facts else {}
+        for pause in outcome.pauses:
+            if not pause.id:
+                begun.append((outcome.ticket.company_id, outcome.ticket.id, pause))
+            elif pause.ends is not None and before[pause.id].ends != pause.ends:
+                ended[pause.id] = pause.ends
+    if ended:
+        await tickets.close_pauses(transaction, ended)
+    if begun:
+        await tickets.insert_pauses(transaction, begun)
+
+
+async def _write_breaches(transaction: Queries, changes: Sequence[Change], now: datetime) -> None:
+    breaches = [
+        (outcome.ticket.company_id, outcome.ticket.id, breach.target, breach.due)
+        for _, outcome in changes
+        for breach in outcome.breaches
+    ]
+    if breaches:
+        await tickets.insert_breaches(transaction, breaches, now)
+
+
+async def _enqueue(
+    transaction: Queries,
+    changes: Sequence[Change],
+    wanted: Sequence[Sequence[TicketMessage]],
+    webhooks: dict[int, WebhookSettings | None],
+    stored: dict[int, int],
+    now: datetime,
+) -> None:
+    rows: list[NewTicketMessage] = []
+    del changes, wanted, webhooks, stored  # webhook_body.py makes the rows
+    if rows:
+        await ticket_messages.enqueue(transaction, rows, now=now)
+
+
+def _message_with_id(message: TicketMessage, stored: dict[int, int]) -> TicketMessage:
+    if message.event is None:
+        return message
+    return msgspec.structs.replace(message, event=_entry_with_id(message.event, stored))
+
+
+def _entry_with_id(entry: TicketEvent, stored: dict[int, int]) -> TicketEvent:
+    return msgspec.structs.replace(entry, id=stored[id(entry)])
+
+
+def _with_ids(change: Change, stored: dict[int, int]) -> Change:
+    entries = tuple(_entry_with_id(entry, stored) for entry in change.outcome.entries)
+    return change._replace(outcome=msgspec.structs.replace(change.outcome, entries=entries))
+
+
+async def announce(system: System, changes: Sequence[Change]) -> None:
+    """Tell those who follow tickets what was committed, after the commit."""
+    changed = [change for change in changes if change.outcome.entries]
+    instants = [
+        change.outcome.next_clock_at for change in changes if change.outcome.next_clock_at is not None
+    ]
+    if instants:
+        system.ref(TICKET_CLOCK).offer(WakeTicketClock(min(instants)))
+    companies = frozenset(change.outcome.ticket.company_id for change in changed if change.outcome.messages)
+    if companies:
+        system.ref(WEBHOOK_SENDER).offer(TicketMessagesWaiting(companies))
+    if any(change.outcome.notices for change in changed):
+        system.ref(OUTBOX).offer(OutboxFilled())
+    if changed:
+        await publish_changes(system, *(_fact(change) for change in changed))
+
+
+def _fact(change: Change) -> TicketChanged:
+    ticket: Ticket = change.outcome.ticket
+    return TicketChanged(
+        ticket.id, "created" if change.facts is None else "updated", ticket.company_id, ticket.version
+    )
+
+
+async def write_deletion(transaction: Queries, facts: TicketFacts, now: datetime) -> None:
+    """Delete a ticket that this transaction has locked, with its history, and tell its company's webhook."""
+    ticket = facts.ticket
+    await tickets.delete(transaction, ticket.company_id, ticket.id, now=now)
+
+
+async def announce_deletion(system: System, deleted: TicketChanged) -> None:
+    """Tell those who follow tickets that one was deleted, after the commit."""
+    system.ref(WEBHOOK_SENDER).offer(TicketMessagesWaiting(frozenset({deleted.company_id})))
+    await publish_changes(system, deleted)
