@@ -1,7 +1,7 @@
 """Tickets: their rows, and what decides about their changes.
 
 The row of a ticket is locked before anything that belongs to it, and after the row of its company
-(docs/decisions/0187).
+(docs/decisions/0187-one-writer-of-tickets.md).
 """
 
 from collections.abc import Mapping, Sequence

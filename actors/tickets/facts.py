@@ -58,7 +58,7 @@ class Author(msgspec.Struct, frozen=True):
     kind: Literal["user", "contact", "device", "system"] = "system"
     user_id: int = 0
     is_agent: bool = False
-    """Whether they handle tickets of the company (docs/helpdesk.md#permissions)."""
+    """Whether they handle tickets of the company (docs/helpdesk.md)."""
     attributes: Mapping[str, Any] = {}
     """What each history entry of the change holds besides: `byUserId`, `requestId`."""
 

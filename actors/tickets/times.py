@@ -1,4 +1,4 @@
-"""Instants in the JSON of tickets: whole seconds, cut (docs/helpdesk.md#conventions)."""
+"""Instants in the JSON of tickets: whole seconds, cut (docs/tickets.md)."""
 
 from datetime import datetime
 from typing import TypeVar
