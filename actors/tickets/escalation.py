@@ -1,5 +1,5 @@
 """Escalation: where a ticket goes at its first breach, and what a change of priority means
-(docs/service-levels.md#warnings-and-escalation, docs/service-levels.md#changes).
+(docs/service-levels.md#escalation, docs/service-levels.md#changes).
 """
 
 from collections.abc import Mapping
