@@ -112,7 +112,8 @@ class Schemas:
                 schema["pattern"] = r"\S"
             if field.name in rules.max_lengths:
                 schema["maxLength"] = rules.max_lengths[field.name]
-        schema.setdefault("description", describe_field(record, field.encode_name))
+        if "description" not in schema:
+            schema["description"] = describe_field(record, field.encode_name)
         return schema
 
 
