@@ -29,21 +29,27 @@ def settle(facts: TicketFacts, now: datetime) -> Outcome:
 def settle_first(draft: Draft) -> None:
     """Bring a ticket up to the present, before anything is changed: acts count from when they are done."""
     author, draft.author = draft.author, SYSTEM
-    levels = draft.first_response, draft.resolution
-    (draft.first_response, draft.resolution), found = service_levels.settle(levels, draft.clocks, draft.now)
-    for occurrence in found:
-        if occurrence.is_breach:
-            _breach(draft, occurrence)
-        else:
-            _warn(draft, occurrence)
-    if any(occurrence.is_breach for occurrence in found) and draft.ticket.escalated_at is None:
-        escalate(draft)
+    while found := _settle_levels(draft):
+        for occurrence in found:
+            if occurrence.is_breach:
+                _breach(draft, occurrence)
+            else:
+                _warn(draft, occurrence)
+        if any(occurrence.is_breach for occurrence in found) and draft.ticket.escalated_at is None:
+            # The new priority may have a warning that is due already.
+            escalate(draft)
     closes = auto_close_at(draft.ticket, draft.setup)
     if closes is not None and closes <= draft.now:
         status = draft.setup.first_status("closed", after=draft.status)
         assert status is not None
         move_to(draft, status, {"reason": "autoClose"})
     draft.author = author
+
+
+def _settle_levels(draft: Draft) -> tuple[Occurrence, ...]:
+    levels = draft.first_response, draft.resolution
+    (draft.first_response, draft.resolution), found = service_levels.settle(levels, draft.clocks, draft.now)
+    return found
 
 
 def _breach(draft: Draft, occurrence: Occurrence) -> None:
