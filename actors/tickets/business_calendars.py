@@ -23,8 +23,10 @@ __all__ = ["HOLIDAYS", "BusinessCalendars", "holiday_calendar_of"]
 
 HOLIDAYS = "holidayCalendarId"
 """The attribute of a priority that names the calendar whose windows are not business hours."""
-MAX_WINDOWS = 1_000_000
+MAX_KEPT = 1_000_000
 """Windows that are kept, of all calendars together: 24 MB."""
+WINDOWS_OF_EVENT = 40
+"""As many windows as an event of a calendar takes memory; it is kept to compute further windows."""
 PAST = timedelta(days=400)
 """Windows this long ago are computed at once: tickets that are open are seldom older."""
 
@@ -43,6 +45,12 @@ _Key = tuple[_Hours | None, _Hours | None]
 """The hours and the holidays."""
 
 
+class _Kept(NamedTuple):
+    business: BusinessTime
+    size: int
+    """In windows."""
+
+
 class BusinessCalendars:
     """Computes windows in a thread, one calendar at a time, and keeps those used last.
 
@@ -53,7 +61,7 @@ class BusinessCalendars:
     def __init__(self, horizon: timedelta = HORIZON) -> None:
         """`horizon` is how far ahead due times are looked for."""
         self._horizon = horizon
-        self._kept: OrderedDict[_Key, BusinessTime] = OrderedDict()
+        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
         self._lock = trio.Lock()
 
     async def of_priority(
@@ -105,24 +113,24 @@ class BusinessCalendars:
                 return kept
             ids = [each.calendar_id for each in (hours, holidays) if each is not None]
             rows = await plain_tables.CALENDARS.fetch_many_versioned(q, ids)
-            new = await trio.to_thread.run_sync(
-                partial(self._compute, hours, holidays, rows, now), abandon_on_cancel=False
-            )
+            new = await trio.to_thread.run_sync(partial(self._compute, hours, holidays, rows, now))
+            versions = {number: row.version for number, row in rows.items()}
             if all(
-                each is None or rows[each.calendar_id].version == each.version for each in (hours, holidays)
+                each is None or versions.get(each.calendar_id) == each.version for each in (hours, holidays)
             ):
                 self._keep((hours, holidays), new)
-            return new
+            return new.business
 
     def _get(self, key: _Key) -> BusinessTime | None:
-        if key in self._kept:
-            self._kept.move_to_end(key)
-        return self._kept.get(key)
+        if key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        return self._kept[key].business
 
-    def _keep(self, key: _Key, hours: BusinessTime) -> None:
-        self._kept[key] = hours
+    def _keep(self, key: _Key, new: _Kept) -> None:
+        self._kept[key] = new
         total = sum(each.size for each in self._kept.values())
-        while total > MAX_WINDOWS and len(self._kept) > 1:
+        while total > MAX_KEPT and len(self._kept) > 1:
             total -= self._kept.popitem(last=False)[1].size
 
     def _compute(
@@ -131,14 +139,12 @@ class BusinessCalendars:
         holidays: _Hours | None,
         rows: Mapping[int, Versioned[CalendarRow]],
         now: datetime,
-    ) -> BusinessTime:
-        computed = business_time(
-            None if hours is None else _source(hours, rows),
-            None if holidays is None else _source(holidays, rows),
-            self._horizon,
-        )
+    ) -> _Kept:
+        opened, shut = (None if each is None else _source(each, rows) for each in (hours, holidays))
+        computed = business_time(opened and opened.windows, shut and shut.windows, self._horizon)
         computed.expand(now - PAST, now + self._horizon)
-        return computed
+        events = sum(each.events for each in (opened, shut) if each is not None)
+        return _Kept(computed, computed.size + WINDOWS_OF_EVENT * (1 + events))
 
 
 def holiday_calendar_of(priority: TicketPriority) -> int:
@@ -155,16 +161,21 @@ def _hours(number: int, state: CalendarState | None, of_company: Mapping[str, An
     return _Hours(number, state.version, str(zone_of(*chain)))
 
 
-def _source(hours: _Hours, rows: Mapping[int, Versioned[CalendarRow]]) -> WindowSource:
+class _Source(NamedTuple):
+    windows: WindowSource
+    events: int = 0
+
+
+def _source(hours: _Hours, rows: Mapping[int, Versioned[CalendarRow]]) -> _Source:
     row = rows.get(hours.calendar_id)
     if row is None:
-        return _never
+        return _Source(_never)
     try:
         calendar = read_leniently(row.record)
     except CalendarError as error:
         _log.warning("calendar %d is never open: %s", hours.calendar_id, error)
-        return _never
-    return calendar.uncached(zone_of({TIME_ZONE: hours.zone}))
+        return _Source(_never)
+    return _Source(calendar.uncached(zone_of({TIME_ZONE: hours.zone})), calendar.size)
 
 
 def _never(start: datetime, end: datetime) -> tuple[()]:

@@ -102,7 +102,7 @@ async def test_of_a_stored_calendar_that_is_invalid_now(database, caplog):
 
 
 async def test_the_windows_that_are_kept_are_bounded(database, store, monkeypatch):
-    monkeypatch.setattr(business_calendars, "MAX_WINDOWS", 4000)
+    monkeypatch.setattr(business_calendars, "MAX_KEPT", 4000)
     calendars = BusinessCalendars()
     one, other = await store(FLOATING), await store(FLOATING)
     priorities = [TicketPriority(id=1, company_id=1, calendar_id=each.id) for each in (one, other)]
@@ -127,3 +127,14 @@ async def test_the_priorities_that_follow_a_calendar(database, store):
     ]
     ids = [(await PRIORITIES.insert(database, row)).id for row in rows]
     assert await priorities_of_calendar(database, calendar.id) == [ids[0], ids[2]]
+
+
+async def test_events_that_are_kept_count_as_well(database, store, monkeypatch):
+    monkeypatch.setattr(business_calendars, "MAX_KEPT", 1000)
+    calendars, many = BusinessCalendars(), ["DTSTART:20200101T000000Z\nDTEND:20200101T010000Z"] * 20
+    one, other = [TicketPriority(id=1, company_id=1, calendar_id=(await store(*many)).id) for _ in range(2)]
+    first = await calendars.of_priority(database, one, COMPANY, NOW)
+    assert await calendars.of_priority(database, one, COMPANY, NOW) is first
+    assert first.size == 0
+    await calendars.of_priority(database, other, COMPANY, NOW)
+    assert await calendars.of_priority(database, one, COMPANY, NOW) is not first
