@@ -5,6 +5,8 @@
     context.system.ref(OUTBOX).offer(OutboxFilled())
 
 A message is committed in the same transaction as its cause; the outbox actor then sends it at least once.
+Before it does, it claims the message for a while, so that of several servers one sends it
+(docs/decisions/0210).
 """
 
 import secrets
@@ -27,16 +29,17 @@ __all__ = [
     "OutgoingMessage",
     "QueuedMessage",
     "attachments_of",
-    "due",
+    "claim",
+    "claim_next_of",
     "enqueue",
     "enqueue_all",
     "enqueue_many",
     "expire",
     "next_due",
-    "next_of",
     "overtake",
     "postpone",
     "postpone_user",
+    "release",
     "remove",
     "remove_sent",
     "users_due",
@@ -208,18 +211,41 @@ _QUEUED = f"""
 """  # noqa: S608 - constants
 
 
-async def due(q: Queries, lane: Lane, *, now: datetime, limit: int) -> list[QueuedMessage]:
-    """Return the messages that are due, longest due first."""
+_UNCLAIMED = "(claimed_until is null or claimed_until <= $2)"
+_RECEIVER_UNCLAIMED = """
+    not exists (select from outbox as sent where sent.lane = $1 and sent.claimed_until > $2
+        and sent.user_id = outbox.user_id)
+"""
+"""No server is sending a message of the lane to the same user."""
+
+
+async def claim(q: Queries, lane: Lane, *, now: datetime, until: datetime, limit: int) -> list[QueuedMessage]:
+    """Claim the messages that are due and that no server is sending, longest due first; return them.
+
+    Until `until` no server is given them, unless `postpone` or `release` is called before.
+    """
     rows = await q.fetch(
-        f"{_QUEUED} and next_attempt <= $2 order by next_attempt, outbox.id limit $3", lane, now, limit
+        f"with chosen as materialized (select id from outbox where {_IS_SENT}"  # noqa: S608 - constants
+        f" and next_attempt <= $2 and {_UNCLAIMED} order by next_attempt, id limit $3"
+        " for update of outbox skip locked),"
+        " claimed as (update outbox set claimed_until = $4 from chosen where outbox.id = chosen.id"
+        "  returning outbox.id)"
+        f" {_QUEUED} and outbox.id in (select id from claimed) order by next_attempt, outbox.id",
+        lane,
+        now,
+        limit,
+        until,
     )
     return [msgspec.convert(dict(row.items()), QueuedMessage) for row in rows]
 
 
-async def next_of(q: Queries, lane: Lane, user_id: int, *, now: datetime) -> QueuedMessage | None:
-    """Return the message to a user that is to be sent now, in the order of their ids; None if none is due.
+async def claim_next_of(
+    q: Queries, lane: Lane, user_id: int, *, now: datetime, until: datetime
+) -> QueuedMessage | None:
+    """Claim the message to a user that is to be sent now, in the order of their ids, and return it.
 
-    A message that waits for its next attempt holds back all later ones, unless `overtake` was called for it.
+    None if none is due, or if a server is sending one. A message that waits for its next attempt holds back
+    all later ones, unless `overtake` was called for it.
     """
     first = await q.fetch_row(
         f"{_QUEUED} and outbox.user_id = $3 and not is_overtaken order by outbox.id limit 1",
@@ -237,16 +263,36 @@ async def next_of(q: Queries, lane: Lane, user_id: int, *, now: datetime) -> Que
         now,
         user_id,
     )
-    return None if row is None else msgspec.convert(dict(row.items()), QueuedMessage)
+    if row is None:
+        return None
+    # Where another server claims the same message at this moment, one of them finds it claimed.
+    claimed = await q.fetch_value(
+        f"update outbox set claimed_until = $4 where id = $3 and {_UNCLAIMED} and {_RECEIVER_UNCLAIMED}"  # noqa: S608 - constants
+        " returning true",
+        lane,
+        now,
+        row["id"],
+        until,
+    )
+    return msgspec.convert(dict(row.items()), QueuedMessage) if claimed else None
+
+
+async def release(q: Queries, row_ids: Iterable[int]) -> None:
+    """Give up the claim on messages that are not being sent any more."""
+    await q.execute("update outbox set claimed_until = null where id = any($1::bigint[])", list(row_ids))
 
 
 async def users_due(
     q: Queries, lane: Lane, *, now: datetime, without: Iterable[int], limit: int
 ) -> list[int]:
-    """Return users with a message that is due, longest due first, except `without`."""
+    """Return users with a message that is due, longest due first, except `without`.
+
+    Users to whom a server is sending one are left out.
+    """
     rows = await q.fetch(
         f"select user_id from outbox where {_IS_SENT} and next_attempt <= $2"  # noqa: S608 - constants
-        " and user_id <> all($3::bigint[]) group by user_id order by min(next_attempt) limit $4",
+        f" and user_id <> all($3::bigint[]) and {_RECEIVER_UNCLAIMED}"
+        " group by user_id order by min(next_attempt) limit $4",
         lane,
         now,
         list(without),
@@ -256,10 +302,15 @@ async def users_due(
 
 
 async def next_due(q: Queries, lane: Lane, *, now: datetime, without: Iterable[int] = ()) -> datetime | None:
-    """Return when the next message of a lane is due, except those to `without`; None if there is none."""
+    """Return when the next message of a lane is due, except those to `without`; None if there is none.
+
+    A message that a server is sending is due again when its claim ends.
+    """
     found: datetime | None = await q.fetch_value(
-        f"select next_attempt from outbox where {_IS_SENT}"  # noqa: S608 - constants
-        " and coalesce(user_id, 0) <> all($3::bigint[]) order by next_attempt limit 1",
+        f"select least((select next_attempt from outbox where {_IS_SENT} and {_UNCLAIMED}"  # noqa: S608 - constants
+        f"  and coalesce(user_id, 0) <> all($3::bigint[]) and (lane <> 'webhook' or {_RECEIVER_UNCLAIMED})"
+        "  order by next_attempt limit 1),"
+        " (select min(claimed_until) from outbox where lane = $1 and claimed_until > $2))",
         lane,
         now,
         list(without),
@@ -288,9 +339,10 @@ async def overtake(q: Queries, row_id: int) -> None:
 
 
 async def postpone(q: Queries, row_id: int, *, error: str, until: datetime) -> None:
-    """Store that an attempt failed, and when the next is due."""
+    """Store that an attempt failed, and when the next is due; the claim ends."""
     await q.execute(
-        "update outbox set attempts = attempts + 1, last_error = $2, next_attempt = $3 where id = $1",
+        "update outbox set attempts = attempts + 1, last_error = $2, next_attempt = $3, claimed_until = null"
+        " where id = $1",
         row_id,
         error[:ERROR_LENGTH],
         until,

@@ -1,4 +1,7 @@
-"""Sends the messages of the outbox, each at least once unless it expires first (docs/decisions/0002)."""
+"""Sends the messages of the outbox, each at least once unless it expires first (docs/decisions/0002).
+
+A message is claimed before it is sent, so that of several servers one sends it (docs/decisions/0210).
+"""
 
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
@@ -30,6 +33,10 @@ MAX_CONCURRENT = 4
 """Most messages of one lane that are sent concurrently."""
 MESSAGE_BACK_OFF = BackOff(first_seconds=30.0, max_seconds=3600.0, jitter=0.0)
 """Delay before the next attempt at a message."""
+CLAIM = timedelta(seconds=180)
+"""For how long a message is claimed. After a crash it is sent again when that has passed."""
+ATTEMPT = timedelta(seconds=60)
+"""What is left of the claim when an attempt begins; all kinds of attempts end by themselves before."""
 LANE_BACK_OFF = BackOff(first_seconds=10.0, max_seconds=600.0, jitter=0.0)
 """Delay before the next attempt in a lane whose server is unreachable."""
 
@@ -59,8 +66,11 @@ class _Lane:
 class _Batch:
     """The messages that are due, shared by the sending tasks."""
 
-    def __init__(self, rows: Iterator[QueuedMessage]) -> None:
+    def __init__(self, rows: Iterator[QueuedMessage], begin_until: datetime) -> None:
         self.rows = rows
+        self.begin_until = begin_until
+        """No attempt begins later: the claim might end before it does."""
+        self.untried: list[int] = []
         self.postponed: set[int] = set()
         """Users whose own mail account has failed in this batch."""
         self.error: StorageError | None = None
@@ -73,6 +83,8 @@ class Outbox(Actor[OutboxFilled]):
         self._database = database
         self._outgoing = outgoing
         self._keep = timedelta(days=give_up_days)
+        self._claimed: set[int] = set()
+        """Messages that this server has claimed."""
         self._lanes = (
             _Lane("mail", self._send_mail),
             _Lane("own mail", self._send_mail),
@@ -92,7 +104,12 @@ class Outbox(Actor[OutboxFilled]):
         """Create the lane of webhooks."""
         self._receivers = ReceiverFailures(self._database, self.context)
         self._webhooks = WebhookLane(
-            self._database, self._outgoing.webhooks, self._receivers, self.context, self._report_discarded
+            self._database,
+            self._outgoing.webhooks,
+            self._receivers,
+            self.context,
+            self._report_discarded,
+            self._claimed,
         )
 
     async def run(self) -> None:
@@ -102,6 +119,13 @@ class Outbox(Actor[OutboxFilled]):
             nursery.start_soon(self._webhooks.run)
             for lane in self._lanes:
                 nursery.start_soon(self._serve, lane)
+
+    async def stop(self) -> None:
+        """Let others send at once what this server has claimed."""
+        try:
+            await outbox.release(self._database, self._claimed)
+        except StorageError as error:
+            self.context.log.warning("claimed messages wait until their claims end: %s", error)
 
     async def _serve(self, lane: _Lane) -> None:
         while True:
@@ -123,24 +147,32 @@ class Outbox(Actor[OutboxFilled]):
             return remaining
         # After a failure a single message tests whether the server is reachable again.
         limit = 1 if lane.failures else BATCH
-        waiting = await outbox.due(self._database, lane.name, now=clock.now(), limit=limit)
+        now = clock.now()
+        waiting = await outbox.claim(self._database, lane.name, now=now, until=now + CLAIM, limit=limit)
         if not waiting:
-            due = await outbox.next_due(self._database, lane.name, now=clock.now())
+            due = await outbox.next_due(self._database, lane.name, now=now)
             if due is None:
                 return POLL_SECONDS
             return min(POLL_SECONDS, max(0.0, (due - clock.now()).total_seconds()))
-        batch = _Batch(iter(waiting))
+        batch = _Batch(iter(waiting), now + CLAIM - ATTEMPT)
+        claimed = {row.id for row in waiting}
+        self._claimed |= claimed
         async with trio.open_nursery() as nursery:
             for _ in range(min(MAX_CONCURRENT, len(waiting))):
                 nursery.start_soon(self._send_batch, lane, batch)
+        self._claimed -= claimed
+        if batch.untried:
+            await outbox.release(self._database, batch.untried)
         if batch.error is not None:
             raise batch.error
         return 0.0
 
     async def _send_batch(self, lane: _Lane, batch: _Batch) -> None:
         for row in batch.rows:
-            paused = lane.paused_until > self.context.clock.monotonic()
+            clock = self.context.clock
+            paused = lane.paused_until > clock.monotonic() or clock.now() > batch.begin_until
             if paused or row.message.user_id in batch.postponed or batch.error is not None:
+                batch.untried.append(row.id)
                 continue
             try:
                 await self._attempt(lane, batch, row)

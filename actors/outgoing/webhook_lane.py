@@ -35,6 +35,8 @@ TURN_MESSAGES = 20
 POLL_SECONDS = 60.0
 STORAGE_SECONDS = 10.0
 """Delay before the next attempt when the database is unavailable."""
+CLAIM = timedelta(seconds=60)
+"""For how long a message is claimed; an attempt ends before. After a crash it is sent again then."""
 PAUSED = timedelta(days=30)
 """How far what waits for a receiver that is gone is postponed: until it is resumed, or expires."""
 
@@ -49,13 +51,18 @@ class WebhookLane:
         failures: ReceiverFailures,
         context: Context[Any],
         on_discarded: Callable[[int, str, int, str], None],
+        claimed: set[int],
     ) -> None:
-        """`on_discarded` is called with id, lane, attempts and reason of a message that is given up."""
+        """`on_discarded` is called with id, lane, attempts and reason of a message that is given up.
+
+        `claimed` holds the ids of the messages that are being sent.
+        """
         self._database = database
         self._webhooks = webhooks
         self._failures = failures
         self._context = context
         self._on_discarded = on_discarded
+        self._claimed = claimed
         self._filled = trio.Event()
         self._busy: set[int] = set()
         """Users whose turn it is."""
@@ -98,8 +105,14 @@ class WebhookLane:
     async def _turn(self, user_id: int) -> None:
         try:
             for _ in range(TURN_MESSAGES):
-                row = await outbox.next_of(self._database, LANE, user_id, now=self._context.clock.now())
-                if row is None or not await self._attempt(row):
+                now = self._context.clock.now()
+                row = await outbox.claim_next_of(self._database, LANE, user_id, now=now, until=now + CLAIM)
+                if row is None:
+                    break
+                self._claimed.add(row.id)
+                goes_on = await self._attempt(row)
+                self._claimed.discard(row.id)
+                if not goes_on:
                     break
         except StorageError as error:
             self._context.log.warning("messages to the webhook of user %d wait: %s", user_id, error)
@@ -144,6 +157,7 @@ class WebhookLane:
             await outbox.postpone_user(
                 self._database, LANE, user_id, until=self._context.clock.now() + PAUSED
             )
+            await outbox.release(self._database, (row.id,))
             return False
         attempts = row.attempts + 1
         if attempts >= MAX_ATTEMPTS:

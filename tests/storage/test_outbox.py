@@ -4,6 +4,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import trio
 
 from motorpool.storage import outbox, users
 from motorpool.storage.errors import StatementRejected
@@ -25,22 +26,30 @@ async def make_user(database, name, **attributes):
 
 
 async def due(database, lane, after=timedelta(0), limit=10):
-    return [row.id for row in await outbox.due(database, lane, now=NOW + after, limit=limit)]
+    found = [row.id for row in await claim(database, lane, after, limit)]
+    await outbox.release(database, found)
+    return found
+
+
+async def claim(database, lane, after=timedelta(0), limit=10, seconds=0):
+    """The messages that are claimed; with 0 seconds they may be claimed again at once."""
+    now = NOW + after
+    return await outbox.claim(database, lane, now=now, until=now + timedelta(seconds=seconds), limit=limit)
 
 
 async def test_a_message_comes_out_as_it_went_in_with_an_id_that_stays(database):
     row_id = await outbox.enqueue(database, MAIL, now=NOW)
-    (waiting,) = await outbox.due(database, "mail", now=NOW, limit=10)
+    (waiting,) = await claim(database, "mail")
     assert (waiting.id, waiting.message, waiting.created, waiting.attempts) == (row_id, MAIL, NOW, 0)
     assert waiting.account == {}
     assert len(waiting.message_id) == 32
-    (again,) = await outbox.due(database, "mail", now=NOW, limit=10)
+    (again,) = await claim(database, "mail")
     assert again.message_id == waiting.message_id
 
 
 async def test_no_two_messages_have_the_same_id(database):
     await outbox.enqueue_all(database, [MAIL] * 50, now=NOW)
-    rows = await outbox.due(database, "mail", now=NOW, limit=100)
+    rows = await claim(database, "mail", limit=100)
     assert len({row.message_id for row in rows}) == 50
 
 
@@ -70,9 +79,9 @@ async def test_mails_text_messages_and_users_own_accounts_queue_apart(database):
     assert await due(database, "mail") == [ids[0], ids[3], ids[4]]
     assert await due(database, "sms") == [ids[1], ids[5]]
     assert await due(database, "own mail") == [ids[2]]
-    (own,) = await outbox.due(database, "own mail", now=NOW, limit=10)
+    (own,) = await claim(database, "own mail")
     assert own.account == {"mail.smtp.host": "smtp.example.com"}
-    assert all(row.account == {} for row in await outbox.due(database, "mail", now=NOW, limit=10))
+    assert all(row.account == {} for row in await claim(database, "mail"))
 
 
 async def test_what_is_due_longest_comes_first_and_what_is_not_due_waits(database):
@@ -90,7 +99,7 @@ async def test_a_failed_attempt_is_noted(database):
     row_id = await outbox.enqueue(database, MAIL, now=NOW)
     await outbox.postpone(database, row_id, error="x" * 1000, until=NOW)
     await outbox.postpone(database, row_id, error="no such user", until=NOW)
-    (waiting,) = await outbox.due(database, "mail", now=NOW, limit=10)
+    (waiting,) = await claim(database, "mail")
     assert waiting.attempts == 2
     assert await database.fetch_value("select last_error from outbox") == "no such user"
 
@@ -156,3 +165,61 @@ async def test_a_lane_holds_only_so_much_and_the_others_go_on(database):
     with pytest.raises(StatementRejected, match="too many messages wait"):
         await outbox.enqueue(database, MAIL, now=NOW)
     await outbox.enqueue(database, SMS, now=NOW)
+
+
+async def test_a_message_is_claimed_by_one_server_until_its_claim_ends(database):
+    first, second, third = await outbox.enqueue_all(database, [MAIL] * 3, now=NOW)
+    assert [row.id for row in await claim(database, "mail", limit=2, seconds=60)] == [first, second]
+    assert [row.id for row in await claim(database, "mail", seconds=60)] == [third]
+    assert await due(database, "mail") == []
+    # A server that waits does not ask in vain before.
+    assert await outbox.next_due(database, "mail", now=NOW) == NOW + MINUTE
+    await outbox.postpone(database, first, error="no", until=NOW + timedelta(seconds=5))
+    await outbox.release(database, [second])
+    assert await outbox.next_due(database, "mail", now=NOW) == NOW
+    assert await due(database, "mail") == [second]
+    assert await due(database, "mail", timedelta(seconds=5)) == [second, first]
+    assert await due(database, "mail", MINUTE) == [second, third, first]
+
+
+async def test_servers_that_claim_at_the_same_moment_share_the_messages(database):
+    ids = await outbox.enqueue_all(database, [MAIL] * 40, now=NOW)
+    taken = []
+
+    async def take():
+        while rows := await claim(database, "mail", limit=3, seconds=60):
+            taken.extend(row.id for row in rows)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(4):
+            nursery.start_soon(take)
+    assert sorted(taken) == ids
+
+
+async def test_while_a_server_sends_to_a_webhook_no_other_does(database):
+    ann = await make_user(database, "ann")
+    ids = await outbox.enqueue_all(
+        database, [OutgoingMessage(channel="webhook", to="", text="", user_id=ann.id)] * 3, now=NOW
+    )
+    claimed = []
+
+    async def take(now=NOW):
+        row = await outbox.claim_next_of(database, "webhook", ann.id, now=now, until=now + MINUTE)
+        claimed.append(None if row is None else row.id)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(4):
+            nursery.start_soon(take)
+    assert sorted(claimed, key=bool) == [None, None, None, ids[0]]
+
+    async def waiting(now=NOW):
+        return await outbox.users_due(database, "webhook", now=now, without=(), limit=5)
+
+    assert await waiting() == []
+    assert await outbox.next_due(database, "webhook", now=NOW) == NOW + MINUTE
+    await outbox.remove_sent(database, ids[0])
+    assert await waiting() == [ann.id]
+    await take()
+    # A server that does not exist any more.
+    await take(NOW + MINUTE)
+    assert claimed[4:] == [ids[1], ids[1]]

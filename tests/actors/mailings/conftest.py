@@ -45,7 +45,7 @@ def mails(database):
         found = [
             queued
             for lane in ("mail", "own mail")
-            for queued in await outbox.due(database, lane, now=later, limit=1000)
+            for queued in await outbox.claim(database, lane, now=later, until=later, limit=1000)
         ]
         return [each.message for each in sorted(found, key=lambda each: each.id)]
 

@@ -335,3 +335,27 @@ async def test_a_message_that_breaks_us_is_put_off_and_stops_nobody(
         await until(put_off)
         assert "message 1 cannot be sent" in caplog.text
         assert [state.restarts for state in system.snapshot()[0].children] == [0]
+
+
+async def test_two_servers_send_each_message_once(database, tree, until, left, mail_server, time):
+    mails = await mail_server()
+    await outbox.enqueue_all(database, [MAIL] * 130, now=NOW)
+    outgoing = ways(mails.port)
+    async with tree(outbox_spec(database, outgoing)), tree(outbox_spec(database, outgoing)):
+        await until(left)
+    assert mails.left == 130
+
+
+async def test_what_a_server_that_is_gone_was_sending_another_sends_later(
+    database, tree, until, left, mail_server, time
+):
+    mails = await mail_server()
+    await outbox.enqueue_all(database, [MAIL] * 2, now=NOW)
+    await outbox.claim(database, "mail", now=NOW, until=NOW + timedelta(seconds=180), limit=1)
+    async with tree(outbox_spec(database, ways(mails.port))):
+        await until(lambda: left(1))
+        await time.passes(170, step=30)
+        assert mails.left == 1
+        await time.passes(11)
+        await until(left)
+    assert mails.left == 2

@@ -14,6 +14,7 @@ from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+TOMORROW = NOW + timedelta(days=1)
 ALLOW = OutgoingServices(allow=("127.0.0.0/8",))
 
 
@@ -163,7 +164,7 @@ async def test_a_receiver_that_is_gone_is_paused_and_its_user_told(
     # A test message that was delivered resumes it: what waits is due.
     await receivers.resume(database, ann.id, "webhook", now=NOW)
     assert await receivers.failing(database, ann.id) == []
-    assert (await outbox.next_of(database, "webhook", ann.id, now=NOW)).message.text == "1"
+    assert (await outbox.claim_next_of(database, "webhook", ann.id, now=NOW, until=NOW)).message.text == "1"
 
 
 async def test_a_receiver_that_fails_for_three_days_is_paused(database, make_user):
@@ -227,9 +228,9 @@ async def test_a_user_who_was_disabled_gets_nothing_any_more(
         # Until ben's is delivered and removed: what is left is to nobody who gets messages.
         await until_none_due(until, database)
         assert (len(other.asked), server.asked) == (1, [])
-    assert len(await outbox.due(database, "mail", now=NOW + timedelta(days=1), limit=9)) == 1
+    assert len(await outbox.claim(database, "mail", now=TOMORROW, until=TOMORROW, limit=9)) == 1
     await database.execute("update users set disabled = false where id = $1", ann.id)
-    assert await outbox.next_of(database, "webhook", ann.id, now=NOW) is not None
+    assert await outbox.claim_next_of(database, "webhook", ann.id, now=NOW, until=NOW) is not None
 
 
 async def until_none_due(until, database):
