@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
+from typing import NamedTuple
 
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Statistics
 
-__all__ = ["COUNTS", "between", "counts_of", "delete_before", "save"]
+__all__ = ["COUNTS", "Distinct", "between", "counts_of", "delete_before", "distinct", "rows", "save"]
 
 COUNTS = (
     "requests",
@@ -76,13 +77,51 @@ async def delete_before(q: Queries, day: date) -> None:
 
 async def between(q: Queries, start: datetime, end: datetime) -> list[Statistics]:
     """Return the days whose capture time lies within [start, end], in order."""
-    rows = await q.fetch(
-        f"select {_COLUMNS} from statistics where capture_time between $1 and $2 order by capture_time",  # noqa: S608 - constant names
+    found = await rows(q, start, end, since=date.max)
+    return list(found.values())
+
+
+async def rows(q: Queries, start: datetime, end: datetime, *, since: date) -> dict[date, Statistics]:
+    """Return the days whose capture time lies within [start, end], and those from `since`, in order."""
+    found = await q.fetch(
+        f"select day, {_COLUMNS} from statistics"  # noqa: S608 - constant names
+        " where capture_time between $1 and $2 or day >= $3 order by capture_time",
         start,
         end,
+        since,
     )
-    return [_from_row(row) for row in rows]
+    return {row["day"]: _from_row(row) for row in found}
+
+
+class Distinct(NamedTuple):
+    """Who was active in a day."""
+
+    users: int
+    devices: int
+    protocols: dict[str, int] | None
+    """Number of devices by protocol; None without devices."""
+
+
+async def distinct(
+    q: Queries, day: date, users: Iterable[int], devices: Iterable[tuple[int, str]]
+) -> Distinct:
+    """Count those stored for a day together with the given ones, each once."""
+    seen = list(devices)
+    row = await q.fetch_row(
+        "with seen as (select device_id, protocol from statistics_devices where day = $1"
+        "  union select * from unnest($3::bigint[], $4::text[]))"
+        " select (select count(*) from (select user_id from statistics_users where day = $1"
+        "   union select unnest($2::bigint[])) as active),"
+        " (select count(distinct device_id) from seen),"
+        " (select jsonb_object_agg(protocol, devices)"
+        "   from (select protocol, count(*) as devices from seen group by protocol) as of_protocol)",
+        day,
+        list(users),
+        [device_id for device_id, _ in seen],
+        [protocol for _, protocol in seen],
+    )
+    return Distinct(0, 0, None) if row is None else Distinct(*row.values())
 
 
 def _from_row(row: Row) -> Statistics:
-    return Statistics(**dict(row.items()))
+    return Statistics(**{name: value for name, value in row.items() if name != "day"})

@@ -2,9 +2,10 @@
 
 Totals are saved rather than increments, so that a save can be repeated. The users and devices counted in a
 day are stored as well, so that they are counted once across restarts. A crash loses at most a minute.
+Who reads them does not wait for a save: `UnsavedDays` answers what memory has beside the rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final, assert_never
 
@@ -19,7 +20,17 @@ from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
 
-__all__ = ["STATISTICS", "DayStatistics", "RequestServed", "SaveNow", "StatisticsMessage", "statistics_spec"]
+__all__ = [
+    "DAYS_KEPT",
+    "STATISTICS",
+    "DayStatistics",
+    "RequestServed",
+    "SaveNow",
+    "StatisticsMessage",
+    "UnsavedDay",
+    "UnsavedDays",
+    "statistics_spec",
+]
 
 SAVE_SECONDS: Final = 60.0
 """Interval between two saves."""
@@ -42,7 +53,27 @@ class RequestServed(msgspec.Struct, frozen=True, gc=False):
 
 
 class SaveNow(msgspec.Struct, Request[None], frozen=True, gc=False):
-    """Save the counts now: they are about to be read."""
+    """Save the counts, and answer when they are saved."""
+
+
+class UnsavedDay(msgspec.Struct, frozen=True):
+    """The counts of a day as memory has them."""
+
+    date: date
+    captured: datetime
+    """The time up to which is counted."""
+    counts: Mapping[str, int]
+    """Since this process started, by the names of `statistics.COUNTS`."""
+    before: Mapping[str, int] | None
+    """Those of earlier processes; None if the stored row has them, since this process has not saved it."""
+    users: frozenset[int]
+    """Users who are not known to be stored."""
+    devices: frozenset[tuple[int, str]]
+    """Devices with their protocols that are not known to be stored."""
+
+
+class UnsavedDays(msgspec.Struct, Request[tuple[UnsavedDay, ...]], frozen=True, gc=False):
+    """Answer the days in which something was counted since the start and that are not over and saved."""
 
 
 class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
@@ -53,7 +84,7 @@ class _SaveDue(msgspec.Struct, frozen=True, gc=False):
     pass
 
 
-StatisticsMessage = RequestServed | SaveNow | _PositionsStored | _SaveDue
+StatisticsMessage = RequestServed | SaveNow | UnsavedDays | _PositionsStored | _SaveDue
 STATISTICS: Kind[None, StatisticsMessage] = Kind("statistics")
 
 
@@ -71,12 +102,29 @@ class Day:
         self.devices: dict[int, str] = {}
         """The protocol last used by each device."""
         self.new_users: set[int] = set()
+        """Not known to be stored."""
         self.new_devices: set[tuple[int, str]] = set()
+        """Not known to be stored, with their protocols."""
         self.changed = False
 
     def covers(self, now: datetime) -> bool:
         """Return whether the instant lies in this day."""
         return self.begins <= now < self.ends
+
+    def captured(self, now: datetime) -> datetime:
+        """Return the time of the day up to which is counted."""
+        return min(max(now, self.begins), self.ends - timedelta(milliseconds=1))
+
+    def unsaved(self, now: datetime) -> UnsavedDay:
+        """Return a copy of the counts."""
+        return UnsavedDay(
+            date=self.date,
+            captured=self.captured(now),
+            counts=dict(self.counts),
+            before=self.before,
+            users=frozenset(self.new_users),
+            devices=frozenset(self.new_devices),
+        )
 
 
 class DayStatistics(Actor[StatisticsMessage]):
@@ -136,8 +184,16 @@ class DayStatistics(Actor[StatisticsMessage]):
                 return reply
             case _SaveDue():
                 return self._wake.set()
+            case UnsavedDays():
+                return self._unsaved_days()
             case _:
                 assert_never(message)
+
+    def _unsaved_days(self) -> tuple[UnsavedDay, ...]:
+        now = self.context.clock.now()
+        today = self._current_day()
+        self._add_counters()
+        return tuple(day.unsaved(now) for day in (*self._unsaved, today) if any(day.counts.values()))
 
     def _request_served(self, user_id: int) -> None:
         day = self._current_day()
@@ -193,7 +249,8 @@ class DayStatistics(Actor[StatisticsMessage]):
             for day in tuple(self._unsaved):
                 await self._save_day(day)
                 self._unsaved = [each for each in self._unsaved if each is not day]
-                await statistics.delete_before(self._database, today.date)
+                if not self._unsaved:
+                    await statistics.delete_before(self._database, today.date)
             await self._save_day(today)
 
     async def _save_day(self, day: Day) -> None:
@@ -202,19 +259,17 @@ class DayStatistics(Actor[StatisticsMessage]):
         if day.before is None:
             day.before = await statistics.counts_of(self._database, day.date)
         sums = {name: day.before[name] + count for name, count in day.counts.items()}
-        last = day.ends - timedelta(milliseconds=1)
-        captured = min(max(self.context.clock.now(), day.begins), last)
+        captured = day.captured(self.context.clock.now())
         # What is counted meanwhile is for the next save.
-        users, day.new_users = day.new_users, set()
-        devices, day.new_devices = day.new_devices, set()
+        users, devices = frozenset(day.new_users), frozenset(day.new_devices)
         day.changed = False
         try:
             await statistics.save(self._database, day.date, captured, sums, users, devices)
         except BaseException:
-            day.new_users |= users
-            day.new_devices |= devices
             day.changed = True
             raise
+        day.new_users -= users
+        day.new_devices -= devices
 
 
 def statistics_spec(database: Database, zone: tzinfo | None = None) -> ChildSpec[StatisticsMessage]:

@@ -1,5 +1,14 @@
 from datetime import UTC, datetime
 
+import trio
+from tests.api.conftest import NOON
+
+from motorpool.actors.upkeep.statistics import STATISTICS, SaveNow
+from motorpool.storage import statistics
+
+WAITING = """
+    select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+"""
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-03T00:00:00Z"
 
 
@@ -38,3 +47,28 @@ async def test_statistics_are_for_administrators_and_need_a_span(served):
     assert (await served.client().get(f"/statistics?{SPAN}")).status == 401
     for query in ("", "?from=2026-05-01T00:00:00Z", "?from=x&to=y"):
         assert (await served.admin.get(f"/statistics{query}")).status == 400
+
+
+async def test_statistics_are_answered_while_their_counts_are_being_saved(served, database):
+    counting = served.context.system.ref(STATISTICS)
+    await counting.ask(SaveNow())
+    number = await served.device(served.admin, "1")
+    await served.report(served.position(number))
+    async with trio.open_nursery() as nursery, database.transaction() as transaction:
+        await transaction.execute("lock table statistics in exclusive mode")
+        nursery.start_soon(counting.ask, SaveNow())
+        while not await database.fetch_value(WAITING):  # noqa: ASYNC110 - the database notifies nobody
+            await trio.sleep(0.01)
+        counts = []
+        for _ in range(2):
+            answer = await served.admin.get(f"/statistics?{SPAN}")
+            assert answer.status == 200
+            (day,) = answer.json()
+            assert (day["activeUsers"], day["activeDevices"], day["protocols"]) == (1, 1, {"jt808": 1})
+            counts.append(day["requests"])
+        assert counts[1] == counts[0] + 1
+    await counting.ask(SaveNow())
+    (row,) = await statistics.between(database, NOON, NOON.replace(day=2))
+    (day,) = (await served.admin.get(f"/statistics?{SPAN}")).json()
+    assert (row.requests + 1, row.active_devices) == (day["requests"], day["activeDevices"])
+    assert row.id == day["id"] > 0
