@@ -1,9 +1,11 @@
 """Geofences: areas in well-known text, validated before they are stored (docs/geofences.md)."""
 
+from functools import partial
+
 import trio
 
 from motorpool.actors.messages.changes import GeofenceChanged
-from motorpool.actors.rules.area import AreaError, read_area
+from motorpool.actors.rules.area import MOST_SAVED_POINTS, AreaError, read_area
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -19,6 +21,7 @@ OPERATIONS = Operations("geofences")
 
 NUMBERS = ("polylineDistance", "floor", "ceiling", "speedLimit")
 """Attributes that must be numbers: metres, and knots for the last."""
+NOT_NEGATIVE = frozenset({"polylineDistance", "speedLimit"})
 SHORT = 2000
 """Characters; longer areas are parsed in a thread."""
 
@@ -28,17 +31,20 @@ class GeofencePolicy(ValidatedPolicy[Geofence]):
 
     async def validate(self, sent: Geofence) -> Geofence:
         """Refuse an invalid area, and attributes that are not numbers but must be."""
+        read = partial(read_area, sent.area, most_points=MOST_SAVED_POINTS)
         try:
             if len(sent.area) <= SHORT:
-                read_area(sent.area)
+                read()
             else:
-                await trio.to_thread.run_sync(read_area, sent.area)
+                await trio.to_thread.run_sync(read)
         except AreaError as error:
             raise BadRequest(f"area: {error}") from None
         for name in NUMBERS:
             value = sent.attributes.get(name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
                 raise BadRequest(f"attributes.{name}: not a number")
+            if value is not None and value < 0 and name in NOT_NEGATIVE:
+                raise BadRequest(f"attributes.{name}: below 0")
         return sent
 
 
