@@ -185,3 +185,37 @@ async def test_every_type_of_event_reaches_the_api(starting, offset):
             assert calling.receive(await stream.receive_some())
             assert (await terminal.event())["type"] == "deviceOnline"
         assert (await terminal.event())["type"] == "deviceOffline"
+
+
+async def test_silence_and_queued_commands_are_events(starting, offset):
+    phone = "13912345678"
+    places = {
+        "device": DeviceSettings(host=LOOPBACK, status_seconds=0.5),
+        "port": PortSettings(offset=offset),
+    }
+    async with starting(protocols=("jt808",), **places) as served:
+        served.known = set()
+        number = await served.device(served.admin, phone, attributes={"event.status.enable": True})
+        ann = await served.user("ann")
+        await link(served, userId=ann.id, deviceId=number)
+        for sender in (ann, served.admin):
+            custom = {"deviceId": number, "type": "custom", "attributes": {"data": "8104"}}
+            sent = await sender.post("/commands/send", json=custom)
+            assert sent.status == 202, sent.text
+        ended = await served.admin.delete("/permissions", json={"userId": ann.id, "deviceId": number})
+        assert ended.status == 204
+        silent = Vehicle(served, offset, phone, number)
+        found = []
+        stream = await trio.open_tcp_stream(LOOPBACK, CODECS["jt808"].port + offset)
+        async with stream:
+            await stream.send_all(Terminal(phone).location(encode_location(1, 2, NOON)))
+            with trio.fail_after(60):
+                while len(found) < 4:
+                    found += await silent.new_events()
+                    await trio.sleep(0.01)
+        known = {event["type"]: event["attributes"] for event in found}
+        assert sorted(known) == ["deviceOnline", "deviceUnknown", "queuedCommandFailed", "queuedCommandSent"]
+        assert set(known["queuedCommandSent"]) == {"id"}
+        failed = known["queuedCommandFailed"]
+        assert (failed["command"], failed["id"]) == ("custom", known["queuedCommandSent"]["id"] - 1)
+        assert "may no longer send" in failed["reason"]
