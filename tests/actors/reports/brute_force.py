@@ -46,7 +46,9 @@ def seconds(one: Point, other: Point) -> float:
     return (other.time - one.time).total_seconds()
 
 
-def turns(points: list[Point]) -> list[tuple[bool, int]]:
+def turns(
+    points: list[Point], min_distance: float = MIN_DISTANCE, min_duration: float = MIN_DURATION
+) -> list[tuple[bool, int]]:
     """Where the device started (True) and stopped, as indices."""
     found: list[tuple[bool, int]] = []
     moving, anchor, begin = False, 0, 0
@@ -55,25 +57,25 @@ def turns(points: list[Point]) -> list[tuple[bool, int]]:
         gap = seconds(before, point)
         if (
             gap > STOP_GAP
-            and point.distance >= MIN_DISTANCE
-            and point.distance / gap > MIN_DISTANCE / MIN_DURATION
+            and point.distance >= min_distance
+            and point.distance / gap > min_distance / min_duration
         ):
             found += [(False, now - 1)] * moving + [(True, now - 1), (False, now)]
             moving, anchor, begin = False, now, now
             continue
-        old = [k for k in range(begin, now) if seconds(points[k], point) >= MIN_DURATION]
+        old = [k for k in range(begin, now) if seconds(points[k], point) >= min_duration]
         oldest = max(old, default=begin)
         if moving:
-            if old and all(metres(points[k], point) < MIN_DISTANCE for k in range(oldest, now)):
+            if old and all(metres(points[k], point) < min_distance for k in range(oldest, now)):
                 found.append((False, now))
                 moving, anchor = False, now
-        elif metres(points[anchor], point) >= MIN_DISTANCE:
+        elif metres(points[anchor], point) >= min_distance:
             start = now
             for k in range(now - 1, oldest - 1, -1):
                 if points[k].time <= points[anchor].time:
                     break
                 took = seconds(points[k], points[start])
-                if start != now and metres(points[k], points[start]) * MIN_DURATION <= MIN_DISTANCE * took:
+                if start != now and metres(points[k], points[start]) * min_duration <= min_distance * took:
                     break
                 start = k
             found.append((True, start))
