@@ -22,6 +22,11 @@ def _escaped(content: bytes) -> bytes:
     return content.replace(b"}", b"}\x01").replace(b"~", b"}\x02")
 
 
+def _place(number: int) -> tuple[int, int]:
+    # A slow drive north-east from the Brandenburger Tor, about 10 m a message; millionths of degrees.
+    return 52_516_280 + number % 5000 * 70, 13_377_700 + number % 5000 * 90
+
+
 class LocationMessages:
     """The messages 0, 1, 2 … of every terminal, one second apart in device time."""
 
@@ -32,6 +37,12 @@ class LocationMessages:
     def device_time(self, number: int) -> datetime:
         """Return the time in message `number`; each message of a terminal has its own."""
         return self.first + timedelta(seconds=number)
+
+    @staticmethod
+    def place(number: int) -> tuple[float, float]:
+        """Return the latitude and longitude in message `number`."""
+        latitude, longitude = _place(number)
+        return latitude / 1e6, longitude / 1e6
 
     def head(self, phone: str, *, modern: bool) -> tuple[bytes, int]:
         """The first part of a terminal's frames, escaped, and its XOR."""
@@ -52,8 +63,7 @@ class LocationMessages:
         return head[0] + body + _TAILS[head[1] ^ check]
 
     def _body(self, number: int) -> tuple[bytes, int]:
-        # A slow drive north-east from the Brandenburger Tor, about 10 m a message.
-        latitude, longitude = 52_516_280 + number % 5000 * 70, 13_377_700 + number % 5000 * 90
+        latitude, longitude = _place(number)
         local = (self.device_time(number) + _GMT8).astimezone(UTC)
         content = (
             (number & 0xFFFF).to_bytes(2, "big")

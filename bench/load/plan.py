@@ -53,6 +53,31 @@ class TerminalResult(msgspec.Struct, frozen=True, kw_only=True, tag="terminals")
     message_bytes: int
 
 
+class CrossingLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.crossings`: one line on its standard input."""
+
+    terminals: TerminalLoad
+    """Paced."""
+    device_ids: tuple[int, ...]
+    """Those of the terminals, in their order."""
+    http_port: int
+    token: str
+    """Of the user whose WebSocket is watched."""
+
+
+class CrossingResult(msgspec.Struct, frozen=True, kw_only=True, tag="crossings"):
+    """Result of a CrossingLoad: times are from the bytes of a position to its event, in the measured span."""
+
+    terminals: TerminalResult
+    events: int
+    missing: int
+    """Events that did not come, warm-up included."""
+    unexpected: int
+    p50_ms: float
+    p99_ms: float
+    worst_ms: float
+
+
 class RegistrationLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Input of `bench.load.registrations`: one line on its standard input."""
 
@@ -341,6 +366,7 @@ Message = (
     Mark
     | AttackResult
     | TerminalResult
+    | CrossingResult
     | RegistrationResult
     | CommandedResult
     | ReporterResult
@@ -354,6 +380,7 @@ Message = (
 )
 Load = (
     TerminalLoad
+    | CrossingLoad
     | AttackLoad
     | RegistrationLoad
     | CommandedLoad

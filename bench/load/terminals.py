@@ -149,21 +149,22 @@ def run_load(load: TerminalLoad) -> TerminalResult:
     terminals = Terminals(load)
     terminals.connect()
     write_message(Mark("ready"))
-    _run(load, terminals, load.warm_seconds)
+    run_span(load, terminals, load.warm_seconds)
     terminals.latencies = array("d")
     terminals.late = 0
     write_message(Mark("begin"))
     begin, cpu = time.perf_counter(), time.process_time()
-    _run(load, terminals, load.seconds)
+    run_span(load, terminals, load.seconds)
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     write_message(Mark("end"))
     measured, terminals.latencies = terminals.latencies, array("d")
     terminals.settle()
     terminals.latencies = measured
-    return _result(load, terminals, seconds, cpu / seconds)
+    return result_of(load, terminals, seconds, cpu / seconds)
 
 
-def _run(load: TerminalLoad, terminals: Terminals, seconds: float) -> None:
+def run_span(load: TerminalLoad, terminals: Terminals, seconds: float) -> None:
+    """Send for so many seconds, as the load says."""
     until = time.perf_counter() + seconds
     if load.mode == "paced":
         terminals.pace(until, load.rate)
@@ -171,7 +172,8 @@ def _run(load: TerminalLoad, terminals: Terminals, seconds: float) -> None:
         terminals.saturate(until)
 
 
-def _result(load: TerminalLoad, terminals: Terminals, seconds: float, cpu_share: float) -> TerminalResult:
+def result_of(load: TerminalLoad, terminals: Terminals, seconds: float, cpu_share: float) -> TerminalResult:
+    """Return what the terminals measured."""
     latencies = sorted(terminals.latencies)
     messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
     sample = messages.frame(messages.head(load.phones[0], modern=True), 0)

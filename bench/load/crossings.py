@@ -1,0 +1,180 @@
+"""Paced JT/T 808 terminals that drive through geofences, and a WebSocket that is told of it.
+
+`python -m motorpool.bench.load.crossings` reads a CrossingLoad from standard input and writes Marks and a
+CrossingResult to standard output. Both ends are in one process, so one clock tells how long an event took.
+"""
+
+import gc
+import socket
+import sys
+import threading
+import time
+from array import array
+from datetime import datetime
+
+import msgspec
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
+
+from motorpool.bench.load.messages import LocationMessages
+from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
+from motorpool.bench.load.plan import CrossingLoad, CrossingResult, Mark
+from motorpool.bench.load.terminals import Terminals, result_of, run_span
+
+__all__ = ["EVERY", "RADIUS", "gates", "is_inside"]
+
+EVERY = 10
+"""Messages of a terminal from one gate to the next; each is entered and left once."""
+FIRST = 5
+"""Number of the message at the centre of the first gate."""
+RADIUS = 25.0
+"""Metres of a gate; two messages are 10 m apart."""
+REACH = 2
+"""Messages on either side of the centre that lie within."""
+PATIENCE_SECONDS = 20.0
+"""For the last events."""
+_RECEIVE_BYTES = 1 << 18
+
+
+def gates(messages: int) -> list[tuple[float, float]]:
+    """Return latitude and longitude of the gates that so many messages lead through."""
+    return [LocationMessages.place(number) for number in range(FIRST, messages + EVERY, EVERY)]
+
+
+def is_inside(number: int) -> bool:
+    """Return whether a message lies in a gate."""
+    return abs(number % EVERY - FIRST) <= REACH
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    type: str
+    event_time: datetime
+    device_id: int
+
+
+class _Update(msgspec.Struct):
+    events: list[_Event] = []
+
+
+class EventSocket(threading.Thread):
+    """A WebSocket that keeps the messages with events, and when they came."""
+
+    def __init__(self, load: CrossingLoad) -> None:
+        super().__init__(daemon=True)
+        self._socket = socket.create_connection((load.terminals.host, load.http_port), timeout=60.0)
+        self._connection = WSConnection(ConnectionType.CLIENT)
+        self._parts: list[str] = []
+        self.received: list[tuple[float, str]] = []
+        self.accepted = threading.Event()
+        self.error = ""
+        headers = [(b"Authorization", f"Bearer {load.token}".encode())]
+        request = Request(f"{load.terminals.host}:{load.http_port}", "/api/socket", extra_headers=headers)
+        self._socket.sendall(self._connection.send(request))
+
+    def run(self) -> None:
+        """Read until the process ends."""
+        try:
+            while data := self._socket.recv(_RECEIVE_BYTES):
+                now = time.perf_counter()
+                self._connection.receive_data(data)
+                for event in self._connection.events():
+                    self._handle(event, now)
+        except (OSError, ConnectionError) as error:
+            self.error = str(error)
+
+    def _handle(self, event: object, now: float) -> None:
+        match event:
+            case AcceptConnection():
+                self.accepted.set()
+            case Ping():
+                self._socket.sendall(self._connection.send(event.response()))
+            case TextMessage():
+                self._parts.append(event.data)
+                if event.message_finished:
+                    text = "".join(self._parts)
+                    self._parts.clear()
+                    if '"events"' in text:
+                        self.received.append((now, text))
+            case CloseConnection() | RejectConnection():
+                raise ConnectionError(f"the server ended the WebSocket: {event!r}")
+
+    def crossings(self) -> dict[tuple[int, float], float]:
+        """Return when the event of each device and instant came; geofences alone."""
+        found: dict[tuple[int, float], float] = {}
+        for now, text in tuple(self.received):
+            for event in msgspec.json.decode(text, type=_Update).events:
+                if event.type.startswith("geofence"):
+                    found.setdefault((event.device_id, event.event_time.timestamp()), now)
+        return found
+
+
+class TimedTerminals(Terminals):
+    """Terminals that know when they sent each message."""
+
+    def __init__(self, load: CrossingLoad) -> None:
+        super().__init__(load.terminals)
+        self.times = [array("d") for _ in load.terminals.phones]
+
+    def send(self, index: int, instant: float) -> None:
+        """Send the next message of a terminal and note the time."""
+        self.times[index].append(time.perf_counter())
+        super().send(index, instant)
+
+
+def run_load(load: CrossingLoad) -> CrossingResult:
+    """Connect, warm up, measure, and wait for the last events."""
+    terminals, watching = TimedTerminals(load), EventSocket(load)
+    watching.start()
+    terminals.connect()
+    if not watching.accepted.wait(30.0):
+        raise ConnectionError(f"no WebSocket: {watching.error or 'not accepted'}")
+    write_message(Mark("ready"))
+    plan = load.terminals
+    run_span(plan, terminals, plan.warm_seconds)
+    terminals.latencies = array("d")
+    terminals.late = 0
+    write_message(Mark("begin"))
+    begin, cpu = time.perf_counter(), time.process_time()
+    run_span(plan, terminals, plan.seconds)
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    write_message(Mark("end"))
+    measured, terminals.latencies = terminals.latencies, array("d")
+    terminals.settle()
+    terminals.latencies = measured
+    expected = {
+        (load.device_ids[index], plan.first_epoch + number): sent_at
+        for index, times in enumerate(terminals.times)
+        for number, sent_at in enumerate(times[: terminals.answered[index]])
+        if is_inside(number) != (number > 0 and is_inside(number - 1))
+    }
+    deadline = time.perf_counter() + PATIENCE_SECONDS
+    while len(watching.crossings().keys() & expected.keys()) < len(expected):
+        if time.perf_counter() > deadline or watching.error:
+            break
+        time.sleep(0.2)
+    came = watching.crossings()
+    latencies = sorted(
+        came[key] - sent_at for key, sent_at in expected.items() if key in came and sent_at >= begin
+    )
+    return CrossingResult(
+        terminals=result_of(plan, terminals, seconds, cpu / seconds),
+        events=len(latencies),
+        missing=len(expected.keys() - came.keys()),
+        unexpected=len(came.keys() - expected.keys()),
+        p50_ms=percentile_ms(latencies, 0.50),
+        p99_ms=percentile_ms(latencies, 0.99),
+        worst_ms=percentile_ms(latencies, 1.0),
+    )
+
+
+def main() -> None:
+    """Read the load, run it, write the result."""
+    load = msgspec.json.decode(sys.stdin.readline(), type=CrossingLoad)
+    raise_file_limit()
+    # A collection would count as the server's latency.
+    gc.disable()
+    write_message(run_load(load))
+
+
+if __name__ == "__main__":
+    main()

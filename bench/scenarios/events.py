@@ -1,0 +1,110 @@
+"""Terminals drive through geofences; how long from the bytes of a position to its event on a WebSocket."""
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.crossings import RADIUS, gates
+from motorpool.bench.load.plan import CrossingLoad, CrossingResult, Mark, TerminalLoad
+from motorpool.bench.load.program import LoadFailed, run_program
+from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.server import Server, run_server
+
+NAME = "events"
+TITLE = "2,000 positions a second, two in ten of which enter or leave a geofence: events on a WebSocket"
+STEPS = 2
+RATE = 2000.0
+WARM_SECONDS = 2.0
+AT_ONCE = 4
+"""Requests at a time that create devices."""
+LOGIN_SECONDS = 120.0
+ANSWER_SECONDS = 90.0
+
+
+def run(options: Options, report: Report, step: Step) -> None:
+    """Configure geofences and a notification, then drive."""
+    seconds = options.span(10.0)
+    phones = tuple(f"139{number:08d}" for number in range(1, options.terminals + 1))
+    messages = math.ceil(RATE * (seconds + WARM_SECONDS) / len(phones)) + 1
+    with run_server() as server:
+        step(f"configuring {len(gates(messages))} geofences")
+        device_ids = configure(server, phones, messages)
+        step(f"{RATE:,.0f} positions a second")
+        result = _drive(server, phones, device_ids, seconds)
+    _report(report, result)
+
+
+def configure(server: Server, phones: Sequence[str], messages: int) -> tuple[int, ...]:
+    """Create devices with geofences on their way and notifications by the web; return the devices' ids.
+
+    Raises:
+        BenchError: the server refuses something.
+    """
+    with server.client() as client, ThreadPoolExecutor(AT_ONCE) as pool:
+
+        def create(path: str, body: dict[str, Any]) -> int:
+            answer = client.post(path, json=body)
+            if not answer.is_success:
+                raise BenchError(f"POST {path} answered {answer.status_code}: {answer.text[:200]}")
+            return int(answer.json()["id"])
+
+        group = create("/groups", {"name": "Bench"})
+        for latitude, longitude in gates(messages):
+            area = f"CIRCLE ({latitude:.6f} {longitude:.6f}, {RADIUS})"
+            fence = create("/geofences", {"name": "gate", "area": area})
+            client.post("/permissions", json={"groupId": group, "geofenceId": fence}).raise_for_status()
+        for kind in ("geofenceEnter", "geofenceExit"):
+            create("/notifications", {"type": kind, "always": True, "notificators": "web"})
+        bodies = [{"name": phone, "uniqueId": phone, "groupId": group} for phone in phones]
+        return tuple(pool.map(lambda body: create("/devices", body), bodies))
+
+
+def _drive(
+    server: Server, phones: tuple[str, ...], device_ids: tuple[int, ...], seconds: float
+) -> CrossingResult:
+    with server.client() as client:
+        try:
+            token = client.post("/session/token").raise_for_status().text
+        except httpx.HTTPStatusError as error:
+            raise BenchError(f"no token: {error}") from None
+    # Of present interest: nobody is notified of what happened long ago.
+    first = (datetime.now(UTC) - timedelta(minutes=1)).replace(microsecond=0)
+    load = CrossingLoad(
+        terminals=TerminalLoad(
+            host=server.host,
+            port=server.jt808_port,
+            phones=phones,
+            mode="paced",
+            seconds=seconds,
+            warm_seconds=min(WARM_SECONDS, seconds),
+            rate=RATE,
+            first_epoch=first.timestamp(),
+        ),
+        device_ids=device_ids,
+        http_port=server.offset,
+        token=token,
+    )
+    try:
+        with run_program("crossings", load) as program:
+            program.wait_for(Mark, LOGIN_SECONDS + 2 * seconds, lambda mark: mark.name == "end")
+            return program.wait_for(CrossingResult, ANSWER_SECONDS)
+    except LoadFailed as error:
+        raise BenchError(str(error)) from error
+
+
+def _report(report: Report, result: CrossingResult) -> None:
+    positions = result.terminals
+    report.add(NAME, "positions", positions.answers / positions.seconds, "messages/s")
+    report.add(NAME, "positions acknowledged p99", positions.p99_ms, "ms")
+    report.add(NAME, "events", result.events / positions.seconds, "events/s")
+    report.add(NAME, "event on the WebSocket p50", result.p50_ms, "ms")
+    report.add(NAME, "event on the WebSocket p99", result.p99_ms, "ms", goals=(Goal(200),))
+    report.add(NAME, "event on the WebSocket, longest", result.worst_ms, "ms")
+    report.add(NAME, "events that did not come", result.missing, "events", goals=(Goal(0),))
+    report.add(NAME, "events of nothing", result.unexpected, "events", goals=(Goal(0),))
+    report.note(f"the client was at {positions.cpu_share:.0%} of a core")
