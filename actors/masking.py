@@ -34,9 +34,12 @@ _OUTERMOST = frozenset(path[0] for path in SECRETS)
 
 
 def mask_secrets(record: R) -> R:
-    """Return the record with secrets masked; actors/record_json.py applies this to everything it encodes."""
+    """Return the record with secrets masked; actors/record_json.py applies this to everything it encodes.
+
+    Records of a class whose `shows_secrets` is true are left as they are: their reader may see them.
+    """
     attributes = _attributes(record)
-    if _OUTERMOST.isdisjoint(attributes):
+    if _OUTERMOST.isdisjoint(attributes) or getattr(record, "shows_secrets", False):
         return record
     for path in SECRETS:
         attributes = _hidden(attributes, path)

@@ -30,6 +30,7 @@ _PASSING = (
 
 _KEY = re.compile(r"Key \((.*?)\)=\((.*)\) ")
 _NAME = re.compile(r"\b([a-z_]+)\b(?!\()")
+_COMPANY = "company_id, "
 _DETAIL_LETTERS = 100
 
 
@@ -51,7 +52,7 @@ def translate(refusal: DriverError) -> StorageError:
         return Conflict(_field(refusal), refusal.constraint)
     if state == "23503":
         found = _KEY.search(refusal.detail)
-        value = f" {found[2][:_DETAIL_LETTERS]}" if found else ""
+        value = f" {_value(found)[:_DETAIL_LETTERS]}" if found else ""
         return StatementRejected(f"{_field(refusal)}{value} refers to nothing that exists")
     if state == "23502":
         return StatementRejected(f"{_camel(refusal.column)} is missing")
@@ -65,10 +66,17 @@ def translate(refusal: DriverError) -> StorageError:
 
 
 def _field(refusal: DriverError) -> str:
-    """The API's name of the first column of the key: of `lower(email)` that is "email"."""
+    """The API's name of the first column of the key: of `lower(email)` that is "email".
+
+    Of a key below a company, such as (company_id, unique_id), it is that of the second.
+    """
     found = _KEY.search(refusal.detail)
-    name = _NAME.search(found[1]) if found else None
+    name = _NAME.search(found[1].removeprefix(_COMPANY)) if found else None
     return _camel(name[1]) if name else refusal.constraint
+
+
+def _value(key: re.Match[str]) -> str:
+    return key[2].partition(", ")[2] if key[1].startswith(_COMPANY) else key[2]
 
 
 def _camel(name: str) -> str:

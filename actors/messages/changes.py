@@ -18,6 +18,7 @@ __all__ = [
     "AttributeChanged",
     "CalendarChanged",
     "Change",
+    "CompanyChanged",
     "DeviceChanged",
     "DriverChanged",
     "EverythingChanged",
@@ -32,7 +33,11 @@ __all__ = [
     "ScheduledReportChanged",
     "ServerChanged",
     "SessionEnded",
+    "TeamChanged",
+    "TicketCategoryChanged",
     "TicketChanged",
+    "TicketPriorityChanged",
+    "TicketStatusChanged",
     "TokenRevoked",
     "UserChanged",
     "changed_fields",
@@ -126,6 +131,26 @@ class TicketChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The version of the ticket that the change made."""
 
 
+class CompanyChanged(RowChanged, frozen=True, gc=False):
+    """A company; if it was deleted, what belongs to it is gone as well, without facts of its own."""
+
+
+class TeamChanged(RowChanged, frozen=True, gc=False):
+    """A team of a company."""
+
+
+class TicketPriorityChanged(RowChanged, frozen=True, gc=False):
+    """A priority of tickets."""
+
+
+class TicketStatusChanged(RowChanged, frozen=True, gc=False):
+    """A status of tickets."""
+
+
+class TicketCategoryChanged(RowChanged, frozen=True, gc=False):
+    """A category of tickets."""
+
+
 class LinkChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A link between two objects was added or removed, or perhaps left as it was."""
 
@@ -181,6 +206,11 @@ Change = (
     | NotificationChanged
     | ScheduledReportChanged
     | TicketChanged
+    | CompanyChanged
+    | TeamChanged
+    | TicketPriorityChanged
+    | TicketStatusChanged
+    | TicketCategoryChanged
     | LinkChanged
     | PositionsDeleted
     | ServerChanged

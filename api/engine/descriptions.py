@@ -278,6 +278,53 @@ FIELDS: Mapping[str, str] = {
     "Statistics.protocols": "Active devices of each protocol.",
     "Accumulators.totalDistance": "Metres.",
     "Accumulators.hours": "Milliseconds.",
+    # Companies and what they configure
+    "companyId": "The company, which cannot be changed.",
+    "branchId": "The branch; 0 is none.",
+    "teamId": "The team; 0 is none.",
+    "priorityId": "The priority; 0 is none.",
+    "disabled": "Not to be chosen any more; what refers to it keeps it.",
+    "Company.uniqueId": "An identifier from outside, unique among companies unless it is empty.",
+    "Company.disabled": "Not to be used any more.",
+    "Company.attributes": (
+        "`roles`: a list of words, or a text with commas between them; `timezone`; `reopenDays`;"
+        " `autoCloseDays`; `ticketWebhook`, whose secrets only managers of the company see."
+    ),
+    "Branch.uniqueId": "An identifier from outside, unique in the company unless it is empty.",
+    "Branch.attributes": "`zone`: what statistics of tickets group branches by; address, place and the like.",
+    "Team.uniqueId": "An identifier from outside, unique in the company unless it is empty.",
+    "TeamMember.id": "The user.",
+    "TeamMember.name": "The user's name.",
+    "TeamMember.email": "The user's e-mail address.",
+    "Contact.uniqueId": "An identifier from outside, unique in the company unless it is empty.",
+    "Contact.userId": "The user that this person is; 0 is none.",
+    "Contact.driverId": "The driver that this person is; 0 is none.",
+    "Contact.name": "Whom to ask for.",
+    "Contact.email": "E-mail address.",
+    "Contact.phone": "Telephone number.",
+    "Contact.language": "Language, such as `en`; empty is unknown.",
+    "Contact.timezone": "Time zone by its name in the tz database; empty is unknown.",
+    "TicketCategory.parentId": "The category above it, of the same company; 0 for a root.",
+    "TicketCategory.teamId": "The team that new tickets start with; 0 is none.",
+    "TicketCategory.priorityId": "The priority that new tickets start with; 0 is none.",
+    "TicketPriority.level": "1 is the most urgent.",
+    "TicketPriority.firstResponseMinutes": "Business minutes until the first response; 0 is no target.",
+    "TicketPriority.resolutionMinutes": "Business minutes until the resolution; 0 is no target.",
+    "TicketPriority.calendarId": "The calendar whose events are the business hours; 0 counts every minute.",
+    "TicketPriority.attributes": (
+        "`escalateTeamId` and `escalatePriorityId`: where a ticket goes when it first breaches a target;"
+        " `holidayCalendarId`: a calendar whose events are no business hours; `warnPercent`;"
+        " `maxPauseMinutes`; `pauseFirstResponse`."
+    ),
+    "TicketStatus.name": "What the company calls it.",
+    "TicketStatus.kind": "What the server takes it for: new, open, pending, resolved, closed or cancelled.",
+    "TicketStatus.sortOrder": "Its place among the others.",
+    "TicketStatus.attributes": (
+        "`next`: ids of the statuses that may follow; without it any, and with an empty list none."
+    ),
+    "TicketDefaults.categories": "The standard categories.",
+    "TicketDefaults.priorities": "The standard priorities.",
+    "TicketDefaults.statuses": "The standard statuses.",
     # Video
     "channel": "The camera, 1 to 31.",
     "Recording.startTime": "Where it begins.",
@@ -303,7 +350,7 @@ PARAMETERS: Mapping[str, str] = {
     "id": "The record.",
     "deviceId": "The device.",
     "groupId": "The group, and all groups below it.",
-    "userId": "Users to notify; without any, all whom the caller may notify.",
+    "userId": "The user.",
     "from": "From this instant on.",
     "to": "Until this instant, which counts as well.",
     "token": "A session or share token.",

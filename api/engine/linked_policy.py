@@ -114,10 +114,11 @@ class LinkedPolicy(ResourcePolicy[R]):
         del call, old
         return await self.table.update(transaction, new)
 
-    async def delete(self, call: Call, transaction: Queries, old: R) -> None:
+    async def delete(self, call: Call, transaction: Queries, old: R) -> str | None:
         """Delete the record."""
         del call
         await self.table.delete(transaction, id_of(old))
+        return None
 
 
 async def may_see(call: Call, table: Table[Any], record_id: int, queries: Queries | None = None) -> bool:

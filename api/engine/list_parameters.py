@@ -24,6 +24,10 @@ class ListParameters(msgspec.Struct, frozen=True, rename="camel"):
     refresh: Annotated[bool, msgspec.Meta(description="Taken for old clients; no effect.")] = False
     id: Annotated[tuple[Id, ...], msgspec.Meta(description="Those with these ids.")] = ()
     unique_id: Annotated[tuple[str, ...], msgspec.Meta(description="Those with these unique ids.")] = ()
+    company_id: Annotated[Id, msgspec.Meta(description="Those of this company.")] | None = None
+    branch_id: Annotated[Id, msgspec.Meta(description="Those of this branch; 0: of none.")] | None = None
+    role: Annotated[str, msgspec.Meta(description="Those with this role, whatever its case.")] = ""
+    kind: Annotated[tuple[str, ...], msgspec.Meta(description="Those of these kinds.")] = ()
 
 
 COMMON_PARAMETERS = frozenset(

@@ -20,7 +20,7 @@ from motorpool.api.engine.operations import BodyRules
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table, Versioned
 
-__all__ = ["Resource", "ResourcePolicy", "id_of", "spaced"]
+__all__ = ["Resource", "ResourcePolicy", "id_of", "plural", "spaced"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -59,11 +59,20 @@ class ResourcePolicy(Generic[R]):
     async def has_access(self, call: Call, queries: Queries, record_id: int) -> bool:
         """Return whether the caller has access to this record, which may not exist.
 
-        Who has access may read the record, and with the right to write also edit and delete it. Before a
-        write this is asked in its transaction, with the row locked: an implementation reads tables only,
-        since a request that holds a database connection must not wait for an actor that needs one.
+        Who has access may read the record, and with the right to write also edit and delete it, unless
+        `require_write` says otherwise. Before a write this is asked in its transaction, with the row locked:
+        an implementation reads tables only, since a request that holds a database connection must not wait
+        for an actor that needs one.
         """
         raise NotImplementedError
+
+    async def before_lock(self, call: Call, transaction: Queries) -> None:
+        """Take locks that come before that of the row of the path, for rules that span several rows."""
+        del call, transaction
+
+    async def require_write(self, call: Call, transaction: Queries, record: R) -> None:
+        """Raise BadRequest unless the caller, who has access to the record, may edit and delete it."""
+        del call, transaction, record
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
         """Check and complete a record before it is stored.
@@ -81,8 +90,8 @@ class ResourcePolicy(Generic[R]):
         """Store a changed record; None if it is gone. `old` is the record before the change."""
         raise NotImplementedError
 
-    async def delete(self, call: Call, transaction: Queries, old: R) -> None:
-        """Delete a record, whose row is locked."""
+    async def delete(self, call: Call, transaction: Queries, old: R) -> str | None:
+        """Delete a record, whose row is locked; return the header X-Warning, if there is to be one."""
         raise NotImplementedError
 
     def audited(self, old: R | None, new: R | None) -> Mapping[str, Any]:
@@ -153,6 +162,11 @@ class Resource(Generic[R]):
         return self.shape.__name__
 
     @property
+    def plural(self) -> str:
+        """Name in the names of lists: "Devices"."""
+        return plural(self.title)
+
+    @property
     def words(self) -> str:
         """Name in sentences: "scheduled command"."""
         return spaced(self.name)
@@ -163,6 +177,15 @@ def id_of(record: msgspec.Struct) -> int:
     number = getattr(record, "id")  # noqa: B009 - the bound of the type cannot say that it is there
     assert isinstance(number, int)
     return number
+
+
+def plural(name: str) -> str:
+    """Return the plural of a name: `Branches` for `Branch`."""
+    if name.endswith(("s", "ch")):
+        return f"{name}es"
+    if re.search(r"[^aeiou]y$", name):
+        return f"{name[:-1]}ies"
+    return f"{name}s"
 
 
 def spaced(name: str) -> str:

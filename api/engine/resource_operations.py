@@ -39,15 +39,22 @@ def add_resource_operations(resource: Resource[Any], operations: Operations) -> 
     """Add the operations list, create, get, update and delete of a resource."""
     served = _ResourceOperations(resource)
     distinguishes = "GET" in resource.policy.distinguishes_missing
-    one, many = resource.title, f"{resource.title}s"
-    thing = spaced(one)
+    one, many = resource.title, resource.plural
+    thing, things = spaced(one), spaced(many)
     article = "an" if thing[0] in "aeio" else "a"
     shape = resource.shape
     path, single = f"/{resource.path}", f"/{resource.path}/{{id}}"
     listed: Any = list[shape]  # type: ignore[valid-type]  # a type made at run time, for msgspec
     found: dict[int, Content] = {200: Content(shape=shape, headers=VERSION_HEADER)}
     declare = [
-        ("GET", path, f"list{many}", f"List {thing}s", served.list_records, {200: Content(shape=listed)}),
+        (
+            "GET",
+            path,
+            f"list{many}",
+            f"List {things}",
+            served.list_records,
+            {200: Content(shape=listed)},
+        ),
         ("POST", path, f"create{one}", f"Create {article} {thing}", served.create, found),
         ("GET", single, f"get{one}", f"Fetch {article} {thing}", served.fetch, found),
         ("PUT", single, f"update{one}", f"Replace {article} {thing}", served.update, found),
@@ -152,23 +159,21 @@ class _ResourceOperations(Generic[R]):
     async def _answer(self, call: Call, stored: R, version: int) -> Response:
         """Return the stored record, with a warning if there is one."""
         answer = with_version(as_json((await self._policy.show(call, [stored]))[0]), version)
-        warning = await self._policy.warning(call, stored)
-        if warning:
-            answer.headers["X-Warning"] = warning
-        return answer
+        return _with_warning(answer, await self._policy.warning(call, stored))
 
     async def delete(self, call: Call) -> Response:
         self._change.require(call.caller)
+        warning: str | None = None
         async with call.context.database.transaction() as transaction:
             locked = await self._lock(call, transaction, "DELETE")
             if locked is not None:
-                await self._policy.delete(call, transaction, locked.record)
+                warning = await self._policy.delete(call, transaction, locked.record)
                 await self._record(call, transaction, "remove", call.id, locked.record, None)
         if locked is not None:
             await self._after_commit(call, call.id, None, locked.record)
         elif "DELETE" in self._policy.distinguishes_missing:
             raise ResourceNotFound(f"no such {self._resource.words}")
-        return no_content()
+        return _with_warning(no_content(), warning)
 
     async def _lock(self, call: Call, transaction: Queries, method: str) -> Versioned[R] | None:
         """Lock the row until the transaction ends, and return it with its version.
@@ -177,6 +182,7 @@ class _ResourceOperations(Generic[R]):
         no such record and the caller may know it; BadRequest if there is no access, or if the row does not
         have the version that the client expects.
         """
+        await self._policy.before_lock(call, transaction)
         found: Versioned[R] | None = await self._resource.table.fetch_versioned(
             transaction, call.id, lock=True
         )
@@ -189,6 +195,7 @@ class _ResourceOperations(Generic[R]):
         if not permitted:
             raise BadRequest(f"no access to the {self._resource.words}")
         if found is not None:
+            await self._policy.require_write(call, transaction, found.record)
             require_version(call, f"{self._resource.words} {call.id}", found.version)
         return found
 
@@ -214,6 +221,13 @@ class _ResourceOperations(Generic[R]):
                 else item.default
             )
         return found
+
+
+def _with_warning(answer: Response, warning: str | None) -> Response:
+    """Add the header X-Warning, if there is anything to warn of."""
+    if warning:
+        answer.headers["X-Warning"] = warning
+    return answer
 
 
 async def fetch_readable(call: Call, resource: Resource[R]) -> Versioned[R]:

@@ -17,7 +17,7 @@ from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.codecs.calendars.calendar import CalendarError
-from motorpool.storage import links, plain_tables, scheduled_commands, scheduled_reports
+from motorpool.storage import configuration_uses, links, plain_tables, scheduled_commands, scheduled_reports
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Calendar
 
@@ -71,9 +71,15 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
         return stored
 
     async def delete(self, call: Call, transaction: Queries, old: Calendar) -> None:
-        """Delete, with its scheduled reports; unless a scheduled command uses it (docs/decisions/0018)."""
+        """Delete, with its scheduled reports; unless a scheduled command or a priority of tickets uses it
+        (docs/decisions/0018).
+        """
         if await scheduled_commands.count_using_calendar(transaction, old.id):
             raise BadRequest("a scheduled command uses the calendar")
+        priorities = await configuration_uses.count_priorities_of_calendar(transaction, old.id)
+        if priorities:
+            number = f"{priorities} ticket {'priority' if priorities == 1 else 'priorities'}"
+            raise BadRequest(f"calendar {old.id} is used by {number}")
         for report_id in await scheduled_reports.delete_of_calendar(transaction, old.id):
             await record_action(call, transaction, "remove", "report", report_id)
         await super().delete(call, transaction, old)

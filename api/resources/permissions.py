@@ -7,17 +7,15 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.auth.rights import ADMINISTER, LINK
-from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
+from motorpool.api.resources.helpdesk.memberships import MEMBERSHIPS, change_links, managed
 from motorpool.storage import (
     commands,
-    company_tables,
     devices,
     groups,
     links,
@@ -42,6 +40,7 @@ MAX_LINKS = 1000
 TABLES: Mapping[str, Table[Any]] = {
     "user": users.TABLE,
     "managedUser": users.TABLE,
+    "member": users.TABLE,
     "device": devices.TABLE,
     "group": groups.TABLE,
     "linkedDevice": devices.TABLE,
@@ -55,8 +54,6 @@ TABLES: Mapping[str, Table[Any]] = {
     "order": plain_tables.ORDERS,
     "report": scheduled_reports.TABLE,
     "scheduledCommand": scheduled_commands.TABLE,
-    "company": company_tables.COMPANIES,
-    "team": company_tables.TEAMS,
 }
 """Tables that access to either side of a link is checked in."""
 
@@ -135,20 +132,9 @@ async def _apply(call: Call, sent: Mapping[str, SentLink], *, add: bool) -> None
         return
     pair, pairs = _read(sent)
     async with call.context.database.transaction() as transaction:
-        await _require_access(call, transaction, pair, pairs)
-        change = links.add_many if add else links.remove_many
-        await change(transaction, pair, pairs.values())
-        for owner_id, property_id in pairs.values():
-            await record_action(
-                call,
-                transaction,
-                "link" if add else "unlink",
-                pair.property,
-                property_id,
-                attributes={"ownerType": pair.owner, "ownerId": owner_id},
-            )
-    changes = (LinkChanged(pair.owner, owner, pair.property, owned) for owner, owned in pairs.values())
-    await publish_changes(call.context.system, *changes)
+        await _require_access(call, transaction, pair, pairs, add=add)
+        facts = await change_links(call, transaction, pair, [*pairs.values()], add=add)
+    await publish_changes(call.context.system, *facts)
 
 
 def _read(sent: Mapping[str, SentLink]) -> tuple[LinkType, dict[str, tuple[int, int]]]:
@@ -177,13 +163,23 @@ def _pair(keys: Iterable[str], place: str = "") -> LinkType:
 
 
 async def _require_access(
-    call: Call, transaction: Queries, pair: LinkType, pairs: Mapping[str, tuple[int, int]]
+    call: Call, transaction: Queries, pair: LinkType, pairs: Mapping[str, tuple[int, int]], *, add: bool
 ) -> None:
-    """Raise BadRequest for the first link of which the caller has no access to both sides."""
-    sides = []
-    for index, kind in enumerate((pair.owner, pair.property)):
-        wanted = {ids[index] for ids in pairs.values() if 0 < ids[index] < 2**63}
-        sides.append(await _accessible(call, transaction, kind, wanted))
+    """Raise BadRequest for the first link of which the caller has no access to both sides.
+
+    Of a company and its teams it is access to manage it; whoever manages it may remove any user.
+    """
+    owners, owned = ({ids[index] for ids in pairs.values() if 0 < ids[index] < 2**63} for index in (0, 1))
+    if pair in MEMBERSHIPS:
+        sides = [
+            await _accessible(call, transaction, "member", owners) if add else owners,
+            await managed(call, transaction, pair, owned),
+        ]
+    else:
+        sides = [
+            await _accessible(call, transaction, pair.owner, owners),
+            await _accessible(call, transaction, pair.property, owned),
+        ]
     for place, ids in pairs.items():
         for key, accessible, number in zip(pair.keys, sides, ids, strict=True):
             if number not in accessible:
@@ -193,11 +189,14 @@ async def _require_access(
 async def _accessible(call: Call, transaction: Queries, kind: str, ids: Collection[int]) -> set[int]:
     """Return which of these objects exist and are accessible to the caller.
 
-    Administrators are never managed users: they have no managers.
+    Administrators are never managed users: they have no managers. Temporary users are no members of
+    companies.
     """
     conditions = [Condition("id = any({0}::bigint[])", (list(ids),))]
     if kind == "managedUser":
         conditions.append(Condition("not administrator"))
+    if kind == "member":
+        conditions.append(Condition("not temporary"))
     table = TABLES[kind]
     if call.caller.administrator:
         return set(await table.ids(transaction, ListQuery(conditions=tuple(conditions))))

@@ -44,7 +44,7 @@ from motorpool.api.resources.user_rules import (
     prepare_new,
     show,
 )
-from motorpool.storage import known_addresses, links, scheduled_commands, users
+from motorpool.storage import configuration_uses, known_addresses, links, scheduled_commands, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
@@ -184,6 +184,9 @@ class UserPolicy(ResourcePolicy[User]):
             raise BadRequest(LAST_ADMINISTRATOR)
         await scheduled_commands.release_owners(
             transaction, (old.id,), call.now, actor_id=call.caller.id, address=call.address
+        )
+        await configuration_uses.clear(
+            transaction, "assignee_id", old.id, user_id=call.caller.id, now=call.now
         )
         await users.TABLE.delete(transaction, old.id)
 

@@ -22,6 +22,7 @@ from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.users import show
 from motorpool.storage import (
     commands,
+    company_tables,
     devices,
     events,
     groups,
@@ -30,6 +31,15 @@ from motorpool.storage import (
     scheduled_commands,
     scheduled_reports,
     users,
+)
+from motorpool.storage.helpdesk_records import (
+    Branch,
+    Company,
+    Contact,
+    Team,
+    TicketCategory,
+    TicketPriority,
+    TicketStatus,
 )
 from motorpool.storage.records import (
     Calendar,
@@ -129,6 +139,17 @@ KINDS = {
     ),
     "scheduledcommands": Kind(scheduled_commands.TABLE, "scheduledCommand", ScheduledCommand()),
     "reports": Kind(scheduled_reports.TABLE, "report", ScheduledReport(type="trips"), "description"),
+    "companies": Kind(company_tables.COMPANIES, "company", Company(), by_device=False),
+    "branches": Kind(company_tables.BRANCHES, "branch", Branch(), by_device=False),
+    "teams": Kind(company_tables.TEAMS, "team", Team(), by_device=False),
+    "contacts": Kind(company_tables.CONTACTS, "contact", Contact(), by_device=False),
+    "ticketcategories": Kind(company_tables.CATEGORIES, "ticketCategory", TicketCategory(), by_device=False),
+    "ticketpriorities": Kind(
+        company_tables.PRIORITIES, "ticketPriority", TicketPriority(level=1), by_device=False
+    ),
+    "ticketstatuses": Kind(
+        company_tables.STATUSES, "ticketStatus", TicketStatus(kind="new"), by_device=False
+    ),
 }
 PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
     "userId": "users",
@@ -192,6 +213,9 @@ class World:
         for path, kind in KINDS.items():
             for letter in "MAOT" if path != "groups" else "MAOTPC":
                 self.ids[path, letter] = (await kind.table.insert(self.database, self.new(path, letter))).id
+                if hasattr(kind.example, "company_id"):
+                    # Visible to the users of the company of the same letter.
+                    continue
                 linked = {"A": ("own",), "O": ("stranger",), "P": ("via",), "C": ()}.get(letter, LINKED)
                 for role in linked:
                     await self.link("userId", role, f"{kind.key}Id", letter)
@@ -199,6 +223,7 @@ class World:
             await scheduled_commands.set_owner(
                 self.database, self.ids["scheduledcommands", letter], self.ids["users", "own"], NOON
             )
+        await self._staff()
         await self._nest()
         for kind in KINDS.values():
             if kind.by_device:
@@ -236,6 +261,12 @@ class World:
         for manager in ("boss", "chief"):
             await self.link("userId", manager, "managedUserId", "own")
             await self.link("userId", manager, "managedUserId", "T")
+
+    async def _staff(self) -> None:
+        """own created the company A; devro is a member of the team M."""
+        created = "update user_company set manager = true where company_id = $1"
+        await self.database.execute(created, self.ids["companies", "A"])
+        await self.link("userId", "devro", "teamId", "M")
 
     async def _nest(self) -> None:
         """Group C below P, the devices M and T in C."""
@@ -280,6 +311,8 @@ class World:
             self.names += 1
             name = f"N{self.names}"
         named = {"name": name} if hasattr(kind.example, "name") else {}
+        if hasattr(kind.example, "company_id"):
+            named["company_id"] = self.ids["companies", name if name in "MAOT" else "M"]
         if path == "reports":
             named["calendar_id"] = self.ids["calendars", "M"]
         if path == "scheduledcommands":
@@ -390,8 +423,13 @@ def _place(world: World, role: str, place: str) -> tuple[str, str, int]:
         found = re.fullmatch(rf"/{prefix}/(\w+)(/.*)?", place)
         if prefix and found and (found[1] in {"9", "self"} or (of, found[1]) in world.ids):
             target = world.find(of, found[1], role)
-            return kind, f"/{prefix}/{target}{found[2] or ''}", target
+            return kind, f"/{prefix}/{target}{_with_member(world, role, found[2] or '')}", target
     return kind, place, 0
+
+
+def _with_member(world: World, role: str, rest: str) -> str:
+    """What follows the id of a team, with the id of the user."""
+    return re.sub(r"(?<=^/members/)\w+", lambda word: str(world.find("users", word[0], role)), rest)
 
 
 def _parameter(world: World, role: str, kind: str, each: str) -> str:

@@ -33,6 +33,7 @@ CHOSEN = {
     ("scheduled_commands", "on_start"): "'[{{\"commandId\": {number}}}]'",
     ("scheduled_commands", "on_end"): "'[]'",
     ("ticket_statuses", "kind"): "'open'",
+    ("tickets", "status_kind"): "'open'",
 }
 SINGLE_ROW = {"heartbeats"}
 REPLACED = {

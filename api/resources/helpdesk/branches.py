@@ -1,0 +1,36 @@
+"""Branches of companies (docs/helpdesk.md#branches-teams-and-contacts)."""
+
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy
+from motorpool.storage import company_tables, configuration_uses
+from motorpool.storage.helpdesk_records import Branch
+from motorpool.storage.queries import Queries
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("branches")
+
+
+class BranchPolicy(CompanyPolicy[Branch]):
+    """Deleted branches leave their tickets."""
+
+    async def delete(self, call: Call, transaction: Queries, old: Branch) -> None:
+        """Delete; its tickets and contacts are then of no branch."""
+        await configuration_uses.clear(
+            transaction, "branch_id", old.id, company_id=old.company_id, user_id=call.caller.id, now=call.now
+        )
+        await super().delete(call, transaction, old)
+
+
+BRANCHES = Resource(
+    name="branch",
+    path="branches",
+    shape=Branch,
+    table=company_tables.BRANCHES,
+    policy=BranchPolicy(company_tables.BRANCHES),
+    parameters=COMPANY_PARAMETERS,
+)
+add_resource_operations(BRANCHES, OPERATIONS)

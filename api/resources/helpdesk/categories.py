@@ -1,0 +1,56 @@
+"""Categories of tickets, which are a tree (docs/helpdesk.md#categories)."""
+
+from motorpool.actors.messages.changes import TicketCategoryChanged
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, used_by
+from motorpool.storage import company_tables, configuration_uses
+from motorpool.storage.helpdesk_records import TicketCategory
+from motorpool.storage.queries import Queries
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("ticketcategories")
+
+
+class CategoryPolicy(CompanyPolicy[TicketCategory]):
+    """Refuses cycles, and the deletion of what tickets use."""
+
+    async def prepare(
+        self, call: Call, transaction: Queries, new: TicketCategory, old: TicketCategory | None
+    ) -> TicketCategory:
+        """Check that the category is not its own ancestor."""
+        new = await super().prepare(call, transaction, new, old)
+        moved = old is not None and new.parent_id and new.parent_id != old.parent_id
+        if moved and await configuration_uses.category_lies_in(transaction, new.parent_id, new.id):
+            raise BadRequest("parentId: the category would lie below itself")
+        return new
+
+    async def delete(self, call: Call, transaction: Queries, old: TicketCategory) -> None:
+        """Delete; the categories below it become roots."""
+        used = await configuration_uses.count(transaction, "category_id", old.company_id, old.id)
+        if used:
+            raise BadRequest(f"{used_by(f'category {old.id}', used)}; disable it instead")
+        await super().delete(call, transaction, old)
+
+
+CATEGORIES = Resource(
+    name="ticketCategory",
+    path="ticketcategories",
+    shape=TicketCategory,
+    table=company_tables.CATEGORIES,
+    change=TicketCategoryChanged,
+    policy=CategoryPolicy(
+        company_tables.CATEGORIES,
+        own={
+            "parent_id": company_tables.CATEGORIES,
+            "team_id": company_tables.TEAMS,
+            "priority_id": company_tables.PRIORITIES,
+        },
+    ),
+    parameters=COMPANY_PARAMETERS,
+)
+add_resource_operations(CATEGORIES, OPERATIONS)

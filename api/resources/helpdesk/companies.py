@@ -1,0 +1,157 @@
+"""Companies (docs/helpdesk.md#companies)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.messages.changes import CompanyChanged, LinkChanged
+from motorpool.actors.tickets.webhook_settings import KEY as WEBHOOK
+from motorpool.actors.tickets.webhook_settings import WebhookRefused, validate_change
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.time_zones import require_time_zone
+from motorpool.api.engine.validated_policy import ValidatedPolicy
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of, standings_of
+from motorpool.api.resources.helpdesk.company_policy import audited_values, narrowed, whole_number
+from motorpool.storage import companies, company_tables, links
+from motorpool.storage.conditions import Condition
+from motorpool.storage.helpdesk_records import Company
+from motorpool.storage.queries import Queries
+from motorpool.storage.tables import ListQuery
+
+__all__ = ["COMPANIES", "OPERATIONS"]
+
+OPERATIONS = Operations("companies")
+
+TIME_ZONE = "timezone"
+MAX_DAYS = 3650
+"""Of the settings `reopenDays` and `autoCloseDays`."""
+
+
+class CompanyOfManager(Company, frozen=True, rename="camel"):
+    """A company as its managers and administrators see it: with the secrets of its webhook."""
+
+    shows_secrets: ClassVar[bool] = True
+
+
+class CompaniesPolicy(ValidatedPolicy[Company]):
+    """Whoever creates a company becomes its manager; linked users read, managers edit and delete."""
+
+    distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
+    privileged = ("name", "disabled")
+
+    def __init__(self) -> None:
+        super().__init__(
+            company_tables.COMPANIES, links.USER_COMPANY, user_id_expands=True, required=("name",)
+        )
+
+    async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
+        """Add the filters `role` and `uniqueId`; what is filtered by role has its attributes."""
+        if parameters.role:
+            parameters = msgspec.structs.replace(parameters, exclude_attributes=False)
+        query = await super().list_query(call, parameters)
+        if parameters.role:
+            query = narrowed(query, companies.with_role(parameters.role))
+        if parameters.unique_id:
+            query = narrowed(query, Condition("unique_id = any({0}::text[])", (list(parameters.unique_id),)))
+        return query
+
+    async def validate(self, sent: Company) -> Company:
+        """Check what the server reads of the attributes, but the webhook."""
+        for key in ("reopenDays", "autoCloseDays"):
+            whole_number(sent, key, MAX_DAYS)
+        roles = sent.attributes.get("roles")
+        is_list = isinstance(roles, list) and all(isinstance(role, str) for role in roles)
+        if not (roles is None or isinstance(roles, str) or is_list):
+            raise BadRequest("attributes.roles: neither a list of texts nor a text")
+        return sent
+
+    async def before_lock(self, call: Call, transaction: Queries) -> None:
+        """Configure a company one after the other."""
+        await companies.lock_configuration(transaction, call.id)
+
+    async def require_write(self, call: Call, transaction: Queries, record: Company) -> None:
+        """Refuse users who are linked to the company and nothing more."""
+        standing = await standing_of(call, record.id, transaction)
+        if not standing.linked:
+            raise no_company()
+        if not standing.manager:
+            raise BadRequest("only managers of the company may do this")
+
+    async def prepare(self, call: Call, transaction: Queries, new: Company, old: Company | None) -> Company:
+        """Check the time zone and the webhook."""
+        held = {} if old is None else old.attributes
+        require_time_zone(TIME_ZONE, new.attributes, held)
+        try:
+            attributes = validate_change(None if old is None else held, new.attributes, call.now)
+        except WebhookRefused as error:
+            raise BadRequest(f"attributes.{error}") from None
+        return msgspec.structs.replace(new, attributes=attributes)
+
+    async def insert(self, call: Call, transaction: Queries, new: Company) -> Company:
+        """Store; the creator is its manager."""
+        stored = await self.table.insert(transaction, new)
+        assert isinstance(stored, Company)
+        await companies.add_manager(transaction, call.caller.id, stored.id)
+        return stored
+
+    async def delete(self, call: Call, transaction: Queries, old: Company) -> None:
+        """Delete with all that belongs to it."""
+        del call
+        await companies.delete_with_everything(transaction, old.id)
+
+    def audited(self, old: Company | None, new: Company | None) -> Mapping[str, Any]:
+        """Add what the service levels depend on, and where messages go."""
+        found = {**super().audited(old, new)}
+        found |= audited_values(old, new, (TIME_ZONE, "reopenDays", "autoCloseDays"))
+        before, after = _webhook_url(old), _webhook_url(new)
+        if before != after:
+            found[f"attributes.{WEBHOOK}.url"] = {"before": before, "after": after}
+        return found
+
+    async def after_commit(
+        self, call: Call, record_id: int, new: Company | None, old: Company | None
+    ) -> None:
+        """Publish that the creator is linked to the company."""
+        if old is None:
+            link = LinkChanged("user", call.caller.id, "company", record_id)
+            await publish_changes(call.context.system, link)
+
+    async def show(self, call: Call, records: Sequence[Company]) -> list[Company]:
+        """Show managers and administrators the secrets of the webhook."""
+        if not any(WEBHOOK in record.attributes for record in records):
+            return list(records)
+        if call.caller.administrator:
+            return [_with_secrets(record) for record in records]
+        found = await standings_of(call)
+        return [
+            _with_secrets(record) if record.id in found and found[record.id].manager else record
+            for record in records
+        ]
+
+
+def _webhook_url(company: Company | None) -> str | None:
+    webhook = None if company is None else company.attributes.get(WEBHOOK)
+    return webhook.get("url") if isinstance(webhook, dict) else None
+
+
+def _with_secrets(company: Company) -> CompanyOfManager:
+    return CompanyOfManager(*(getattr(company, name) for name in Company.__struct_fields__))
+
+
+COMPANIES = Resource(
+    name="company",
+    path="companies",
+    shape=Company,
+    table=company_tables.COMPANIES,
+    change=CompanyChanged,
+    policy=CompaniesPolicy(),
+    parameters=COMMON_PARAMETERS | {"role", "unique_id"},
+)
+add_resource_operations(COMPANIES, OPERATIONS)

@@ -1,0 +1,213 @@
+"""What all that belongs to a company has in common: who may do what, and that nothing leaves the company
+(docs/helpdesk.md).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
+from motorpool.api.engine.resource import spaced
+from motorpool.api.engine.validated_policy import ValidatedPolicy
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.json import camel
+from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.storage import companies, links
+from motorpool.storage.companies import Standing
+from motorpool.storage.conditions import Condition
+from motorpool.storage.queries import Queries
+from motorpool.storage.tables import ListQuery, Table
+
+__all__ = [
+    "COMPANY_PARAMETERS",
+    "CompanyPolicy",
+    "attributes_of",
+    "audited_values",
+    "company_of",
+    "narrowed",
+    "reference_of",
+    "used_by",
+    "whole_number",
+]
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+COMPANY_PARAMETERS = COMMON_PARAMETERS | {"company_id"}
+"""What the lists of all that belongs to a company take."""
+MAX_REFERENCE = 2**63 - 1
+
+
+class CompanyPolicy(ValidatedPolicy[R]):
+    """Users linked to the company read, its managers and administrators write.
+
+    `own` are references to rows of the same company, `own_attributes` such references in attributes. They are
+    checked when they change: what they name exists and is not disabled. `references` are those to what the
+    caller must have access to.
+    """
+
+    distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
+    audited_attributes: tuple[str, ...] = ()
+    """Attributes whose values before and after a change are audited, beside `privileged` fields."""
+
+    def __init__(
+        self,
+        table: Table[Any],
+        *,
+        own: Mapping[str, Table[Any]] | None = None,
+        own_attributes: Mapping[str, Table[Any]] | None = None,
+        references: Mapping[str, Table[Any]] | None = None,
+        required: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(
+            table,
+            links.USER_COMPANY,
+            references=references,
+            user_id_expands=True,
+            required=("company_id", "name", *required),
+        )
+        self._own = own or {}
+        self._own_attributes = own_attributes or {}
+
+    def may_write(self, standing: Standing) -> bool:
+        """Return whether this is for managers, or for agents as well."""
+        return standing.manager
+
+    @property
+    def writers(self) -> str:
+        """Who may write, for the text of errors."""
+        return "managers"
+
+    async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
+        """Build the query from the caller's companies and the filters."""
+        if parameters.company_id is None:
+            return await super().list_query(call, parameters)
+        standing = await standing_of(call, parameters.company_id)
+        if not standing.linked:
+            raise no_company()
+        if call.caller.administrator:
+            # What is asked for by the company need not be the administrator's own.
+            parameters = msgspec.structs.replace(parameters, all=True)
+        query = await super().list_query(call, parameters)
+        return narrowed(query, Condition("company_id = {0}", (parameters.company_id,)))
+
+    async def before_lock(self, call: Call, transaction: Queries) -> None:
+        """Configure a company one after the other."""
+        sql = f"select company_id from {self.table.name} where id = $1"  # noqa: S608 - constant names
+        company_id = await transaction.fetch_value(sql, call.id) if call.id <= MAX_REFERENCE else None
+        if company_id is not None:
+            await companies.lock_configuration(transaction, company_id)
+
+    async def require_write(self, call: Call, transaction: Queries, record: R) -> None:
+        """Refuse users who are linked to the company and nothing more."""
+        await self._require_standing(call, transaction, company_of(record))
+
+    async def _require_standing(self, call: Call, transaction: Queries, company_id: int) -> None:
+        standing = await standing_of(call, company_id, transaction)
+        if not standing.linked:
+            raise no_company()
+        if not self.may_write(standing):
+            raise BadRequest(f"only {self.writers} of the company may do this")
+
+    async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
+        """Check the company, who creates, and the references."""
+        company_id = company_of(new)
+        if not company_id:
+            raise BadRequest("companyId: needed")
+        if old is not None:
+            if company_id != company_of(old):
+                raise BadRequest("companyId: cannot be changed")
+        else:
+            await self._require_standing(call, transaction, company_id)
+            if not await companies.lock_configuration(transaction, company_id):
+                raise no_company()
+        await self.check_references(call, transaction, new, old)
+        await self._check_own(transaction, new, old)
+        return new
+
+    async def _check_own(self, transaction: Queries, new: R, old: R | None) -> None:
+        wanted = [
+            (camel(name), table, getattr(new, name), getattr(old, name, 0))
+            for name, table in self._own.items()
+        ]
+        for key, table in self._own_attributes.items():
+            before = 0 if old is None else attributes_of(old).get(key)
+            wanted.append((f"attributes.{key}", table, reference_of(new, key), before))
+        for place, table, number, before in wanted:
+            if not number or number == before:
+                continue
+            found = await table.fetch(transaction, number)
+            words = spaced(table.record.__name__)
+            if found is None or company_of(found) != company_of(new):
+                raise BadRequest(f"{place}: no such {words} in the company")
+            if found.disabled:
+                raise BadRequest(f"{place}: the {words} is disabled")
+
+    async def insert(self, call: Call, transaction: Queries, new: R) -> R:
+        """Store; users have access by their links to the company."""
+        del call
+        stored: R = await self.table.insert(transaction, new)
+        return stored
+
+    def audited(self, old: R | None, new: R | None) -> Mapping[str, Any]:
+        """Add the attributes that say what is promised."""
+        return {**super().audited(old, new), **audited_values(old, new, self.audited_attributes)}
+
+
+def audited_values(
+    old: msgspec.Struct | None, new: msgspec.Struct | None, keys: Iterable[str]
+) -> dict[str, Any]:
+    """Return for an audit row those of the attributes that a change affects, with their values."""
+    before = {} if old is None else attributes_of(old)
+    after = {} if new is None else attributes_of(new)
+    return {
+        f"attributes.{key}": {
+            when: held[key] for when, held in (("before", before), ("after", after)) if key in held
+        }
+        for key in keys
+        if before.get(key) != after.get(key)
+    }
+
+
+def company_of(record: msgspec.Struct) -> int:
+    """Return the company that a record belongs to."""
+    number = getattr(record, "company_id")  # noqa: B009 - the bound of the type cannot say that it is there
+    assert isinstance(number, int)
+    return number
+
+
+def attributes_of(record: msgspec.Struct) -> dict[str, Any]:
+    """Return the attributes of a record."""
+    found = getattr(record, "attributes")  # noqa: B009 - as above
+    assert isinstance(found, dict)
+    return found
+
+
+def used_by(what: str, tickets: int) -> str:
+    """Return the sentence that tickets use a row, which is therefore left as it is."""
+    return f"{what} is used by {tickets} ticket{'s' * (tickets != 1)}"
+
+
+def narrowed(query: ListQuery, *conditions: Condition) -> ListQuery:
+    """Return the query with further conditions."""
+    return replace(query, conditions=(*query.conditions, *conditions))
+
+
+def reference_of(record: msgspec.Struct, key: str) -> int:
+    """Return the reference that an attribute holds, 0 if there is none. Raises BadRequest."""
+    return whole_number(record, key, MAX_REFERENCE)
+
+
+def whole_number(record: msgspec.Struct, key: str, most: int) -> int:
+    """Return the number that an attribute holds, 0 if there is none.
+
+    Raises BadRequest for anything else than a whole number from 0 to `most`.
+    """
+    value = attributes_of(record).get(key)
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise BadRequest(f"attributes.{key}: not a whole number from 0 to {most}")
+    return value

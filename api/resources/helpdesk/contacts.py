@@ -1,0 +1,86 @@
+"""Contacts of companies: the people whom tickets are handled for
+(docs/helpdesk.md#branches-teams-and-contacts).
+"""
+
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import may_see_user
+from motorpool.api.engine.list_parameters import ListParameters
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
+from motorpool.codecs.calendars.calendar import find_zone
+from motorpool.storage import companies, company_tables, configuration_uses, plain_tables, users
+from motorpool.storage.companies import Standing
+from motorpool.storage.conditions import Condition
+from motorpool.storage.helpdesk_records import Contact
+from motorpool.storage.queries import Queries
+from motorpool.storage.tables import ListQuery
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("contacts")
+
+
+class ContactPolicy(CompanyPolicy[Contact]):
+    """Agents write them as well."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            company_tables.CONTACTS,
+            own={"branch_id": company_tables.BRANCHES},
+            references={"driver_id": plain_tables.DRIVERS},
+        )
+
+    def may_write(self, standing: Standing) -> bool:
+        """Return whether the caller may do what agents may."""
+        return standing.handles_tickets
+
+    @property
+    def writers(self) -> str:
+        """Who may write, for the text of errors."""
+        return "agents and managers"
+
+    async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
+        """Add the filters `branchId` and `uniqueId`."""
+        query = await super().list_query(call, parameters)
+        if parameters.branch_id is not None:
+            query = narrowed(query, Condition("coalesce(branch_id, 0) = {0}", (parameters.branch_id,)))
+        if parameters.unique_id:
+            query = narrowed(query, Condition("unique_id = any({0}::text[])", (list(parameters.unique_id),)))
+        return query
+
+    async def validate(self, sent: Contact) -> Contact:
+        """Check the time zone."""
+        if sent.timezone and find_zone(sent.timezone) is None:
+            raise BadRequest("timezone: not a known time zone, see GET /server/timezones")
+        return sent
+
+    async def prepare(self, call: Call, transaction: Queries, new: Contact, old: Contact | None) -> Contact:
+        """Check the user as well: one who is linked to the company, or whom the caller manages."""
+        new = await super().prepare(call, transaction, new, old)
+        if new.user_id and (old is None or new.user_id != old.user_id):
+            linked = (await companies.standing(transaction, new.user_id, new.company_id)).linked
+            may_see = linked or await may_see_user(call, transaction, new.user_id)
+            if not may_see or await users.TABLE.fetch(transaction, new.user_id) is None:
+                raise BadRequest("userId: no access to it, or no such")
+        return new
+
+    async def delete(self, call: Call, transaction: Queries, old: Contact) -> None:
+        """Delete; its tickets are then without contact. Their history never held its name."""
+        await configuration_uses.clear(
+            transaction, "contact_id", old.id, company_id=old.company_id, user_id=call.caller.id, now=call.now
+        )
+        await super().delete(call, transaction, old)
+
+
+CONTACTS = Resource(
+    name="contact",
+    path="contacts",
+    shape=Contact,
+    table=company_tables.CONTACTS,
+    policy=ContactPolicy(),
+    parameters=COMPANY_PARAMETERS | {"branch_id", "unique_id"},
+)
+add_resource_operations(CONTACTS, OPERATIONS)

@@ -1,0 +1,116 @@
+"""Priorities of tickets and their service levels (docs/helpdesk.md#priorities)."""
+
+from motorpool.actors.messages.changes import TicketPriorityChanged
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import may_see
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.company_policy import (
+    COMPANY_PARAMETERS,
+    CompanyPolicy,
+    attributes_of,
+    reference_of,
+    used_by,
+    whole_number,
+)
+from motorpool.storage import company_tables, configuration_uses, plain_tables
+from motorpool.storage.helpdesk_records import TicketPriority
+from motorpool.storage.queries import Queries
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("ticketpriorities")
+
+MAX_MINUTES = 525_600
+"""A year."""
+MAX_LEVEL = 2**31 - 1
+ESCALATE_TEAM = "escalateTeamId"
+ESCALATE_PRIORITY = "escalatePriorityId"
+HOLIDAYS = "holidayCalendarId"
+
+
+class PriorityPolicy(CompanyPolicy[TicketPriority]):
+    """Refuses cycles of escalation, and the deletion of what tickets use."""
+
+    privileged = ("level", "first_response_minutes", "resolution_minutes", "calendar_id", "disabled")
+    audited_attributes = (
+        ESCALATE_TEAM,
+        ESCALATE_PRIORITY,
+        HOLIDAYS,
+        "maxPauseMinutes",
+        "pauseFirstResponse",
+        "warnPercent",
+    )
+
+    def __init__(self) -> None:
+        super().__init__(
+            company_tables.PRIORITIES,
+            own_attributes={
+                ESCALATE_TEAM: company_tables.TEAMS,
+                ESCALATE_PRIORITY: company_tables.PRIORITIES,
+            },
+            required=("level",),
+        )
+
+    async def validate(self, sent: TicketPriority) -> TicketPriority:
+        """Check the numbers."""
+        if not 1 <= sent.level <= MAX_LEVEL:
+            raise BadRequest(f"level: not a number from 1 to {MAX_LEVEL}")
+        for name, minutes in (
+            ("firstResponseMinutes", sent.first_response_minutes),
+            ("resolutionMinutes", sent.resolution_minutes),
+        ):
+            if not 0 <= minutes <= MAX_MINUTES:
+                raise BadRequest(f"{name}: not a number from 0 to {MAX_MINUTES}")
+        for key in (ESCALATE_TEAM, ESCALATE_PRIORITY, HOLIDAYS):
+            reference_of(sent, key)
+        whole_number(sent, "maxPauseMinutes", MAX_MINUTES)
+        whole_number(sent, "warnPercent", 100)
+        if not isinstance(sent.attributes.get("pauseFirstResponse", False), bool):
+            raise BadRequest("attributes.pauseFirstResponse: not true or false")
+        return sent
+
+    async def prepare(
+        self, call: Call, transaction: Queries, new: TicketPriority, old: TicketPriority | None
+    ) -> TicketPriority:
+        """Check the calendars, and that tickets cannot escalate in a circle."""
+        new = await super().prepare(call, transaction, new, old)
+        held = {} if old is None else attributes_of(old)
+        for place, calendar_id, before in (
+            ("calendarId", new.calendar_id, 0 if old is None else old.calendar_id),
+            (f"attributes.{HOLIDAYS}", reference_of(new, HOLIDAYS), held.get(HOLIDAYS)),
+        ):
+            if calendar_id and calendar_id != before:
+                # Locked, so that it is not deleted meanwhile: attributes are no foreign keys.
+                found = await plain_tables.CALENDARS.fetch(transaction, calendar_id, lock=True)
+                if found is None or not await may_see(call, plain_tables.CALENDARS, calendar_id, transaction):
+                    raise BadRequest(f"{place}: no access to it, or no such")
+        next_id = reference_of(new, ESCALATE_PRIORITY)
+        if old is not None and next_id and next_id != held.get(ESCALATE_PRIORITY):
+            if next_id == new.id:
+                raise BadRequest(f"attributes.{ESCALATE_PRIORITY}: the priority itself")
+            if await configuration_uses.escalates_to(transaction, next_id, new.id):
+                raise BadRequest(f"attributes.{ESCALATE_PRIORITY}: it escalates back to this priority")
+        return new
+
+    async def delete(self, call: Call, transaction: Queries, old: TicketPriority) -> None:
+        """Delete; nothing escalates to it any more, and categories lose it."""
+        used = await configuration_uses.count(transaction, "priority_id", old.company_id, old.id)
+        if used:
+            raise BadRequest(f"{used_by(f'priority {old.id}', used)}; disable it instead")
+        await configuration_uses.forget_escalation(transaction, old.company_id, ESCALATE_PRIORITY, old.id)
+        await super().delete(call, transaction, old)
+
+
+PRIORITIES = Resource(
+    name="ticketPriority",
+    path="ticketpriorities",
+    shape=TicketPriority,
+    table=company_tables.PRIORITIES,
+    change=TicketPriorityChanged,
+    policy=PriorityPolicy(),
+    parameters=COMPANY_PARAMETERS,
+)
+add_resource_operations(PRIORITIES, OPERATIONS)

@@ -1,0 +1,109 @@
+"""Statuses of tickets, and which may follow which (docs/helpdesk.md#statuses)."""
+
+import msgspec
+
+from motorpool.actors.messages.changes import TicketStatusChanged
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import ListParameters
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.resource import Resource
+from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.company_policy import (
+    COMPANY_PARAMETERS,
+    CompanyPolicy,
+    narrowed,
+    used_by,
+)
+from motorpool.storage import company_tables, configuration_uses
+from motorpool.storage.conditions import Condition
+from motorpool.storage.helpdesk_records import TicketStatus
+from motorpool.storage.queries import Queries
+from motorpool.storage.tables import ListQuery
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("ticketstatuses")
+
+KINDS = ("new", "open", "pending", "resolved", "closed", "cancelled")
+NEXT = "next"
+"""The attribute that holds the statuses that may follow."""
+MAX_NEXT = 1000
+
+
+class StatusPolicy(CompanyPolicy[TicketStatus]):
+    """Keeps the workflow whole."""
+
+    privileged = ("kind", "disabled")
+    audited_attributes = (NEXT,)
+
+    async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
+        """Add the filter `kind`."""
+        unknown = [kind for kind in parameters.kind if kind not in KINDS]
+        if unknown:
+            raise BadRequest(f"kind: not one of {', '.join(KINDS)}")
+        query = await super().list_query(call, parameters)
+        return (
+            narrowed(query, Condition("kind = any({0}::text[])", (list(parameters.kind),)))
+            if parameters.kind
+            else query
+        )
+
+    async def validate(self, sent: TicketStatus) -> TicketStatus:
+        """Check the kind, and the form of `next`."""
+        if sent.kind not in KINDS:
+            raise BadRequest(f"kind: not one of {', '.join(KINDS)}")
+        following = sent.attributes.get(NEXT)
+        if following is None:
+            rest = {key: value for key, value in sent.attributes.items() if key != NEXT}
+            return msgspec.structs.replace(sent, attributes=rest)
+        whole = isinstance(following, list) and all(
+            isinstance(each, int) and not isinstance(each, bool) and 0 < each < 2**63 for each in following
+        )
+        if not whole or len(following) > MAX_NEXT:
+            raise BadRequest(f"attributes.{NEXT}: not a list of at most {MAX_NEXT} ids")
+        return sent
+
+    async def prepare(
+        self, call: Call, transaction: Queries, new: TicketStatus, old: TicketStatus | None
+    ) -> TicketStatus:
+        """Check what may follow, and that the kind of a status in use stays."""
+        new = await super().prepare(call, transaction, new, old)
+        if old is not None and new.kind != old.kind:
+            used = await configuration_uses.count(transaction, "status_id", new.company_id, new.id)
+            if used:
+                raise BadRequest(f"{used_by(f'status {new.id}', used)}; its kind cannot be changed")
+        following = new.attributes.get(NEXT)
+        if following is None:
+            return new
+        wanted = [each for each in dict.fromkeys(following) if each != new.id]
+        unknown = await configuration_uses.unknown_statuses(transaction, new.company_id, wanted)
+        if unknown:
+            raise BadRequest(f"attributes.{NEXT}: no such status in the company: {unknown[0]}")
+        return replaced_next(new, wanted)
+
+    async def delete(self, call: Call, transaction: Queries, old: TicketStatus) -> str | None:
+        """Delete; no status leads to it any more. Warns of those that have become final."""
+        used = await configuration_uses.count(transaction, "status_id", old.company_id, old.id)
+        if used:
+            raise BadRequest(f"{used_by(f'status {old.id}', used)}; disable it instead")
+        final = await configuration_uses.forget_status(transaction, old.company_id, old.id)
+        await super().delete(call, transaction, old)
+        return ", ".join(f"status {each} is final now" for each in final) or None
+
+
+def replaced_next(status: TicketStatus, following: list[int]) -> TicketStatus:
+    """Return the status with other statuses to follow."""
+    return msgspec.structs.replace(status, attributes={**status.attributes, NEXT: following})
+
+
+STATUSES = Resource(
+    name="ticketStatus",
+    path="ticketstatuses",
+    shape=TicketStatus,
+    table=company_tables.STATUSES,
+    change=TicketStatusChanged,
+    policy=StatusPolicy(company_tables.STATUSES, required=("kind",)),
+    parameters=COMPANY_PARAMETERS | {"kind"},
+)
+add_resource_operations(STATUSES, OPERATIONS)
