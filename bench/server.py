@@ -155,6 +155,13 @@ class Server:
         # The fifth line names the folder of the socket.
         return f"host={lines[4]} user=motorpool dbname=motorpool"
 
+    def database_address(self) -> dict[str, str]:
+        """Return the keyword arguments with which asyncpg connects to the database."""
+        if self._database != _EMBEDDED:
+            return {"dsn": self._database}
+        words = dict(word.split("=", 1) for word in self._conninfo().split())
+        return {"host": words["host"], "user": words["user"], "database": words["dbname"]}
+
     def _postmaster(self) -> int | None:
         for path in self.folder.rglob("postmaster.pid"):
             return int(path.read_text(encoding="utf-8").split("\n", 1)[0])

@@ -3,6 +3,8 @@
 The file is longer than others because it describes what every load program takes and returns.
 """
 
+from datetime import datetime
+
 import msgspec
 
 from motorpool.bench.checks.media_integrity import Findings
@@ -76,6 +78,24 @@ class CrossingResult(msgspec.Struct, frozen=True, kw_only=True, tag="crossings")
     p50_ms: float
     p99_ms: float
     worst_ms: float
+
+
+class OrderedReadLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.ordered_read`: one line on its standard input."""
+
+    database: dict[str, str]
+    """Keyword arguments of `asyncpg.connect`."""
+    device_ids: tuple[int, ...]
+    start: datetime
+    end: datetime
+
+
+class OrderedReadResult(msgspec.Struct, frozen=True, kw_only=True, tag="ordered_read"):
+    """Result of an OrderedReadLoad."""
+
+    seconds: float
+    cpu_seconds: float
+    rows: int
 
 
 class RegistrationLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -367,6 +387,7 @@ Message = (
     | AttackResult
     | TerminalResult
     | CrossingResult
+    | OrderedReadResult
     | RegistrationResult
     | CommandedResult
     | ReporterResult
@@ -381,6 +402,7 @@ Message = (
 Load = (
     TerminalLoad
     | CrossingLoad
+    | OrderedReadLoad
     | AttackLoad
     | RegistrationLoad
     | CommandedLoad
