@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["CalendarState", "calendar_states", "priorities_of_calendar"]
+__all__ = ["CalendarState", "calendar_states"]
 
 
 class CalendarState(NamedTuple):
@@ -29,13 +29,3 @@ async def calendar_states(q: Queries, ids: Iterable[int]) -> dict[int, CalendarS
     """Return the states of calendars by id; unknown ids are left out."""
     rows = await q.fetch(_STATES, sorted(ids))
     return {row["id"]: CalendarState(row["version"], row["timezone"], row["server_timezone"]) for row in rows}
-
-
-async def priorities_of_calendar(q: Queries, calendar_id: int) -> list[int]:
-    """Return the priorities whose business hours or holidays a calendar gives, in order."""
-    rows = await q.fetch(
-        "select id from ticket_priorities where calendar_id = $1"
-        " or attributes -> 'holidayCalendarId' = to_jsonb($1::bigint) order by id",
-        calendar_id,
-    )
-    return [row["id"] for row in rows]

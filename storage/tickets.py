@@ -14,6 +14,7 @@ from motorpool.storage.queries import Queries, Row
 from motorpool.storage.tables import LOCK, Table
 
 __all__ = [
+    "CLOCK_COLUMNS",
     "TABLE",
     "NewNumber",
     "close_pauses",
@@ -43,7 +44,7 @@ TABLE = Table(
     non_references=frozenset({"event_id", "position_id", "maintenance_id", "geofence_id"}),
 )
 _TARGETS = ("first_response", "resolution")
-_CLOCK_COLUMNS = (
+CLOCK_COLUMNS = (
     *(
         f"{target}_{column}"
         for target in _TARGETS
@@ -57,8 +58,8 @@ _LONG = frozenset({"subject", "description", "attributes"})
 """Columns that an update leaves as they are where the new value is null."""
 _FIXED = frozenset({"id", "number", "company_id", "reporter_id", "channel", "created_at"})
 _RECORD = tuple(TABLE.record.__struct_fields__)
-_WRITTEN = (*_RECORD, *_CLOCK_COLUMNS)
-_SELECT = f"select {TABLE.select_list()}, {', '.join(_CLOCK_COLUMNS)} from tickets"  # noqa: S608 - constants
+_WRITTEN = (*_RECORD, *CLOCK_COLUMNS)
+_SELECT = f"select {TABLE.select_list()}, {', '.join(CLOCK_COLUMNS)} from tickets"  # noqa: S608 - constants
 
 
 async def lock(q: Queries, ticket_ids: Sequence[int], *, skip_locked: bool = False) -> list[Row]:

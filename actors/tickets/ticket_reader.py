@@ -15,7 +15,7 @@ from motorpool.storage import tickets
 from motorpool.storage.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.queries import Queries, Row
 
-__all__ = ["business_times_of", "lock_facts", "setup_of"]
+__all__ = ["business_times_of", "level_of", "lock_facts", "setup_of", "ticket_of"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -38,7 +38,7 @@ async def lock_facts(
     rows = await tickets.lock(transaction, ticket_ids, skip_locked=skip_locked)
     if not rows:
         return {}
-    locked = [tickets.TABLE.from_row(_record_of(row)) for row in rows]
+    locked = [ticket_of(row) for row in rows]
     pauses = await tickets.pauses_of(transaction, [ticket.id for ticket in locked])
     pairs = {(ticket.company_id, ticket.assignee_id) for ticket in locked}
     pairs |= {(ticket.company_id, user_id) for ticket in locked for user_id in people}
@@ -48,8 +48,8 @@ async def lock_facts(
     return {
         ticket.id: TicketFacts(
             ticket=ticket,
-            first_response=_level(row, "first_response", ticket),
-            resolution=_level(row, "resolution", ticket),
+            first_response=level_of(row, "first_response", ticket),
+            resolution=level_of(row, "resolution", ticket),
             pauses=tuple(pauses[ticket.id]),
             next_clock_at=row["next_clock_at"],
             message_sequence=row["message_sequence"],
@@ -109,11 +109,13 @@ async def business_times_of(
 _RECORD = Ticket.__struct_fields__
 
 
-def _record_of(row: Row) -> dict[str, Any]:
-    return {name: row[name] for name in _RECORD}
+def ticket_of(row: Row) -> Ticket:
+    """Return the ticket of a row that has its columns among others."""
+    return tickets.TABLE.from_row({name: row[name] for name in _RECORD})
 
 
-def _level(row: Row, target: str, ticket: Ticket) -> Level:
+def level_of(row: Row, target: str, ticket: Ticket) -> Level:
+    """Return the level of a target, `first_response` or `resolution`, of a row with the clock's columns."""
     done_at = ticket.first_response_at if target == "first_response" else ticket.resolved_at
     return Level(
         target_minutes=row[f"{target}_target"],

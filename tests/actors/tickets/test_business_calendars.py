@@ -10,8 +10,6 @@ from motorpool.actors.tickets import business_calendars
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.business_time import ALWAYS
 from motorpool.storage import plain_tables, server
-from motorpool.storage.business_calendars import priorities_of_calendar
-from motorpool.storage.company_tables import COMPANIES, PRIORITIES
 from motorpool.storage.helpdesk_records import Company, TicketPriority
 from motorpool.storage.records import Calendar, ServerSettings
 
@@ -111,22 +109,6 @@ async def test_the_windows_that_are_kept_are_bounded(database, store, monkeypatc
     assert 2000 < first.size < 4000
     assert await calendars.of_priority(database, priorities[1], COMPANY, NOW) is second
     assert await calendars.of_priority(database, priorities[0], COMPANY, NOW) is not first
-
-
-async def test_the_priorities_that_follow_a_calendar(database, store):
-    company = await COMPANIES.insert(database, Company(name="c"))
-    calendar, other = await store(FLOATING), await store(FLOATING)
-    rows = [
-        TicketPriority(company_id=company.id, name="p", level=1, calendar_id=number, attributes=attributes)
-        for number, attributes in [
-            (calendar.id, {}),
-            (other.id, {}),
-            (other.id, {"holidayCalendarId": calendar.id}),
-            (0, {"holidayCalendarId": str(calendar.id)}),
-        ]
-    ]
-    ids = [(await PRIORITIES.insert(database, row)).id for row in rows]
-    assert await priorities_of_calendar(database, calendar.id) == [ids[0], ids[2]]
 
 
 async def test_events_that_are_kept_count_as_well(database, store, monkeypatch):
