@@ -4,7 +4,7 @@ import math
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import trio
 
@@ -119,7 +119,7 @@ class ServerContext:
     """Reports that were mailed to each user."""
     report_limit: RunningLimit = field(init=False)
     """Workbooks that are being made for each user."""
-    business_calendars: BusinessCalendars = field(default_factory=BusinessCalendars)
+    business_calendars: BusinessCalendars = field(init=False)
     """Business hours of ticket priorities."""
     ticket_mails: TicketMails = field(init=False)
     """Mails to the assignees of tickets."""
@@ -157,6 +157,7 @@ class ServerContext:
         )
         self.report_limit = RunningLimit(self.settings.reports.workbooks_per_user)
         self.report_mails = RateLimit(self.settings.reports.mails_per_hour, 3600.0, monotonic)
+        self.business_calendars = BusinessCalendars(timedelta(days=self.settings.tickets.horizon_days))
         self.ticket_mails = TicketMails(self.outgoing.mail, self.settings.public_url)
         self.openid = None
         if self.settings.openid.enabled:
