@@ -29,7 +29,7 @@ from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import device_guard, media_guard
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
-from motorpool.actors.mailings.report_mails import report_mails_spec
+from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
@@ -229,7 +229,7 @@ def fleet_tree(
                         name="scheduled_reports",
                         strategy=Strategy.REST_FOR_ONE,
                         children=(
-                            report_mails_spec(database, outgoing, settings.console_url),
+                            scheduled_report_mails_spec(database, outgoing, settings.console_url),
                             timetable_spec(database, SCHEDULED_REPORTS),
                         ),
                     ),

@@ -16,8 +16,8 @@ from motorpool.storage.records import ScheduledCommandRun
 
 __all__ = [
     "DISPATCHER",
-    "REPORT_MAILS",
     "REPORT_TIMETABLE",
+    "SCHEDULED_REPORT_MAILS",
     "TIMETABLE",
     "DispatcherMessage",
     "EdgeReached",
@@ -106,4 +106,4 @@ class EventsEnded(msgspec.Struct, frozen=True, gc=False):
     """Scheduled reports that follow the calendar: some of them, where they do not fit into one message."""
 
 
-REPORT_MAILS: Kind[None, EventsEnded] = Kind("report_mails")
+SCHEDULED_REPORT_MAILS: Kind[None, EventsEnded] = Kind("scheduled_report_mails")

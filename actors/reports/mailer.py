@@ -19,12 +19,12 @@ from motorpool.actors.reports.workbook import TooManySheets
 from motorpool.actors.settings import ReportSettings
 from motorpool.actors.user_rights import may_log_in, may_read_reports
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import outbox, report_mails, server, users
+from motorpool.storage import outbox, requested_reports, server, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.outbox import Attachment, OutgoingMessage
 from motorpool.storage.records import ServerSettings, User
-from motorpool.storage.report_mails import MAX_ATTEMPTS, ReportMail
+from motorpool.storage.requested_reports import MAX_ATTEMPTS, RequestedReport
 
 __all__ = ["REPORT_MAILER", "XLSX", "MailedReport", "ReportMailRequested", "report_mailer_spec"]
 
@@ -120,7 +120,7 @@ class ReportMailer(Actor[ReportMailRequested]):
     async def _render_next(self) -> bool:
         """Render the next report, if there is one; return whether there was."""
         now = self.context.clock.now()
-        claimed = await report_mails.claim(self._database, now=now, until=now + CLAIM)
+        claimed = await requested_reports.claim(self._database, now=now, until=now + CLAIM)
         if claimed is None:
             return False
         try:
@@ -129,15 +129,15 @@ class ReportMailer(Actor[ReportMailRequested]):
             mailed = None  # of a release that has other reports
         if mailed is None or mailed.name not in REPORTS or claimed.attempts > MAX_ATTEMPTS:
             self.context.log.warning("report %d cannot be rendered and is dropped", claimed.id)
-            await report_mails.finish(self._database, claimed)
+            await requested_reports.finish(self._database, claimed)
             return True
         try:
             await self._mail(claimed, mailed)
         except _RightEnded:
-            await report_mails.finish(self._database, claimed)
+            await requested_reports.finish(self._database, claimed)
         return True
 
-    async def _mail(self, claimed: ReportMail, mailed: MailedReport) -> None:
+    async def _mail(self, claimed: RequestedReport, mailed: MailedReport) -> None:
         user, settings = await self._viewer(claimed.user_id)
         sources = self._sources.for_report()
         viewer = _UserViewer(sources, user, settings)
@@ -161,14 +161,14 @@ class ReportMailer(Actor[ReportMailRequested]):
         message = OutgoingMessage(channel="mail", user_id=user.id, to=user.email, subject="Report", text=text)
         try:
             async with self._database.transaction() as transaction:
-                if not await report_mails.finish(transaction, claimed):
+                if not await requested_reports.finish(transaction, claimed):
                     return  # another server took it over
                 await outbox.enqueue(
                     transaction, message, now=self.context.clock.now(), attachments=attachments
                 )
         except StatementRejected as error:
             self.context.log.warning("report %d cannot be mailed: %s", claimed.id, error)
-            await report_mails.finish(self._database, claimed)
+            await requested_reports.finish(self._database, claimed)
             return
         self.context.system.ref(OUTBOX).offer(OutboxFilled())
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, Protocol
 from motorpool.actors.messages.changes import RowChanged, ScheduleChanged, ScheduledReportChanged
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
-    REPORT_MAILS,
     REPORT_TIMETABLE,
+    SCHEDULED_REPORT_MAILS,
     TIMETABLE,
     EdgeReached,
     EventsEnded,
@@ -119,6 +119,6 @@ SCHEDULED_REPORTS = Following(
     ScheduledReportChanged,
     scheduled_reports,
     _ended,
-    REPORT_MAILS,
+    SCHEDULED_REPORT_MAILS,
     _events_ended,
 )

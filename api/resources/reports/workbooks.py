@@ -25,7 +25,7 @@ from motorpool.api.resources.reports.requests import (
     PeriodQuery,
     begin_report,
 )
-from motorpool.storage import report_mails
+from motorpool.storage import requested_reports
 
 __all__ = ["OPERATIONS", "answer_workbook", "wants_workbook"]
 
@@ -137,7 +137,7 @@ async def _mail(call: Call, name: str, query: ReportQuery) -> Response:
     if wait := call.context.report_mails.hit(str(user.id)):
         raise TooManyRequests("the user has had too many reports mailed", min(wait, 3600.0))
     report = MailedReport(name, query)
-    if not await report_mails.add(call.context.database, user.id, report, now=call.now):
+    if not await requested_reports.add(call.context.database, user.id, report, now=call.now):
         raise TooManyRequests("too many reports of the user wait to be mailed", RETRY_SECONDS)
     call.context.system.ref(REPORT_MAILER).offer(ReportMailRequested())
     return no_content()

@@ -13,7 +13,7 @@ from motorpool.actors.reports.mailer import REPORT_MAILER, MailedReport, ReportM
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.settings import ReportSettings
 from motorpool.api.program.settings import MailSettings
-from motorpool.storage import report_mails
+from motorpool.storage import requested_reports
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ async def test_a_request_outlives_the_server_and_ends_with_the_right(served, let
     now = served.clock.now()
 
     async def request(name, user_id):
-        assert await report_mails.add(database, user_id, MailedReport(name, query), now=now)
+        assert await requested_reports.add(database, user_id, MailedReport(name, query), now=now)
 
     # Requests that a server left behind: one whose user may have no reports any more, one of another release.
     assert (await served.admin.put(f"/users/{ann.id}", json=await changed(served, ann))).status == 200
@@ -94,24 +94,24 @@ async def changed(served, ann):
 
 async def test_two_servers_claim_a_report_once(database, served):
     now = served.clock.now()
-    for _ in range(report_mails.MAX_WAITING):
-        assert await report_mails.add(database, served.admin_id, {}, now=now)
-    assert not await report_mails.add(database, served.admin_id, {}, now=now)
+    for _ in range(requested_reports.MAX_WAITING):
+        assert await requested_reports.add(database, served.admin_id, {}, now=now)
+    assert not await requested_reports.add(database, served.admin_id, {}, now=now)
     until = now + timedelta(minutes=1)
-    first = await report_mails.claim(database, now=now, until=until)
-    second = await report_mails.claim(database, now=now, until=until)
+    first = await requested_reports.claim(database, now=now, until=until)
+    second = await requested_reports.claim(database, now=now, until=until)
     assert first is not None
     assert second is not None
     assert first.id != second.id
     # The first server is gone, and comes back after another has taken over.
     await database.execute("delete from report_mails where id <> $1", first.id)
-    assert await report_mails.claim(database, now=now, until=until) is None
+    assert await requested_reports.claim(database, now=now, until=until) is None
     later = until + timedelta(minutes=1)
-    again = await report_mails.claim(database, now=until, until=later)
+    again = await requested_reports.claim(database, now=until, until=later)
     assert again is not None
     assert (again.id, again.attempts) == (first.id, 2)
-    assert not await report_mails.finish(database, first)
-    assert await report_mails.finish(database, again)
+    assert not await requested_reports.finish(database, first)
+    assert await requested_reports.finish(database, again)
 
 
 async def test_without_mail_it_is_refused(starting):

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, write
-from motorpool.actors.messages.scheduling import REPORT_MAILS, EventsEnded
+from motorpool.actors.messages.scheduling import SCHEDULED_REPORT_MAILS, EventsEnded
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.preferences import preferences_for
@@ -22,14 +22,14 @@ from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import AuditAction, ScheduledReport, User
 
-__all__ = ["report_mails_spec"]
+__all__ = ["scheduled_report_mails_spec"]
 
 MAILBOX = 100
 MAX_LINK_LENGTH = 2000
 """Longer links are cut by some programs: such a one is about all devices, and the page can choose."""
 
 
-class ReportMails(Actor[EventsEnded]):
+class ScheduledReportMails(Actor[EventsEnded]):
     """Sends nothing itself: the outbox does."""
 
     def __init__(self, database: Database, outgoing: OutgoingServices, console_url: str) -> None:
@@ -136,13 +136,13 @@ def _action(
     )
 
 
-def report_mails_spec(
+def scheduled_report_mails_spec(
     database: Database, outgoing: OutgoingServices, console_url: str
 ) -> ChildSpec[EventsEnded]:
     """Return the child spec of the mailer of scheduled reports."""
     return ChildSpec(
-        kind=REPORT_MAILS,
-        factory=lambda: ReportMails(database, outgoing, console_url),
+        kind=SCHEDULED_REPORT_MAILS,
+        factory=lambda: ScheduledReportMails(database, outgoing, console_url),
         resident=False,
         mailbox_size=MAILBOX,
     )

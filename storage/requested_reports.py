@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["MAX_ATTEMPTS", "MAX_WAITING", "ReportMail", "add", "claim", "finish"]
+__all__ = ["MAX_ATTEMPTS", "MAX_WAITING", "RequestedReport", "add", "claim", "finish"]
 
 MAX_WAITING = 20
 """Reports of one user that may wait."""
@@ -13,7 +13,7 @@ MAX_ATTEMPTS = 3
 """A report that a server did not finish so often is dropped."""
 
 
-class ReportMail(NamedTuple):
+class RequestedReport(NamedTuple):
     """A report that a server has claimed."""
 
     id: int
@@ -37,7 +37,7 @@ async def add(q: Queries, user_id: int, report: object, *, now: datetime) -> boo
     return stored is not None
 
 
-async def claim(q: Queries, *, now: datetime, until: datetime) -> ReportMail | None:
+async def claim(q: Queries, *, now: datetime, until: datetime) -> RequestedReport | None:
     """Claim the report that waits longest and that no server works at; None if there is none.
 
     One user's reports take turns with those of others.
@@ -51,10 +51,10 @@ async def claim(q: Queries, *, now: datetime, until: datetime) -> ReportMail | N
         now,
         until,
     )
-    return None if row is None else ReportMail(*row.values())
+    return None if row is None else RequestedReport(*row.values())
 
 
-async def finish(q: Queries, claimed: ReportMail) -> bool:
+async def finish(q: Queries, claimed: RequestedReport) -> bool:
     """Delete a claimed report; return whether it was still this server's."""
     deleted = await q.fetch_value(
         "delete from report_mails where id = $1 and claimed_until = $2 returning true",

@@ -8,9 +8,9 @@ import trio
 from tests.actors.schedules.icalendar import NOW, encode_calendar, minutes
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.mailings.report_mails import report_mails_spec
+from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
 from motorpool.actors.messages.changes import CalendarChanged, ScheduledReportChanged
-from motorpool.actors.messages.scheduling import REPORT_MAILS, EventsEnded
+from motorpool.actors.messages.scheduling import SCHEDULED_REPORT_MAILS, EventsEnded
 from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.storage import audit, devices, groups, links, plain_tables, scheduled_reports, users
@@ -22,7 +22,7 @@ URL = "https://fleet.example.org"
 @pytest.fixture
 def specs(database, outgoing):
     return (
-        report_mails_spec(database, outgoing, URL),
+        scheduled_report_mails_spec(database, outgoing, URL),
         timetable_spec(database, SCHEDULED_REPORTS),
     )
 
@@ -98,7 +98,7 @@ async def test_two_servers_mail_it_once(database, tree, time, specs, schedule, p
     async with tree(specs[0]) as first, tree(specs[0]) as second, trio.open_nursery() as nursery:
         time.let_go()
         for system in (first, second) * 5:
-            nursery.start_soon(partial(system.ref(REPORT_MAILS).tell, ended))
+            nursery.start_soon(partial(system.ref(SCHEDULED_REPORT_MAILS).tell, ended))
     assert len(await mails()) == 1
 
 
