@@ -1,10 +1,8 @@
 """Turns an event into words: in a user's language, units and time zone (docs/events.md#texts).
 
-The texts of a language are a file of `texts/`: a Jinja2 template for each type of event. What a language
-lacks is taken from English, and a type without a text is named by its type.
+The texts are those of the catalogs (`actors/catalog.py`). A type without a text is named by its type.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -14,6 +12,7 @@ from typing import Any
 import jinja2
 import msgspec
 
+from motorpool.actors.catalog import FALLBACK, Catalog, catalog_of, read_catalog
 from motorpool.actors.events.coordinates import coordinate_format, format_coordinates
 from motorpool.actors.preferences import Preferences, Unit, preferences_for
 from motorpool.actors.printable import printable_line
@@ -27,10 +26,9 @@ from motorpool.storage.records import (
     User,
 )
 
-__all__ = ["EventFacts", "Reader", "RenderedMessage", "languages", "reader_of", "render"]
+__all__ = ["EventFacts", "Reader", "RenderedMessage", "reader_of", "render"]
 
-FOLDER = Path(__file__).parent / "texts"
-FALLBACK = "en"
+FOLDER = Path(__file__).parent
 MAX_VALUE_LENGTH = 500
 """Texts of devices and users are shortened to this many characters."""
 MILLISECONDS_PER_HOUR = 3_600_000
@@ -84,37 +82,6 @@ class RenderedMessage(msgspec.Struct, frozen=True):
     """The same as a document."""
 
 
-class _Language:
-    """The compiled texts of a language."""
-
-    def __init__(self, name: str) -> None:
-        content = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-        # The text is not HTML: `mail.html` escapes it.
-        texts = jinja2.Environment(autoescape=False)  # noqa: S701
-        self.name = name
-        self.time: str = content["time"]
-        self.decimal: str = content["decimal"]
-        self.labels: dict[str, str] = content["labels"]
-        self.alarms: dict[str, str] = content["alarms"]
-        self.texts = {kind: texts.from_string(text) for kind, text in content["texts"].items()}
-        self.subjects = {kind: texts.from_string(text) for kind, text in content["subjects"].items()}
-
-
-def languages() -> tuple[str, ...]:
-    """Return the languages that have texts, as two letters."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
-
-
-@cache
-def _language(name: str) -> _Language:
-    return _Language(name)
-
-
-@cache
-def _language_of(wanted: str) -> _Language:
-    return _language(wanted if wanted in languages() else FALLBACK)
-
-
 @cache
 def _document() -> jinja2.Template:
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True)
@@ -123,9 +90,9 @@ def _document() -> jinja2.Template:
 
 def render(facts: EventFacts, reader: Reader) -> RenderedMessage:
     """Return the event as a message for users who read in this way."""
-    language = _language_of(reader.preferences.language)
+    language = catalog_of(reader.preferences.language)
     event = facts.event
-    template = language.texts.get(event.type) or _language(FALLBACK).texts.get(event.type)
+    template = language.texts.get(event.type) or read_catalog(FALLBACK).texts.get(event.type)
     if template is None:
         return RenderedMessage(event.type, event.type, event.type, f"<p>{event.type}</p>")
     writer = _Writer(language, reader)
@@ -133,7 +100,7 @@ def render(facts: EventFacts, reader: Reader) -> RenderedMessage:
     said = _line(template.render(variables))
     device = "" if facts.device is None else _line(facts.device.name)
     subject = f"{device}: {said}" if device else said
-    if special := language.subjects.get(event.type) or _language(FALLBACK).subjects.get(event.type):
+    if special := language.subjects.get(event.type) or read_catalog(FALLBACK).subjects.get(event.type):
         subject = _line(special.render(variables))
     digest = f"{device}: {said}, {writer.time(event.event_time)}" if device else said
     rows = tuple(_rows(facts, writer, variables)) if device else ()
@@ -149,7 +116,7 @@ def render(facts: EventFacts, reader: Reader) -> RenderedMessage:
 class _Writer:
     """Writes values as a user reads them."""
 
-    def __init__(self, language: _Language, reader: Reader) -> None:
+    def __init__(self, language: Catalog, reader: Reader) -> None:
         self.language = language
         self.preferences = reader.preferences
         self._coordinates = reader.coordinates

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from motorpool.actors.catalog import languages, read_catalog
 from motorpool.actors.events.coordinates import format_coordinates
-from motorpool.actors.events.rendering import EventFacts, Reader, _language, languages, reader_of, render
+from motorpool.actors.events.rendering import EventFacts, Reader, reader_of, render
 from motorpool.actors.preferences import preferences_of
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.storage.records import (
@@ -57,8 +58,8 @@ def test_there_are_five_languages():
 
 @pytest.mark.parametrize("name", languages())
 def test_every_language_has_every_text(name):
-    english, other = _language("en"), _language(name)
-    for part in ("labels", "alarms", "texts", "subjects"):
+    english, other = read_catalog("en"), read_catalog(name)
+    for part in ("labels", "alarms", "texts", "subjects", "mails"):
         assert set(getattr(other, part)) == set(getattr(english, part)), part
     assert set(EVENT_TYPES) <= set(other.texts)
 
