@@ -106,4 +106,4 @@ class EventsEnded(msgspec.Struct, frozen=True, gc=False):
     """Scheduled reports that follow the calendar: some of them, where they do not fit into one message."""
 
 
-SCHEDULED_REPORT_MAILS: Kind[None, EventsEnded] = Kind("scheduled_report_mails")
+SCHEDULED_REPORT_MAILS: Kind[None, EventsEnded] = Kind("scheduled_mails")
