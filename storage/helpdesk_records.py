@@ -4,7 +4,7 @@ As in storage/records.py: field names in camel case in JSON, references 0 if uns
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+Minutes = Annotated[int, msgspec.Meta(ge=0, le=525_600)]
+"""Of business time, at most a year of 365 days."""
 
 
 class Company(msgspec.Struct, frozen=True, rename="camel"):
@@ -112,11 +114,11 @@ class TicketPriority(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     company_id: int = 0
     name: str = ""
-    level: int = 0
+    level: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 0
     """1 is the most urgent."""
-    first_response_minutes: int = 0
+    first_response_minutes: Minutes = 0
     """Business minutes; 0: no target."""
-    resolution_minutes: int = 0
+    resolution_minutes: Minutes = 0
     """Business minutes; 0: no target."""
     calendar_id: int = 0
     """Its events are the business hours; 0: every minute counts."""
@@ -132,7 +134,7 @@ class TicketStatus(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     kind: str = ""
     """What the server understands by it: new, open, pending, resolved, closed or cancelled."""
-    sort_order: int = 0
+    sort_order: Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] = 0
     disabled: bool = False
     attributes: dict[str, Any] = {}
     """`next` holds the ids of the statuses that may follow: absent means any, an empty list none."""

@@ -43,7 +43,14 @@ KEYS = {
     "attributeId": "attributes/computed",
     "scheduledCommandId": "scheduledcommands",
     "reportId": "reports",
+    "companyId": "companies",
+    "branchId": "branches",
+    "teamId": "teams",
+    "parentId": "ticketcategories",
+    "priorityId": "ticketpriorities",
 }
+BELOW_COMPANIES = ("branches", "teams", "contacts", "ticketcategories", "ticketpriorities", "ticketstatuses")
+"""Families whose rows, all of the first company, stay in it."""
 DATES = ("from", "to", "expiration", "expirationTime")
 PAIRS = (
     ("userId", "deviceId"),
@@ -59,6 +66,8 @@ WORDS = {
     ("/attributes/computed", "type"): ("String", "number", "BOOLEAN"),
     ("/attributes/computed", "expression"): ("speed * 2", "valid", "'x'", "null"),
     ("/share", "expiration"): ("2100-01-01T00:00:00Z",),
+    ("/ticketstatuses", "kind"): ("new", "open", "pending", "resolved", "closed", "cancelled"),
+    ("/contacts", "timezone"): ("", "Europe/Berlin"),
     ("/geofences", "area"): ("CIRCLE (52 13, 10)", "POLYGON ((1 1, 1 2, 2 2))"),
 }
 """What is known there; anything else is refused before the rest is looked at."""
@@ -160,6 +169,8 @@ def bend_body(body, path, number, *, good):
         text = bent.get(name)
         if path.startswith(begin) and isinstance(text, str) and len(text) % 7:
             bent[name] = words[len(text) % len(words)]
+    if path.startswith(tuple(f"/{family}" for family in BELOW_COMPANIES)) and "companyId" in bent:
+        bent["companyId"] = MADE["companies"][0]
     for name in UNIQUE:
         if isinstance(bent.get(name), str) and path.startswith(("/users", "/devices", "/drivers")):
             bent[name] = f"{next(_numbers)} {bent[name]}"[:128]

@@ -80,6 +80,13 @@ FAMILIES = {
     "attributes/computed": {"attribute": "fast", "expression": "speed > 10", "type": "Boolean"},
     "reports": {"type": "trips", "calendarId": "calendars"},
     "scheduledcommands": {"name": "Lock", "calendarId": "calendars", "onStart": [{"commandId": "commands"}]},
+    "companies": {"name": "North"},
+    "branches": {"companyId": "companies", "name": "Leeds"},
+    "teams": {"companyId": "companies", "name": "Workshop"},
+    "contacts": {"companyId": "companies", "name": "Carla"},
+    "ticketpriorities": {"companyId": "companies", "name": "High", "level": 1},
+    "ticketcategories": {"companyId": "companies", "name": "Breakdown"},
+    "ticketstatuses": {"companyId": "companies", "name": "New", "kind": "new"},
 }
 EACH = 6
 

@@ -25,7 +25,6 @@ OPERATIONS = Operations("ticketpriorities")
 
 MAX_MINUTES = 525_600
 """A year."""
-MAX_LEVEL = 2**31 - 1
 ESCALATE_TEAM = "escalateTeamId"
 ESCALATE_PRIORITY = "escalatePriorityId"
 HOLIDAYS = "holidayCalendarId"
@@ -56,14 +55,8 @@ class PriorityPolicy(CompanyPolicy[TicketPriority]):
 
     async def validate(self, sent: TicketPriority) -> TicketPriority:
         """Check the numbers."""
-        if not 1 <= sent.level <= MAX_LEVEL:
-            raise BadRequest(f"level: not a number from 1 to {MAX_LEVEL}")
-        for name, minutes in (
-            ("firstResponseMinutes", sent.first_response_minutes),
-            ("resolutionMinutes", sent.resolution_minutes),
-        ):
-            if not 0 <= minutes <= MAX_MINUTES:
-                raise BadRequest(f"{name}: not a number from 0 to {MAX_MINUTES}")
+        if not sent.level:
+            raise BadRequest("level: needed")
         for key in (ESCALATE_TEAM, ESCALATE_PRIORITY, HOLIDAYS):
             reference_of(sent, key)
         whole_number(sent, "maxPauseMinutes", MAX_MINUTES)

@@ -169,9 +169,10 @@ async def test_a_category_is_not_its_own_ancestor(desk):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"level": 0}, f"level: not a number from 1 to {2**31 - 1}"),
-        ({"firstResponseMinutes": -1}, "firstResponseMinutes: not a number from 0 to 525600"),
-        ({"resolutionMinutes": 525_601}, "resolutionMinutes: not a number from 0 to 525600"),
+        ({"level": 0}, "level: expected `int` >= 1"),
+        ({"level": None}, "level: needed"),
+        ({"firstResponseMinutes": -1}, "firstResponseMinutes: expected `int` >= 0"),
+        ({"resolutionMinutes": 525_601}, "resolutionMinutes: expected `int` <= 525600"),
         ({"attributes": {"warnPercent": 101}}, "attributes.warnPercent: not a whole number from 0 to 100"),
         ({"attributes": {"pauseFirstResponse": 1}}, "attributes.pauseFirstResponse: not true or false"),
         ({"calendarId": 4711}, "calendarId: no access to it, or no such"),
