@@ -10,6 +10,9 @@ from motorpool.api.resources.helpdesk import (
     priorities,
     statuses,
     teams,
+    ticket_events,
+    ticket_lists,
+    ticket_statistics,
 )
 
 __all__ = ["OPERATIONS"]
@@ -23,4 +26,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *priorities.OPERATIONS,
     *statuses.OPERATIONS,
     *defaults.OPERATIONS,
+    *ticket_lists.OPERATIONS,
+    *ticket_events.OPERATIONS,
+    *ticket_statistics.OPERATIONS,
 )

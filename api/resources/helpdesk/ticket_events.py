@@ -1,0 +1,89 @@
+"""The history of a ticket (docs/tickets.md#history)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from quart import Response
+
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Count
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.spans import Instant
+from motorpool.api.http.errors import ResourceNotFound
+from motorpool.api.http.responses import as_json
+from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
+from motorpool.storage import ticket_lists, tickets
+from motorpool.storage.companies import Standing
+from motorpool.storage.helpdesk_records import TicketEvent
+
+__all__ = ["OPERATIONS", "require_readable"]
+
+OPERATIONS = Operations("tickets")
+
+EntryType = Literal[
+    "created",
+    "updated",
+    "comment",
+    "statusChanged",
+    "assigned",
+    "firstResponse",
+    "slaPaused",
+    "slaResumed",
+    "slaRecalculated",
+    "slaWarning",
+    "slaBreached",
+    "escalated",
+    "escalationSkipped",
+    "reopened",
+    "linked",
+    "evidence",
+]
+
+
+class HistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    """The parameters of a ticket's history."""
+
+    type: Annotated[tuple[EntryType, ...], Meta(description="Entries of these types.")] = ()
+    start: Annotated[Instant, Meta(description="Entries of this instant or later.")] | None = None
+    end: Annotated[Instant, Meta(description="Entries before this instant.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many.")] = 200
+    offset: Annotated[Count, Meta(description="Skip so many.")] = 0
+
+
+@OPERATIONS.operation("GET", "/tickets/{id}/events", query=HistoryQuery, answer=list[TicketEvent])
+async def list_ticket_events(call: Call) -> Response:
+    """List what happened to a ticket, oldest first.
+
+    Internal entries are for agents and managers of the company, and administrators.
+    """
+    sent = call.query(HistoryQuery)
+    standing = await require_readable(call, call.id)
+    found = await ticket_lists.list_history(
+        call.context.database,
+        call.id,
+        types=sent.type,
+        start=sent.start,
+        end=sent.end,
+        with_internal=standing.handles_tickets,
+        limit=sent.limit,
+        offset=sent.offset,
+    )
+    return as_json([whole_seconds(entry) for entry in found])
+
+
+async def require_readable(call: Call, ticket_id: int) -> Standing:
+    """Return what the caller is in the company of a ticket.
+
+    Raises:
+        ResourceNotFound: There is no such ticket.
+        BadRequest: The caller is not linked to its company.
+    """
+    company_id = await tickets.company_of(call.context.database, ticket_id)
+    if company_id is None:
+        raise ResourceNotFound("no such ticket")
+    standing = await standing_of(call, company_id)
+    if not standing.linked:
+        raise no_company()
+    return standing

@@ -1,0 +1,224 @@
+"""Lists of tickets (docs/tickets.md#lists)."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from quart import Response
+
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import may_see_user
+from motorpool.api.engine.list_parameters import Count, Id
+from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.engine.spans import Instant
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json
+from motorpool.api.json import camel
+from motorpool.api.resources.helpdesk.caller_standing import no_company, standings_of
+from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
+from motorpool.storage import ticket_lists, users
+from motorpool.storage.conditions import ALWAYS, Condition, all_of
+from motorpool.storage.helpdesk_records import Ticket
+from motorpool.storage.ticket_lists import Target
+
+__all__ = ["OPERATIONS", "TicketFilters", "references", "ticket_scope"]
+
+OPERATIONS = Operations("tickets")
+
+TARGETS: tuple[Target, ...] = ("firstResponse", "resolution")
+TOTAL = "X-Total-Count"
+NAMES = {"start": "from", "end": "to", "is_all": "all", "is_open": "open"}
+
+Kind = Literal["new", "open", "pending", "resolved", "closed", "cancelled"]
+Sort = Literal[
+    "createdAt",
+    "-createdAt",
+    "updatedAt",
+    "-updatedAt",
+    "number",
+    "-number",
+    "level",
+    "-level",
+    "firstResponseDue",
+    "-firstResponseDue",
+    "resolutionDue",
+    "-resolutionDue",
+    "nextDue",
+    "-nextDue",
+]
+Ids = tuple[Id, ...]
+Texts = tuple[str, ...]
+
+
+def _rename(name: str) -> str:
+    return NAMES.get(name) or camel(name)
+
+
+class TicketFilters(msgspec.Struct, frozen=True, kw_only=True, rename=_rename):
+    """What tickets refer to: any of the values of a parameter, and all of the parameters."""
+
+    company_id: Annotated[Ids, Meta(description="Of these companies.")] = ()
+    branch_id: Annotated[Ids, Meta(description="Of these branches; 0: of none.")] = ()
+    zone: Annotated[Texts, Meta(description="Of branches in these zones.")] = ()
+    team_id: Annotated[Ids, Meta(description="Of these teams; 0: of none.")] = ()
+    assignee_id: Annotated[Ids, Meta(description="Assigned to these users; 0: to nobody.")] = ()
+    contact_id: Annotated[Ids, Meta(description="Of these contacts; 0: of none.")] = ()
+    device_id: Annotated[Ids, Meta(description="About these devices; 0: about none.")] = ()
+    category_id: Annotated[Ids, Meta(description="Of these categories; 0: of none.")] = ()
+    include_children: Annotated[
+        bool, Meta(description="With the categories below those of `categoryId`.")
+    ] = True
+    priority_id: Annotated[Ids, Meta(description="Of these priorities; 0: of none.")] = ()
+    status_id: Annotated[Ids, Meta(description="In these statuses.")] = ()
+    reporter_id: Annotated[Ids, Meta(description="Created by these users; 0: by the server.")] = ()
+    parent_id: Annotated[Ids, Meta(description="Below these tickets; 0: below none.")] = ()
+    event_id: Annotated[Ids, Meta(description="Caused by these events; 0: by none.")] = ()
+
+
+class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
+    """The parameters of a list of tickets."""
+
+    kind: Annotated[tuple[Kind, ...], Meta(description="In statuses of these kinds.")] = ()
+    is_open: (
+        Annotated[bool, Meta(description="In a status of kind new, open or pending; false: in any other.")]
+        | None
+    ) = None
+    breached: Annotated[bool, Meta(description="A target was breached; false: none was.")] | None = None
+    target: Annotated[
+        tuple[Target, ...], Meta(description="Only these targets count for `breached` and `dueBefore`.")
+    ] = ()
+    due_before: (
+        Annotated[Instant, Meta(description="A target is due before, and can still be breached.")] | None
+    ) = None
+    escalated: Annotated[bool, Meta(description="Was escalated; false: was not.")] | None = None
+    unique_id: Annotated[Texts, Meta(description="With these unique ids.")] = ()
+    number: Annotated[Ids, Meta(description="With these numbers.")] = ()
+    tag: Annotated[Texts, Meta(description="With one of these in `attributes.tags`.")] = ()
+    start: Annotated[Instant, Meta(description="Created at this instant or later.")] | None = None
+    end: Annotated[Instant, Meta(description="Created before this instant.")] | None = None
+    updated_from: Annotated[Instant, Meta(description="Changed last at this instant or later.")] | None = None
+    updated_to: Annotated[Instant, Meta(description="Changed last before this instant.")] | None = None
+    keyword: Annotated[
+        str,
+        Meta(
+            description="Text in the subject, description, unique id or name of the contact, whatever its"
+            " case; `#118` finds the number too."
+        ),
+    ] = ""
+    is_all: Annotated[bool, Meta(description="Administrators and managers: all there are.")] = False
+    user_id: Annotated[Id, Meta(description="Of the companies that this user is linked to.")] | None = None
+    exclude_attributes: Annotated[bool, Meta(description="Leave `attributes` empty.")] = False
+    sort: Annotated[
+        Sort, Meta(description="The order, descending with `-`; tickets without a value come last.")
+    ] = "-createdAt"
+    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many.")] = 100
+    offset: Annotated[Count, Meta(description="Skip so many.")] = 0
+
+
+@OPERATIONS.operation(
+    "GET",
+    "/tickets",
+    query=TicketQuery,
+    answers={200: Content(shape=list[Ticket], headers={TOTAL: "How many there are without `limit`."})},
+)
+async def list_tickets(call: Call) -> Response:
+    """List tickets of the companies that the caller is linked to."""
+    sent = call.query(TicketQuery)
+    database = call.context.database
+    scope = await ticket_scope(call, sent.company_id, is_all=sent.is_all, user_id=sent.user_id)
+    condition = all_of(scope, references(sent), _properties(sent, scope))
+    page = await ticket_lists.list_page(
+        database,
+        condition,
+        sort=sent.sort.removeprefix("-"),
+        is_descending=sent.sort.startswith("-"),
+        limit=sent.limit,
+        offset=sent.offset,
+        exclude_attributes=sent.exclude_attributes,
+    )
+    total = sent.offset + len(page)
+    if len(page) == sent.limit or (sent.offset and not page):
+        total = await ticket_lists.count(database, condition)
+    answer = as_json([whole_seconds(ticket) for ticket in page])
+    answer.headers[TOTAL] = str(total)
+    return answer
+
+
+async def ticket_scope(
+    call: Call, company_ids: Sequence[int], *, is_all: bool = False, user_id: int | None = None
+) -> Condition:
+    """Return the condition for the companies whose tickets are listed.
+
+    Raises:
+        BadRequest: The caller has no access to one of the companies, or may not ask for the user.
+    """
+    is_all = is_all or (call.caller.administrator and bool(company_ids))
+    seen = await _seen_companies(call, is_all=is_all, user_id=user_id)
+    if seen is None:
+        return ticket_lists.is_any_of("company_id", company_ids)
+    if not company_ids:
+        return ticket_lists.is_any_of("company_id", sorted(seen)) if seen else Condition("false")
+    if not seen.issuperset(company_ids) and not call.caller.administrator:
+        raise no_company()
+    chosen = sorted(seen.intersection(company_ids))
+    return ticket_lists.is_any_of("company_id", chosen) if chosen else Condition("false")
+
+
+async def _seen_companies(call: Call, *, is_all: bool, user_id: int | None) -> set[int] | None:
+    """Return the companies that a list covers; None: all."""
+    database, caller = call.context.database, call.caller
+    if user_id is not None:
+        if not await may_see_user(call, database, user_id):
+            raise BadRequest("userId: not the caller's to ask for")
+        return set(await ticket_lists.companies_of(database, [user_id]))
+    if is_all and caller.administrator:
+        return None
+    found = set(await standings_of(call))
+    if is_all and caller.manager:
+        managed = await users.managed_by(database, caller.id)
+        found |= set(await ticket_lists.companies_of(database, managed))
+    return found
+
+
+def references(sent: TicketFilters) -> Condition:
+    """Return the condition for what tickets refer to, but for the company."""
+    return all_of(
+        *(
+            ticket_lists.refers_to(f"{name}_id", ids)
+            for name, ids in (
+                ("branch", sent.branch_id),
+                ("team", sent.team_id),
+                ("assignee", sent.assignee_id),
+                ("contact", sent.contact_id),
+                ("device", sent.device_id),
+                ("priority", sent.priority_id),
+                ("status", sent.status_id),
+                ("reporter", sent.reporter_id),
+                ("parent", sent.parent_id),
+            )
+            if ids
+        ),
+        ticket_lists.in_zones(sent.zone),
+        ticket_lists.in_categories(sent.category_id, with_children=sent.include_children),
+        # Events may be deleted before the tickets they caused, so that none is 0, not null.
+        ticket_lists.is_any_of("event_id", sent.event_id),
+    )
+
+
+def _properties(sent: TicketQuery, scope: Condition) -> Condition:
+    targets = sent.target or TARGETS
+    keyword = sent.keyword.strip()
+    return all_of(
+        ticket_lists.is_any_of("status_kind", sent.kind),
+        ALWAYS if sent.is_open is None else ticket_lists.is_open(sent.is_open),
+        ALWAYS if sent.breached is None else ticket_lists.is_breached(sent.breached, targets),
+        ALWAYS if sent.due_before is None else ticket_lists.due_before(sent.due_before, targets),
+        ALWAYS if sent.escalated is None else ticket_lists.is_escalated(sent.escalated),
+        ticket_lists.is_any_of("unique_id", sent.unique_id),
+        ticket_lists.is_any_of("number", sent.number),
+        ticket_lists.has_tag(sent.tag),
+        ticket_lists.between("created_at", sent.start, sent.end),
+        ticket_lists.between("updated_at", sent.updated_from, sent.updated_to),
+        ticket_lists.has_keyword(keyword, scope) if keyword else ALWAYS,
+    )

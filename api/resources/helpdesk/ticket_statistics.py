@@ -1,0 +1,127 @@
+"""Statistics of tickets (docs/tickets.md#statistics)."""
+
+from datetime import timedelta, tzinfo
+from typing import Annotated
+
+from msgspec import Meta
+from quart import Response
+
+from motorpool.actors.tickets.statistics import (
+    Period,
+    assemble,
+    cut_periods,
+    names_wanted,
+)
+from motorpool.actors.tickets.statistics_records import TicketStatistics
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.spans import Instant
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.responses import as_json
+from motorpool.api.json import camel
+from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.ticket_lists import TicketFilters, references
+from motorpool.codecs.calendars.time_zones import find_zone
+from motorpool.storage import ticket_backlog, ticket_lists, ticket_statistics
+from motorpool.storage.conditions import all_of
+from motorpool.storage.ticket_statistics import Span
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("tickets")
+
+USUAL_SPAN = timedelta(days=30)
+NAMES = {"start": "from", "end": "to"}
+
+
+def _rename(name: str) -> str:
+    return NAMES.get(name) or camel(name)
+
+
+class StatisticsQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
+    """The parameters of statistics of tickets."""
+
+    start: Annotated[Instant, Meta(description="Where the span begins; 30 days ago by default.")] | None = (
+        None
+    )
+    end: (
+        Annotated[
+            Instant, Meta(description="Where it ends; this instant does not belong to it. By default now.")
+        ]
+        | None
+    ) = None
+    period: Annotated[
+        Period, Meta(description="Figures of each day, week from Monday, or month too; 400 at most.")
+    ] = "none"
+    timezone: Annotated[str, Meta(description="Name of the zone whose midnights part the periods.")] = "UTC"
+    include_cancelled: Annotated[bool, Meta(description="Count cancelled tickets as well.")] = False
+
+
+@OPERATIONS.operation("GET", "/tickets/stats", query=StatisticsQuery, answer=TicketStatistics)
+async def get_ticket_statistics(call: Call) -> Response:
+    """Count the tickets of a company, and what became of its service levels.
+
+    For agents and managers of the company; administrators may leave out the company.
+    """
+    sent = call.query(StatisticsQuery)
+    await _require_agent(call, sent)
+    database, now = call.context.database, call.now
+    start = now - USUAL_SPAN if sent.start is None else sent.start
+    end = now if sent.end is None else sent.end
+    if end < start:
+        raise BadRequest("to: lies before from")
+    zone = _zone(sent.timezone)
+    try:
+        starts = cut_periods(start, end, sent.period, zone)
+    except ValueError as error:
+        raise BadRequest(f"period: {error}") from None
+    companies = ticket_lists.is_any_of("company_id", sent.company_id)
+    condition = all_of(companies, references(sent))
+    span = Span(
+        condition=condition,
+        companies=companies,
+        starts=starts,
+        end=end,
+        with_cancelled=sent.include_cancelled,
+    )
+    happened = await ticket_statistics.counts(database, span)
+    times = await ticket_statistics.business_times(database, span)
+    backlog = await ticket_backlog.backlog(database, condition, now)
+    at_ends = []
+    if sent.period != "none":
+        at_ends = await ticket_backlog.backlog_at(database, span, [*starts[1:], end])
+    return as_json(
+        assemble(
+            company_id=sent.company_id[0] if sent.company_id else 0,
+            starts=starts,
+            end=end,
+            now=now,
+            happened=happened,
+            times=times,
+            breaches=await ticket_statistics.breaches(database, span),
+            backlog=backlog,
+            backlog_at_ends=at_ends,
+            names=await ticket_statistics.names(database, names_wanted(happened, times, backlog)),
+        )
+    )
+
+
+async def _require_agent(call: Call, sent: StatisticsQuery) -> None:
+    if len(sent.company_id) > 1:
+        raise BadRequest("companyId: only one")
+    if not sent.company_id:
+        if call.caller.administrator:
+            return
+        raise BadRequest("companyId: needed")
+    standing = await standing_of(call, sent.company_id[0])
+    if not standing.linked:
+        raise no_company()
+    if not standing.handles_tickets:
+        raise BadRequest("only agents and managers of the company may see its statistics")
+
+
+def _zone(name: str) -> tzinfo:
+    zone = find_zone(name)
+    if zone is None:
+        raise BadRequest("timezone: not a known time zone, see GET /server/timezones")
+    return zone
