@@ -12,6 +12,7 @@ from motorpool.api.resources.helpdesk import (
     teams,
     ticket_events,
     ticket_lists,
+    ticket_service_levels,
     ticket_statistics,
 )
 
@@ -28,5 +29,6 @@ OPERATIONS: tuple[Operation, ...] = (
     *defaults.OPERATIONS,
     *ticket_lists.OPERATIONS,
     *ticket_events.OPERATIONS,
+    *ticket_service_levels.OPERATIONS,
     *ticket_statistics.OPERATIONS,
 )

@@ -113,7 +113,7 @@ class Asker:
 
 @pytest.fixture
 async def helpdesk(served, database):
-    """The rows of three companies, and a client who is linked to the first two of them; the wall clock stands."""
+    """The rows of three companies, and a client linked to the first two; the wall clock stands."""
     served.clock.now = lambda: NOON
     agent = await served.user("agent")
     boss = await served.user("boss", administrator=True)
