@@ -30,6 +30,7 @@ from motorpool.storage import (
     plain_tables,
     scheduled_commands,
     scheduled_reports,
+    tickets,
     users,
 )
 from motorpool.storage.helpdesk_records import (
@@ -37,6 +38,7 @@ from motorpool.storage.helpdesk_records import (
     Company,
     Contact,
     Team,
+    Ticket,
     TicketCategory,
     TicketPriority,
     TicketStatus,
@@ -150,6 +152,7 @@ KINDS = {
     "ticketstatuses": Kind(
         company_tables.STATUSES, "ticketStatus", TicketStatus(kind="new"), by_device=False
     ),
+    "tickets": Kind(tickets.TABLE, "ticket", Ticket(status_kind="new"), "subject", by_device=False),
 }
 PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
     "userId": "users",
@@ -312,7 +315,11 @@ class World:
             name = f"N{self.names}"
         named = {"name": name} if hasattr(kind.example, "name") else {}
         if hasattr(kind.example, "company_id"):
-            named["company_id"] = self.ids["companies", name if name in "MAOT" else "M"]
+            company = name if name in "MAO" or (name == "T" and path != "tickets") else "M"
+            named["company_id"] = self.ids["companies", company]
+        if path == "tickets":
+            named["status_id"] = self.ids["ticketstatuses", company]
+            named["number"] = 2 if name == "T" else 1
         if path == "reports":
             named["calendar_id"] = self.ids["calendars", "M"]
         if path == "scheduledcommands":
