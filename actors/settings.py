@@ -265,6 +265,8 @@ class TicketSettings:
     horizon_days: Annotated[int, Meta(ge=1, le=3660, extra={"unit": "days"})] = 1830
     """How far ahead of the present a due time is searched for in the business hours of a calendar; a ticket
     whose due time is not found has none, and is tried again once a day and when the calendar changes."""
+    webhook_log_days: Annotated[int, Meta(ge=7, le=365, extra={"unit": "days"})] = 30
+    """How long the log of messages to the webhooks of companies is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)

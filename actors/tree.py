@@ -40,6 +40,7 @@ from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.settings import DeviceSettings, FleetSettings
+from motorpool.actors.tickets.webhook_sender import webhook_sender_spec
 from motorpool.actors.timed_events.timed_events import timed_events_spec
 from motorpool.actors.upkeep.file_retention import file_retention_spec
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
@@ -234,6 +235,7 @@ def fleet_tree(
                         ),
                     ),
                     expiry_mails_spec(database, outgoing, settings.expirations),
+                    webhook_sender_spec(database, outgoing, settings.tickets.webhook_log_days),
                     timed_events_spec(database, settings.rules),
                 ),
             ),

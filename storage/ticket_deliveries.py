@@ -186,8 +186,9 @@ async def page(
 ) -> list[Delivery]:
     """Return messages of a company, newest first, created from `start` to `end`."""
     rows = await q.fetch(
-        f"{_FOUND} and ($2::text[] = '{{}}' or state = any($2)) and $3 in (0, ticket_id)"
-        " and created between coalesce($4, '-infinity') and coalesce($5, 'infinity')"
+        f"{_FOUND} and ($2::text[] = '{{}}' or state = any($2)) and ($3::bigint = 0 or ticket_id = $3)"
+        " and created >= coalesce($4::timestamptz, '-infinity')"
+        " and created <= coalesce($5::timestamptz, 'infinity')"
         " order by created desc, id desc limit $6 offset $7",
         company_id,
         list(states),
