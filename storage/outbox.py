@@ -241,10 +241,10 @@ async def claim(q: Queries, lane: Lane, *, now: datetime, until: datetime, limit
 
 async def claim_next_of(
     q: Queries, lane: Lane, user_id: int, *, now: datetime, until: datetime
-) -> QueuedMessage | None:
-    """Claim the message to a user that is to be sent now, in the order of their ids, and return it.
+) -> list[QueuedMessage]:
+    """Claim the message to a user that is to be sent now, in the order of their ids, and return it alone.
 
-    None if none is due, or if a server is sending one. A message that waits for its next attempt holds back
+    Empty if none is due, or if a server is sending one. A message that waits for its next attempt holds back
     all later ones, unless `overtake` was called for it.
     """
     first = await q.fetch_row(
@@ -264,7 +264,7 @@ async def claim_next_of(
         user_id,
     )
     if row is None:
-        return None
+        return []
     # Where another server claims the same message at this moment, one of them finds it claimed.
     claimed = await q.fetch_value(
         f"update outbox set claimed_until = $4 where id = $3 and {_UNCLAIMED} and {_RECEIVER_UNCLAIMED}"  # noqa: S608 - constants
@@ -274,7 +274,7 @@ async def claim_next_of(
         row["id"],
         until,
     )
-    return msgspec.convert(dict(row.items()), QueuedMessage) if claimed else None
+    return [msgspec.convert(dict(row.items()), QueuedMessage)] if claimed else []
 
 
 async def release(q: Queries, row_ids: Iterable[int]) -> None:

@@ -5,12 +5,14 @@ A message is claimed before it is sent, so that of several servers one sends it 
 
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 
 import msgspec
 import trio
 
 from motorpool.actors.messages.counters import OUTBOX_GIVEN_UP
 from motorpool.actors.outgoing import DeliveryRefused, OutgoingError, OutgoingServices, Unreachable
+from motorpool.actors.outgoing.claims import Claims
 from motorpool.actors.outgoing.push import PUSHOVER_DEVICES
 from motorpool.actors.outgoing.receivers import ReceiverFailures
 from motorpool.actors.outgoing.webhook_lane import WebhookLane
@@ -83,8 +85,7 @@ class Outbox(Actor[OutboxFilled]):
         self._database = database
         self._outgoing = outgoing
         self._keep = timedelta(days=give_up_days)
-        self._claimed: set[int] = set()
-        """Messages that this server has claimed."""
+        self._claims = Claims(database)
         self._lanes = (
             _Lane("mail", self._send_mail),
             _Lane("own mail", self._send_mail),
@@ -109,7 +110,7 @@ class Outbox(Actor[OutboxFilled]):
             self._receivers,
             self.context,
             self._report_discarded,
-            self._claimed,
+            self._claims,
         )
 
     async def run(self) -> None:
@@ -123,7 +124,7 @@ class Outbox(Actor[OutboxFilled]):
     async def stop(self) -> None:
         """Let others send at once what this server has claimed."""
         try:
-            await outbox.release(self._database, self._claimed)
+            await self._claims.close()
         except StorageError as error:
             self.context.log.warning("claimed messages wait until their claims end: %s", error)
 
@@ -148,19 +149,19 @@ class Outbox(Actor[OutboxFilled]):
         # After a failure a single message tests whether the server is reachable again.
         limit = 1 if lane.failures else BATCH
         now = clock.now()
-        waiting = await outbox.claim(self._database, lane.name, now=now, until=now + CLAIM, limit=limit)
+        waiting = await self._claims.take(
+            partial(outbox.claim, self._database, lane.name, now=now, until=now + CLAIM, limit=limit)
+        )
         if not waiting:
             due = await outbox.next_due(self._database, lane.name, now=now)
             if due is None:
                 return POLL_SECONDS
             return min(POLL_SECONDS, max(0.0, (due - clock.now()).total_seconds()))
         batch = _Batch(iter(waiting), now + CLAIM - ATTEMPT)
-        claimed = {row.id for row in waiting}
-        self._claimed |= claimed
         async with trio.open_nursery() as nursery:
             for _ in range(min(MAX_CONCURRENT, len(waiting))):
                 nursery.start_soon(self._send_batch, lane, batch)
-        self._claimed -= claimed
+        self._claims.done(waiting)
         if batch.untried:
             await outbox.release(self._database, batch.untried)
         if batch.error is not None:

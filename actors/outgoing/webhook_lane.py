@@ -6,10 +6,12 @@ message that was refused several times is overtaken by the others, as long as th
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import trio
 
+from motorpool.actors.outgoing.claims import Claims
 from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, ReceiverGone, Unreachable
 from motorpool.actors.outgoing.receivers import ReceiverFailures
 from motorpool.actors.outgoing.webhook import WEBHOOK_SECRET, WEBHOOK_URL, Webhooks
@@ -51,18 +53,18 @@ class WebhookLane:
         failures: ReceiverFailures,
         context: Context[Any],
         on_discarded: Callable[[int, str, int, str], None],
-        claimed: set[int],
+        claims: Claims,
     ) -> None:
         """`on_discarded` is called with id, lane, attempts and reason of a message that is given up.
 
-        `claimed` holds the ids of the messages that are being sent.
+        `claims` are those of the whole outbox.
         """
         self._database = database
         self._webhooks = webhooks
         self._failures = failures
         self._context = context
         self._on_discarded = on_discarded
-        self._claimed = claimed
+        self._claims = claims
         self._filled = trio.Event()
         self._busy: set[int] = set()
         """Users whose turn it is."""
@@ -106,12 +108,13 @@ class WebhookLane:
         try:
             for _ in range(TURN_MESSAGES):
                 now = self._context.clock.now()
-                row = await outbox.claim_next_of(self._database, LANE, user_id, now=now, until=now + CLAIM)
-                if row is None:
+                rows = await self._claims.take(
+                    partial(outbox.claim_next_of, self._database, LANE, user_id, now=now, until=now + CLAIM)
+                )
+                if not rows:
                     break
-                self._claimed.add(row.id)
-                goes_on = await self._attempt(row)
-                self._claimed.discard(row.id)
+                goes_on = await self._attempt(rows[0])
+                self._claims.done(rows)
                 if not goes_on:
                     break
         except StorageError as error:

@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import trio
 
 from motorpool.actors.outgoing import OutgoingServices, SmsGateway, SmtpAccount
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled, outbox_spec
@@ -359,3 +360,24 @@ async def test_what_a_server_that_is_gone_was_sending_another_sends_later(
         await time.passes(11)
         await until(left)
     assert mails.left == 2
+
+
+async def test_what_an_orderly_stop_interrupts_is_sent_at_once_after_the_start(
+    database, tree, until, left, mail_server, web_server
+):
+    mails = await mail_server()
+    await outbox.enqueue_all(database, [MAIL] * 3, now=NOW)
+    sending = trio.Event()
+
+    class NeverAnswers:
+        async def send(self, *_, **__):
+            sending.set()
+            await trio.sleep_forever()
+
+    outgoing = ways()
+    outgoing.mail = NeverAnswers()
+    async with tree(outbox_spec(database, outgoing)):
+        await sending.wait()
+    async with tree(outbox_spec(database, ways(mails.port))):
+        await until(left)
+    assert mails.left == 3

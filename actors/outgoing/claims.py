@@ -1,0 +1,48 @@
+"""The messages of the outbox that this server is sending (docs/decisions/0210)."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+import trio
+
+from motorpool.storage import outbox
+from motorpool.storage.database import Database
+from motorpool.storage.outbox import QueuedMessage
+
+__all__ = ["Claims"]
+
+
+class Claims:
+    """Remembers what is claimed, so that an orderly stop ends the claims."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._claimed: set[int] = set()
+        self._claiming = trio.Lock()
+        self._is_closed = False
+
+    async def take(self, claim: Callable[[], Awaitable[Sequence[QueuedMessage]]]) -> Sequence[QueuedMessage]:
+        """Return what `claim` claims; after `close` wait to be cancelled."""
+        async with self._claiming:
+            if self._is_closed:
+                await trio.sleep_forever()
+            claimed = await claim()
+            self._claimed.update(row.id for row in claimed)
+            return claimed
+
+    def done(self, claimed: Iterable[QueuedMessage]) -> None:
+        """Forget messages that are sent, postponed or released."""
+        self._claimed.difference_update(row.id for row in claimed)
+
+    async def close(self) -> None:
+        """End all claims: other servers, and this one after its start, may send the messages at once.
+
+        Raises:
+            StorageError: the claims end by themselves.
+        """
+        self._is_closed = True
+        async with self._claiming:
+            await self._release()
+
+    async def _release(self) -> None:
+        await outbox.release(self._database, self._claimed)
+        self._claimed.clear()
