@@ -29,7 +29,7 @@ CORRIDOR_METRES = 25.0
 METRES_PER_DEGREE = math.radians(1) * EARTH_RADIUS
 CORRIDOR_BOXES = 32
 """Limit of the boxes around a corridor, each around a run of its edges."""
-EDGES_OF_A_BOX = 8
+EDGES_OF_A_BOX = 3
 """Edges of a corridor that are not worth more than one box."""
 _SLACK = 1.0
 """Metres by which boxes and margins exceed the exact distance, since the distance is rounded."""
@@ -99,17 +99,25 @@ class Polygon:
         del distance_metres
         inside = False
         for edges in self._parts:
-            if any(_encloses(edges, latitude, x) for x in edges.meridians(longitude, 0.0)):
-                inside = not inside
+            for x in edges.meridians(longitude, 0.0):
+                if _encloses(edges, latitude, x):
+                    inside = not inside
+                    break
         return inside
 
     def meets(self, start: Point, end: Point, *, distance_metres: float = CORRIDOR_METRES) -> bool:
         """Whether a point of the segment lies in it; `distance_metres` is for corridors only."""
         del distance_metres
-        if self.contains(*start) or self.contains(*end):
-            return True
+        return self.is_crossed(start, end) or self.contains(*start) or self.contains(*end)
+
+    def is_crossed(self, start: Point, end: Point) -> bool:
+        """Whether the segment meets an edge."""
         segment = edge_between(start, end)
-        return any(crosses(edge, moved) for edges in self._parts for edge, moved in edges.pairs(segment))
+        for edges in self._parts:
+            for edge, moved in edges.pairs(segment):
+                if crosses(edge, moved):
+                    return True
+        return False
 
     def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
         """Return boxes that together contain it; `distance_metres` is for corridors only."""
@@ -124,13 +132,22 @@ class Corridor:
         # Each edge has its own longitudes: a line may go round the earth any number of times.
         self._line = [edge_between(start, end) for start, end in itertools.pairwise(line)]
         self._edges = Bands(self._line)
+        self._margins = (-1.0, 0.0, 0.0)
+
+    def _margins_of(self, metres: float) -> tuple[float, float, float]:
+        """Return a distance and how far north and east of the line a point within it may be, in degrees."""
+        if metres == self._margins[0]:
+            return self._margins
+        south, _, north, _ = self._edges.extent
+        wider = metres + _SLACK
+        self._margins = metres, _degrees(wider), _half_width(max(abs(south), abs(north)), wider)
+        return self._margins
 
     def contains(
         self, latitude: float, longitude: float, *, distance_metres: float = CORRIDOR_METRES
     ) -> bool:
         """Whether the point lies within `distance_metres` of the line."""
-        north = _degrees(distance_metres + _SLACK)
-        east = _half_width(latitude, distance_metres + _SLACK)
+        _, north, east = self._margins_of(distance_metres)
         for x in self._edges.meridians(longitude, east):
             for least_y, most_y, least_x, most_x, edge in self._edges.near(latitude, north):
                 if (
@@ -143,13 +160,11 @@ class Corridor:
 
     def meets(self, start: Point, end: Point, *, distance_metres: float = CORRIDOR_METRES) -> bool:
         """Whether a point of the segment lies within `distance_metres` of the line."""
-        segment = edge_between(start, end)
-        north = _degrees(distance_metres + _SLACK)
-        east = _half_width(max(abs(start[0]), abs(end[0])), distance_metres + _SLACK)
-        return any(
-            _metres_between(edge, moved) <= distance_metres
-            for edge, moved in self._edges.pairs(segment, north, east)
-        )
+        _, north, east = self._margins_of(distance_metres)
+        for edge, moved in self._edges.pairs(edge_between(start, end), north, east):
+            if _metres_between(edge, moved) <= distance_metres:
+                return True
+        return False
 
     def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
         """Return boxes that together contain it."""

@@ -27,6 +27,8 @@ Box = tuple[float, float, float, float]
 
 MAX_BANDS = 64
 """Limit of the bands of latitude by which edges are indexed."""
+EDGES_OF_A_BAND = 16
+"""Edges for which there is one band, on average; to look at so many is as fast as to find the band."""
 _SLACK = 1e-9
 """Degrees by which boxes are wider than asked for, so that rounding leaves nothing outside: 0.1 mm."""
 
@@ -86,7 +88,8 @@ class Bands:
     def __init__(self, edges: Sequence[Edge]) -> None:
         self.extent = extent_of(edges)
         self._south, self._west, self._north, self._east = self.extent
-        self._count = max(1, min(MAX_BANDS, len(edges) // 8))
+        self._is_narrow = self._east - self._west < 180
+        self._count = max(1, min(MAX_BANDS, len(edges) // EDGES_OF_A_BAND))
         self._height = (self._north - self._south) / self._count or 1.0
         bands: list[list[BoxedEdge]] = [[] for _ in range(self._count)]
         for edge in edges:
@@ -100,6 +103,8 @@ class Bands:
         """Return edges, among them all within `margin` degrees of a latitude; some may be there twice."""
         if not self._south - margin <= latitude <= self._north + margin:
             return ()
+        if self._count == 1:
+            return self._bands[0]
         first, last = self._band(latitude - margin), self._band(latitude + margin)
         if first == last:
             return self._bands[first]
@@ -107,6 +112,8 @@ class Bands:
 
     def meridians(self, longitude: float, margin: float) -> list[float]:
         """Return the equivalents of a longitude, 360 degrees apart, that the edges span within `margin`."""
+        if self._is_narrow and margin < 90 and self._west - margin <= longitude <= self._east + margin:
+            return [longitude]
         first = math.ceil((self._west - margin - longitude) / 360)
         last = math.floor((self._east + margin - longitude) / 360)
         return [longitude + 360 * turn for turn in range(first, last + 1)]

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from motorpool.actors.rules.area import AreaError, read_area
-from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area
+from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area, Polygon
 from motorpool.actors.rules.edges import Box, boxes_between, edge_between
 from motorpool.storage.records import Geofence
 
@@ -60,11 +60,13 @@ class IndexedGeofence(msgspec.Struct, frozen=True):
             return False
         if self.ceiling is not None and min(start[2], end[2]) > self.ceiling:
             return False
-        return (
-            self.area.meets(start[:2], end[:2], distance_metres=self.distance_metres)
-            and not self.contains(*start)
-            and not self.contains(*end)
+        # A polygon that holds neither end is met at an edge.
+        meets = (
+            self.area.is_crossed(start[:2], end[:2])
+            if isinstance(self.area, Polygon)
+            else self.area.meets(start[:2], end[:2], distance_metres=self.distance_metres)
         )
+        return meets and not self.contains(*start) and not self.contains(*end)
 
 
 def index_geofence(row: Geofence) -> IndexedGeofence | None:

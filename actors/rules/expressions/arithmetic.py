@@ -5,12 +5,16 @@ bits and division by zero are errors. Bitwise operators act on signed 64-bit int
 """
 
 import math
+import operator
 from collections.abc import Callable
+from typing import Any
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.patterns import matches
 from motorpool.actors.rules.expressions.run import Run
 from motorpool.actors.rules.expressions.values import (
+    LEAST,
+    MOST,
     equal,
     in_64_bits,
     order,
@@ -24,6 +28,7 @@ __all__ = ["BINARY", "Binary", "negate", "signed"]
 Binary = Callable[[Run, object, object], object]
 
 _MASK = (1 << 64) - 1
+_NUMBERS: frozenset[Any] = frozenset({int, float})
 
 
 def signed(bits: int) -> int:
@@ -93,19 +98,27 @@ def _truncated_quotient(first: int, second: int) -> int:
 
 
 def _bits(operate: Callable[[int, int], int]) -> Binary:
-    def operator(run: Run, left: object, right: object) -> object:
+    def operator_of_bits(run: Run, left: object, right: object) -> object:
         del run
         return signed(operate(to_integer(left), to_integer(right)))
 
-    return operator
+    return operator_of_bits
 
 
-def _ordered(*accepted: int) -> Binary:
-    def operator(run: Run, left: object, right: object) -> object:
+def _ordered(compare: Callable[[Any, Any], bool], *accepted: int) -> Binary:
+    def operate(run: Run, left: Any, right: Any) -> object:  # noqa: ANN401 - values of any type
         del run
+        # Most are numbers; the others, and those that are none or too large, are for `order`.
+        if (
+            left.__class__ in _NUMBERS
+            and right.__class__ in _NUMBERS
+            and LEAST <= left <= MOST
+            and LEAST <= right <= MOST
+        ):
+            return compare(left, right)
         return order(left, right) in accepted
 
-    return operator
+    return operate
 
 
 def _equal(run: Run, left: object, right: object) -> object:
@@ -129,8 +142,8 @@ def _ends_with(run: Run, left: object, right: object) -> bool:
     return first.endswith(second)
 
 
-def _not(operator: Binary) -> Binary:
-    return lambda run, left, right: not operator(run, left, right)
+def _not(operate: Binary) -> Binary:
+    return lambda run, left, right: not operate(run, left, right)
 
 
 BINARY: dict[str, Binary] = {
@@ -152,14 +165,14 @@ BINARY: dict[str, Binary] = {
     "eq": _equal,
     "!=": _not(_equal),
     "ne": _not(_equal),
-    "<": _ordered(-1),
-    "lt": _ordered(-1),
-    "<=": _ordered(-1, 0),
-    "le": _ordered(-1, 0),
-    ">": _ordered(1),
-    "gt": _ordered(1),
-    ">=": _ordered(1, 0),
-    "ge": _ordered(1, 0),
+    "<": _ordered(operator.lt, -1),
+    "lt": _ordered(operator.lt, -1),
+    "<=": _ordered(operator.le, -1, 0),
+    "le": _ordered(operator.le, -1, 0),
+    ">": _ordered(operator.gt, 1),
+    "gt": _ordered(operator.gt, 1),
+    ">=": _ordered(operator.ge, 1, 0),
+    "ge": _ordered(operator.ge, 1, 0),
     "=~": matches,
     "!~": _not(matches),
     "=^": _starts_with,

@@ -120,6 +120,9 @@ class Builder(ValueRules):
                 compile_pattern(other.literal)
         if len(links) == 1:
             ((operate, second),) = links
+            if parts[2].is_constant:
+                value = second(Run({}))
+                return made(lambda run: operate(run, first(run), value), *parts[::2])
             return made(lambda run: operate(run, first(run), second(run)), *parts[::2])
 
         def step(run: Run) -> object:

@@ -26,6 +26,8 @@ class Node:
     """Name of a variable, or a path `a.b` that may be one; else empty."""
     literal: str | None = None
     """The value if it is a string literal."""
+    is_constant: bool = False
+    """Whether `step` always gives the same value and never fails."""
     lenient: Step | None = None
     """What gives null where `step` raises Absent, if that is simple."""
 
@@ -48,7 +50,7 @@ def made(step: Step, *parts: Node, name: str = "") -> Node:
 
 def constant(value: object) -> Node:
     """Return a node with a constant value."""
-    return Node(lambda _: value, literal=value if isinstance(value, str) else None)
+    return Node(lambda _: value, literal=value if isinstance(value, str) else None, is_constant=True)
 
 
 def or_null(node: Node) -> Step:

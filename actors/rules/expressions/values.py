@@ -13,13 +13,25 @@ from decimal import Decimal
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.run import LONGEST_TEXT
 
-__all__ = ["equal", "in_64_bits", "kind", "milliseconds", "order", "text", "to_integer", "to_number", "truth"]
+__all__ = [
+    "LEAST",
+    "MOST",
+    "equal",
+    "in_64_bits",
+    "kind",
+    "milliseconds",
+    "order",
+    "text",
+    "to_integer",
+    "to_number",
+    "truth",
+]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
 _REAL = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,9})?")
 _NUMBER = (int, float)
 """Ready made: `int | float` would be built anew at each comparison."""
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
 """Limits of a whole number."""
 _SHOWN = 40
 """Characters of a text in a message."""
@@ -46,7 +58,7 @@ def kind(value: object) -> str:
 
 def in_64_bits(number: int) -> int:
     """Return the number; raise ExpressionError if it does not fit a signed 64-bit integer."""
-    if _LEAST <= number <= _MOST:
+    if LEAST <= number <= MOST:
         return number
     raise ExpressionError("a whole number grew beyond 64 bits")
 
@@ -57,7 +69,7 @@ def to_number(value: object) -> int | float:
         return value
     if isinstance(value, int):
         # The sign makes a number of a boolean.
-        return +value if _LEAST <= value <= _MOST else in_64_bits(value)
+        return +value if LEAST <= value <= MOST else in_64_bits(value)
     if isinstance(value, str):
         if _INTEGER.fullmatch(value):
             return in_64_bits(int(value))
