@@ -11,7 +11,14 @@ from motorpool.actors.tickets.facts import Breach, FieldChange
 from motorpool.actors.tickets.service_levels import Level
 from motorpool.actors.tickets.times import format_seconds
 
-__all__ = ["change_terms", "escalate", "escalation_priority", "is_member"]
+__all__ = [
+    "change_terms",
+    "escalate",
+    "escalation_priority",
+    "is_member",
+    "note_settled",
+    "note_terms",
+]
 
 
 def escalation_priority(attributes: Mapping[str, Any]) -> int:
@@ -106,6 +113,19 @@ def change_terms(draft: Draft, reason: str) -> None:
         service_levels.change_terms(draft.resolution, resolution, draft.now),
         reason,
     )
+
+
+def note_terms(draft: Draft, field: str, old: Level, new: Level) -> Level:
+    """Enter that terms which were edited reached the ticket, if its target or credit is not what it was."""
+    if new.target_minutes != old.target_minutes:
+        return _changed(draft, field, old, new, "priority")
+    return _changed(draft, field, old, new, "calendar") if new.credit != old.credit else new
+
+
+def note_settled(draft: Draft, field: str, old: Level, new: Level) -> Level:
+    """Enter the same of a level that was settled, where also a due time that moved says so."""
+    reason = "calendar" if new.target_minutes == old.target_minutes else "priority"
+    return _changed(draft, field, old, new, reason)
 
 
 def _changed(draft: Draft, field: str, old: Level, new: Level, reason: str) -> Level:

@@ -193,15 +193,28 @@ def _limited(
 
 def start(clock: TargetClock, now: datetime) -> Level:
     """Return the level of a new ticket."""
-    return move(Level(target_minutes=clock.minutes), clock, now)
+    return _computed(Level(target_minutes=clock.minutes), clock, now)
 
 
 def move(level: Level, clock: TargetClock, now: datetime) -> Level:
-    """Return the level after a pause began or ended, a status that is cancelled included."""
+    """Return the level after a pause began or ended, a status that is cancelled included.
+
+    A clock that goes on does not breach by that alone: where nothing is left, because it stopped at the last
+    instant or the terms were changed meanwhile, it is handled as `change_terms` does.
+    """
     if not level.is_open:
         return level
-    stopped = clock.elapsed(now) if clock.stands else None
-    return replace(level, due=clock.due(level.credit, now), elapsed=stopped)
+    moved = _computed(level, clock, now)
+    if clock.stands or (level.target_minutes == clock.minutes and (moved.due is None or moved.due >= now)):
+        return moved
+    return change_terms(level, clock, now)
+
+
+def _computed(level: Level, clock: TargetClock, now: datetime) -> Level:
+    """Return the level with the due time that its credit gives, none while the clock stands."""
+    if clock.stands:
+        return replace(level, due=None, elapsed=clock.elapsed(now))
+    return replace(level, due=clock.due(level.credit, now), elapsed=None)
 
 
 def complete(level: Level, clock: TargetClock, at: datetime) -> Level:
@@ -212,32 +225,28 @@ def complete(level: Level, clock: TargetClock, at: datetime) -> Level:
     if level.done_at is not None:
         return level
     until = clock.before(at)
+    if level.due is None:
+        level = move(level, until, at)
     level = replace(level, done_at=at, elapsed=until.elapsed(at))
     if not level.target_minutes:
         return level
-    due = level.due or until.due(level.credit, at)
-    if level.breached or (due is not None and at > due):
-        return _breach(replace(level, due=due))
-    return replace(
-        level, due=due, verdict=level.verdict or "met", decided_at=level.decided_at if level.verdict else at
-    )
+    if level.breached or (level.due is not None and at > level.due):
+        return _breach(level)
+    if level.verdict is not None:
+        return level
+    return replace(level, verdict="met", decided_at=at)
 
 
 def reopen(level: Level, clock: TargetClock, now: datetime) -> Level:
     """Return the level of the resolution after the ticket was reopened: its clock goes on from what was used.
 
-    The time since it was resolved is a pause of the clock. Reopening does not breach by itself: a due time
-    that has passed is handled as after a change of the priority, which may have happened meanwhile.
+    The time since it was resolved is a pause of the clock. Reopening does not breach by itself, as in `move`.
     """
     if level.done_at is None:
         return move(level, clock, now)
     if level.breached:
         return replace(level, done_at=None, elapsed=None)
-    level = replace(level, done_at=None)
-    due = clock.due(level.credit, now)
-    if level.target_minutes != clock.minutes or (due is not None and due <= now):
-        return change_terms(level, clock, now)
-    return move(level, clock, now)
+    return move(replace(level, done_at=None), clock, now)
 
 
 def change_terms(level: Level, clock: TargetClock, now: datetime) -> Level:
@@ -252,7 +261,7 @@ def change_terms(level: Level, clock: TargetClock, now: datetime) -> Level:
     new = replace(level, target_minutes=clock.minutes, credit=ZERO)
     target, used = clock.budget(ZERO), clock.elapsed(now)
     if used < target or not clock.minutes:
-        return move(new, clock, now)
+        return _computed(new, clock, now)
     left = target
     if level.target_minutes and level.elapsed is not None:  # the clock stood until now
         left = timedelta(minutes=level.target_minutes) + level.credit - level.elapsed
@@ -261,7 +270,7 @@ def change_terms(level: Level, clock: TargetClock, now: datetime) -> Level:
     # The credit is stored in seconds: cut, unless that leaves too little.
     credit = (used + min(target, left) - target) // SECOND * SECOND
     least = -((target - used - SMALLEST_REMAINDER) // SECOND) * SECOND
-    return move(replace(new, credit=max(credit, least)), clock, now)
+    return _computed(replace(new, credit=max(credit, least)), clock, now)
 
 
 def settle(
@@ -270,33 +279,45 @@ def settle(
     """Return the levels with the warnings and breaches that fell due, and these in order.
 
     They are dated to when they were due, however late they are found. Of two at one instant that of the first
-    response comes first.
+    response comes first. A level that is not breached is brought to the present terms, if these were edited.
     """
     found: list[Occurrence] = []
     settled: list[Level] = []
     for target, each, clock in zip((FIRST_RESPONSE, RESOLUTION), levels, clocks, strict=True):
-        level = each
-        if level.is_open and level.due is None and not clock.stands:
-            level = move(level, clock, now)
+        overdue = each.is_open and each.due is not None and each.due < now
+        level = each if overdue else _refreshed(each, clock, now)
         warning = warning_at(level, clock)
         if warning is not None and warning <= now:
             found.append(Occurrence(warning, target, is_breach=False))
             level = replace(level, warned=True)
-        if level.is_open and level.due is not None and level.due < now:
+        if overdue and level.due is not None:
             found.append(Occurrence(level.due, target, is_breach=True))
             level = _breach(level)
         settled.append(level)
-    found.sort(key=lambda each: each.at)
+    found.sort(key=lambda occurrence: occurrence.at)
     return (settled[0], settled[1]), tuple(found)
+
+
+def _refreshed(level: Level, clock: TargetClock, now: datetime) -> Level:
+    """Return the level by the present terms.
+
+    Terms that were edited reach a ticket with what happens to it next, if it has not been computed again
+    before; so no edit breaches it, however long that takes.
+    """
+    if not level.is_open:
+        return level
+    if level.target_minutes == clock.minutes and (clock.stands or clock.due(level.credit, now) == level.due):
+        return level
+    return change_terms(level, clock, now)
 
 
 def warning_at(level: Level, clock: TargetClock) -> datetime | None:
     """Return when the warning of an open target is due; None if there is none to come."""
     if not level.is_open or level.warned or level.due is None or not 0 < clock.warn_percent < 100:
         return None
-    return clock.hours.due(
-        clock.start, clock.budget(level.credit) * clock.warn_percent / 100, clock.pauses, now=level.due
-    )
+    part = clock.budget(level.credit) * clock.warn_percent / 100
+    at = clock.hours.due(clock.start, part, clock.pauses, now=level.due)
+    return level.due if at is None else min(at, level.due)
 
 
 def next_look(level: Level, clock: TargetClock, now: datetime) -> datetime | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from motorpool.actors.tickets import service_levels
 from motorpool.actors.tickets.draft import Draft, auto_close_at
-from motorpool.actors.tickets.escalation import escalate
+from motorpool.actors.tickets.escalation import escalate, note_settled
 from motorpool.actors.tickets.facts import SYSTEM, Breach, FieldChange, Notice, Outcome, TicketFacts
 from motorpool.actors.tickets.service_levels import Occurrence
 from motorpool.actors.tickets.status_moves import move_to
@@ -48,7 +48,9 @@ def settle_first(draft: Draft) -> None:
 
 def _settle_levels(draft: Draft) -> tuple[Occurrence, ...]:
     levels = draft.first_response, draft.resolution
-    (draft.first_response, draft.resolution), found = service_levels.settle(levels, draft.clocks, draft.now)
+    (first_response, resolution), found = service_levels.settle(levels, draft.clocks, draft.now)
+    draft.first_response = note_settled(draft, "firstResponseDue", draft.first_response, first_response)
+    draft.resolution = note_settled(draft, "resolutionDue", draft.resolution, resolution)
     return found
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from motorpool.actors.tickets import service_levels
 from motorpool.actors.tickets.draft import Draft
+from motorpool.actors.tickets.escalation import note_terms
 from motorpool.actors.tickets.facts import LIVE_KINDS, FieldChange, TicketRefused, may_follow
 from motorpool.storage.helpdesk_records import TicketPause, TicketStatus
 
@@ -96,6 +97,8 @@ def _pause_or_resume(draft: Draft, before: str, status: TicketStatus) -> None:
 
 def _move_clocks(draft: Draft, *, is_reopened: bool) -> None:
     first, resolution = draft.clocks
-    draft.first_response = service_levels.move(draft.first_response, first, draft.now)
+    moved = service_levels.move(draft.first_response, first, draft.now)
+    draft.first_response = note_terms(draft, "firstResponseDue", draft.first_response, moved)
     change = service_levels.reopen if is_reopened else service_levels.move
-    draft.resolution = change(draft.resolution, resolution, draft.now)
+    moved = change(draft.resolution, resolution, draft.now)
+    draft.resolution = note_terms(draft, "resolutionDue", draft.resolution, moved)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.actors.tickets.test_business_time import VECTORS, hours_from, hours_of, utc
 
 from motorpool.actors.tickets import service_levels
@@ -332,6 +333,49 @@ def test_the_first_response_is_paused_only_if_the_priority_says_so_and_never_by_
         walk.pause("2026-10-12T08:10Z", reason)
         assert walk.first_response.due == utc(due)
         assert walk.resolution.due is None
+
+
+def edit(walk, hours=None, **minutes):
+    """Edit the priority or its calendar; the ticket is not computed again yet."""
+    names = {f"{name}_minutes": value for name, value in minutes.items()}
+    walk.priority = replace(walk.priority, **names)
+    walk.hours = hours or walk.hours
+
+
+def test_terms_that_were_edited_do_not_breach_before_a_ticket_is_computed_again():
+    for act in (Walk.settle, Walk.respond, Walk.pause, Walk.resolve):
+        walk = Walk("2026-10-12T08:00Z", ALWAYS, resolution=960, warnPercent=0)
+        edit(walk, resolution=60)
+        act(walk, "2026-10-12T12:00Z")
+        assert walk.occurred == []
+        assert walk.resolution.target_minutes == 60
+        assert walk.resolution.credit == 4 * HOUR
+        assert walk.resolution.due == (None if act is Walk.pause else utc("2026-10-12T13:00Z"))
+
+
+def test_a_calendar_that_was_edited_during_a_pause_does_not_breach_when_it_ends():
+    walk = Walk("2026-10-12T08:00Z", hours_of("A"), resolution=600, warnPercent=0)
+    walk.pause("2026-10-13T08:00Z")
+    edit(walk, ALWAYS)
+    walk.resume("2026-10-13T12:00Z")
+    # Used 480 minutes by the old calendar, so 120 were left.
+    assert walk.resolution.due == utc("2026-10-13T14:00Z")
+    assert walk.occurred == []
+
+
+def test_what_fell_due_before_an_edit_is_a_breach_by_what_was_promised():
+    walk = Walk("2026-10-12T08:00Z", ALWAYS, resolution=60, warnPercent=0)
+    edit(walk, hours_of("A"), resolution=600)
+    assert walk.settle("2026-10-12T10:00Z") == [(RESOLUTION, utc("2026-10-12T09:00Z"))]
+    assert walk.resolution.target_minutes == 60
+
+
+def test_a_clock_that_stopped_at_the_last_instant_has_a_minute_left():
+    walk = Walk("2026-10-12T08:00Z", ALWAYS, resolution=60, warnPercent=0)
+    walk.pause("2026-10-12T09:00Z")
+    assert (walk.resolution.due, walk.occurred) == (None, [])
+    walk.resume("2026-10-12T10:00Z")
+    assert walk.resolution.due == utc("2026-10-12T10:01Z")
 
 
 def test_a_target_that_comes_late_leaves_itself():
