@@ -31,6 +31,7 @@ from motorpool.actors.messages.changes import (
     ApplyChanges,
     CalendarChanged,
     Change,
+    CompanyChanged,
     DeviceChanged,
     EverythingChanged,
     GeofenceChanged,
@@ -41,10 +42,13 @@ from motorpool.actors.messages.changes import (
     ScheduleChanged,
     ScheduledReportChanged,
     ServerChanged,
+    TicketPriorityChanged,
     UserChanged,
 )
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
+from motorpool.actors.messages.tickets import TICKET_RECALCULATIONS
 from motorpool.actors.messages.uplink import DEVICE
+from motorpool.actors.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS
 from motorpool.actors.timed_events.timed_events import TIMED_EVENTS
 from motorpool.runtime import ActorError, Kind, System
 
@@ -107,6 +111,20 @@ def _concerns_timed_events(change: Change) -> bool:
     )
 
 
+def _concerns_ticket_recalculations(change: Change) -> bool:
+    match change:
+        case CalendarChanged():
+            return not WINDOW_FIELDS.isdisjoint(change.fields)
+        case CompanyChanged():
+            return "attributes.autoCloseDays" in change.fields or not ZONE_FIELDS.isdisjoint(change.fields)
+        case ServerChanged():
+            return not ZONE_FIELDS.isdisjoint(change.fields)
+        case TicketPriorityChanged() | EverythingChanged():
+            return True
+        case _:
+            return False
+
+
 async def _cached_rows(system: System, changes: tuple[Change, ...]) -> None:
     """Caches of rows drop those that changed."""
     system.topic(COMMITTED_CHANGES).publish(changes)
@@ -141,6 +159,7 @@ FOLLOWERS: tuple[Follower, ...] = (
     _actor(TIMETABLE, _concerns_timetable),
     _actor(REPORT_TIMETABLE, _concerns_report_timetable),
     _actor(TIMED_EVENTS, _concerns_timed_events),
+    _actor(TICKET_RECALCULATIONS, _concerns_ticket_recalculations),
     _subscribers,
 )
 

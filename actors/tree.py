@@ -5,6 +5,7 @@ on which no others depend are in supervisors that never give up (`intensity=None
 nothing else and never ends the program (docs/supervision.md).
 """
 
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from motorpool.actors.gateway.port_guard import device_guard, media_guard
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
 from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
+from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import outbox_spec
@@ -40,6 +42,10 @@ from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.settings import DeviceSettings, FleetSettings
+from motorpool.actors.tickets.batches import TicketBatches
+from motorpool.actors.tickets.business_calendars import BusinessCalendars
+from motorpool.actors.tickets.recalculations import ticket_recalculations_spec
+from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
 from motorpool.actors.tickets.webhook_sender import webhook_sender_spec
 from motorpool.actors.timed_events.timed_events import timed_events_spec
 from motorpool.actors.upkeep.file_retention import file_retention_spec
@@ -111,6 +117,10 @@ def fleet_tree(
     hub = open_hub()
     catalog = RuleCatalog(database, settings.rules)
     latest: dict[int, Position | None] = {}
+    ticket_batches = TicketBatches(
+        BusinessCalendars(timedelta(days=settings.tickets.horizon_days)),
+        TicketMails(outgoing.mail, settings.console_url),
+    )
     return SupervisorSpec(
         name="system",
         strategy=Strategy.REST_FOR_ONE,
@@ -237,6 +247,8 @@ def fleet_tree(
                     expiry_mails_spec(database, outgoing, settings.expirations),
                     webhook_sender_spec(database, outgoing, settings.tickets.webhook_log_days),
                     timed_events_spec(database, settings.rules),
+                    ticket_clock_spec(database, ticket_batches),
+                    ticket_recalculations_spec(database, ticket_batches),
                 ),
             ),
             *((SupervisorSpec(name="services", intensity=None, children=services),) if services else ()),

@@ -34,6 +34,10 @@ __all__ = [
     "SEGMENTS_MADE",
     "SMS_SENT",
     "STEPS_SETTLED",
+    "TICKETS_FAILED",
+    "TICKETS_OVERDUE",
+    "TICKETS_RECALCULATED",
+    "TICKETS_SETTLED",
     "WORKERS_FAILED",
     "FastCounter",
 ]
@@ -120,6 +124,23 @@ STEPS_SETTLED = Counter(
     "motorpool_steps", "Steps of scheduled commands, by what came of them.", ("status",), registry=None
 )
 
+TICKETS_SETTLED = Counter(
+    "motorpool_tickets_settled", "Tickets the ticket clock looked at when they were due.", registry=None
+)
+TICKETS_RECALCULATED = Counter(
+    "motorpool_tickets_recalculated",
+    "Tickets examined after a change of their priority, calendar or time zone.",
+    registry=None,
+)
+TICKETS_FAILED = Counter(
+    "motorpool_tickets_failed", "Tickets the ticket clock could not settle or compute.", registry=None
+)
+TICKETS_OVERDUE = Gauge(
+    "motorpool_tickets_overdue_seconds",
+    "How long the ticket that is due longest has waited for the ticket clock.",
+    registry=None,
+)
+
 COUNTERS = (
     POSITIONS_STORED,
     POSITION_FLUSHES,
@@ -145,4 +166,8 @@ COUNTERS = (
     FILE_BYTES,
     FILES_REMOVED,
     STEPS_SETTLED,
+    TICKETS_SETTLED,
+    TICKETS_RECALCULATED,
+    TICKETS_FAILED,
+    TICKETS_OVERDUE,
 )

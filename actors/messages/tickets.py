@@ -7,9 +7,16 @@ from datetime import datetime
 
 import msgspec
 
+from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind
 
-__all__ = ["TICKET_CLOCK", "WEBHOOK_SENDER", "TicketMessagesWaiting", "WakeTicketClock"]
+__all__ = [
+    "TICKET_CLOCK",
+    "TICKET_RECALCULATIONS",
+    "WEBHOOK_SENDER",
+    "TicketMessagesWaiting",
+    "WakeTicketClock",
+]
 
 
 class WakeTicketClock(msgspec.Struct, frozen=True, gc=False):
@@ -19,6 +26,7 @@ class WakeTicketClock(msgspec.Struct, frozen=True, gc=False):
 
 
 TICKET_CLOCK: Kind[None, WakeTicketClock] = Kind("ticket_clock")
+TICKET_RECALCULATIONS: Kind[None, ApplyChanges] = Kind("recalculations")
 
 
 class TicketMessagesWaiting(msgspec.Struct, frozen=True):

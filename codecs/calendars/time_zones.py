@@ -3,8 +3,11 @@
 import bisect
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache
+from importlib import metadata
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
@@ -13,7 +16,7 @@ from motorpool.codecs.calendars.content_lines import CalendarError, Component, C
 from motorpool.codecs.calendars.recurrence import expand, last_counted
 from motorpool.codecs.calendars.recurrence_rules import read_rule
 
-__all__ = ["find_zone", "local_time", "parse_vtimezone", "until_to_local"]
+__all__ = ["find_zone", "local_time", "parse_vtimezone", "tz_database_version", "until_to_local"]
 
 FROM, TO = datetime(1970, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001 - local times
 """Span of the changes of a described zone; before and after it the offset is constant."""
@@ -47,6 +50,22 @@ def _known(name: str) -> tzinfo | None:
 @cache
 def _names() -> dict[str, str]:
     return {name.casefold(): name for name in zoneinfo.available_timezones()}
+
+
+@cache
+def tz_database_version() -> str:
+    """Return the version of the tz database that zones are read from, such as "2026f".
+
+    The system's comes before the package `tzdata`, as in `zoneinfo`; "" where the system's has no version.
+    """
+    folders = [folder for folder in map(Path, zoneinfo.TZPATH) if folder.is_dir()]
+    for folder in folders:
+        with suppress(OSError):
+            return (folder / "+VERSION").read_text(encoding="ascii").strip()
+        with suppress(OSError), (folder / "tzdata.zi").open(encoding="ascii") as rules:
+            # Its first line is a comment: "# version 2026f".
+            return rules.readline().removeprefix("# version").strip()
+    return "" if folders else metadata.version("tzdata")
 
 
 class _DescribedTimeZone(tzinfo):
