@@ -5,8 +5,9 @@ comes after its commit.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,14 +23,16 @@ from motorpool.actors.messages.tickets import (
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.facts import Change, TicketFacts, TicketMessage
-from motorpool.actors.tickets.webhook_settings import WebhookSettings, read_settings
-from motorpool.runtime import System
+from motorpool.actors.tickets.webhook_settings import KEY, WebhookSettings, read_settings
+from motorpool.runtime import ActorError, Kind, System
 from motorpool.storage import ticket_messages, tickets
 from motorpool.storage.helpdesk_records import Ticket, TicketEvent
 from motorpool.storage.queries import Queries
 from motorpool.storage.ticket_messages import NewTicketMessage
 
 __all__ = ["announce", "announce_deletion", "write", "write_deletion"]
+
+M = TypeVar("M")
 
 _REFERENCES = frozenset(
     {"branch_id", "contact_id", "device_id", "category_id", "priority_id", "team_id", "assignee_id"}
@@ -188,14 +191,24 @@ async def announce(system: System, changes: Sequence[Change]) -> None:
         change.outcome.next_clock_at for change in changes if change.outcome.next_clock_at is not None
     ]
     if instants:
-        system.ref(TICKET_CLOCK).offer(WakeTicketClock(min(instants)))
-    companies = frozenset(change.outcome.ticket.company_id for change in changed if change.outcome.messages)
+        _wake(system, TICKET_CLOCK, WakeTicketClock(min(instants)))
+    companies = frozenset(
+        change.outcome.setup.company.id
+        for change in changed
+        if change.outcome.messages and KEY in change.outcome.setup.company.attributes
+    )
     if companies:
-        system.ref(WEBHOOK_SENDER).offer(TicketMessagesWaiting(companies))
+        _wake(system, WEBHOOK_SENDER, TicketMessagesWaiting(companies))
     if any(change.outcome.notices for change in changed):
-        system.ref(OUTBOX).offer(OutboxFilled())
+        _wake(system, OUTBOX, OutboxFilled())
     if changed:
         await publish_changes(system, *(_fact(change) for change in changed))
+
+
+def _wake(system: System, kind: Kind[None, M], message: M) -> None:
+    """Wake an actor; one that is not there finds its work in the tables when it comes back."""
+    with suppress(ActorError):
+        system.ref(kind).offer(message)
 
 
 def _fact(change: Change) -> TicketChanged:
@@ -213,5 +226,5 @@ async def write_deletion(transaction: Queries, facts: TicketFacts, now: datetime
 
 async def announce_deletion(system: System, deleted: TicketChanged) -> None:
     """Tell those who follow tickets that one was deleted, after the commit."""
-    system.ref(WEBHOOK_SENDER).offer(TicketMessagesWaiting(frozenset({deleted.company_id})))
+    _wake(system, WEBHOOK_SENDER, TicketMessagesWaiting(frozenset({deleted.company_id})))
     await publish_changes(system, deleted)

@@ -382,6 +382,23 @@ FIELDS: Mapping[str, str] = {
     "Ticket.commentCount": "How many comments it has.",
     "Ticket.version": "One more with each change.",
     "Ticket.attributes": "`tags`, `positionSnapshot`, `captures`, `slaExcused`, and others freely.",
+    "NewTicket.version": "Not read.",
+    "TicketFields.version": "The version that the ticket must have; 0: any.",
+    "NewComment.text": "The comment.",
+    "NewComment.onBehalfOfContact": "Whether the words are the contact's.",
+    "NewComment.internal": "Only for agents and managers of the company.",
+    "NewComment.statusId": "The status to move to after the comment; 0: it stays.",
+    "NewComment.version": "The version that the ticket must have; 0: any.",
+    "NewTransition.statusId": "The status to move to.",
+    "NewTransition.comment": "A comment, stored before.",
+    "NewTransition.internal": "Whether the comment is only for agents and managers of the company.",
+    "NewTransition.version": "The version that the ticket must have; 0: any.",
+    "NewTransition.attributes": "Further values for the entry of the history.",
+    "NewAssignment.teamId": "The team; 0: none, absent: unchanged.",
+    "NewAssignment.assigneeId": "The user; 0: nobody, absent: unchanged.",
+    "NewAssignment.comment": "An internal comment, stored before.",
+    "NewAssignment.version": "The version that the ticket must have; 0: any.",
+    "NewAssignment.expectAssigneeId": "Who must be the assignee before; 0: nobody.",
     "TicketEvent.id": "The entry's own id.",
     "TicketEvent.ticketId": "The ticket.",
     "TicketEvent.eventTime": "When it holds: for a breach its due time.",
@@ -502,10 +519,16 @@ ERROR_STATUSES: Mapping[int, str] = {
 _CITATION = re.compile(r"\s*\((?:docs/|specification)[^)]*\)")
 
 
+_LIKE: Mapping[str, str] = {"NewTicket": "Ticket", "TicketFields": "Ticket"}
+"""Bodies whose fields mean what those of the record mean."""
+
+
 def describe_field(record: str, name: str) -> str:
     """Return the sentence for a field; KeyError if there is none."""
-    own = f"{record}.{name}"
-    return FIELDS[own] if own in FIELDS else FIELDS[name]
+    for own in (f"{record}.{name}", f"{_LIKE.get(record, record)}.{name}"):
+        if own in FIELDS:
+            return FIELDS[own]
+    return FIELDS[name]
 
 
 def describe_record(shape: type) -> str:

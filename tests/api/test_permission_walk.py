@@ -158,11 +158,13 @@ PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
     "userId": "users",
     "managedUserId": "users",
     "linkedDeviceId": "devices",
+    "assigneeId": "users",
 }
 
 
 KEPT = (*(pair.table for pair in links.LINK_TYPES.values()), *(kind.table.name for kind in KINDS.values()))
 KEPT += ("users", "server", "positions", "deleted_devices", "queued_commands", "scheduled_command_runs")
+KEPT += ("ticket_events", "ticket_pauses", "ticket_breaches")
 REMEMBERED = {"users", "devices", "groups", "user_device", "user_group", "user_user"}
 """Tables whose rows the server caches."""
 KEEP = """
@@ -270,6 +272,7 @@ class World:
         created = "update user_company set manager = true where company_id = $1"
         await self.database.execute(created, self.ids["companies", "A"])
         await self.link("userId", "devro", "teamId", "M")
+        await self.database.execute("update companies set last_ticket_number = 2")
 
     async def _nest(self) -> None:
         """Group C below P, the devices M and T in C."""
@@ -470,12 +473,27 @@ async def _sent(
         return {"json": {"body": "hello"}}
     if place == "/attributes/computed/test":
         return {"data": encode(KINDS[kind].example)}
+    if kind == "tickets" and method in {"POST", "PUT"} and not place.startswith("/tickets/defaults"):
+        changes = {name: _value(word) for name, word in pairs.items()} | ids
+        return {"json": {**_of_ticket(world, target, place), **changes}}
     if place == "/server" and method == "PUT":
         return {"json": (await world.served.admin.get("/server")).json()}
     if kind not in {*KINDS, "users"} or method not in {"POST", "PUT"}:
         return {}
     changes = {name: _value(word) for name, word in pairs.items()} | ids
     return {"json": {**await _record(world, kind, target), **changes}}
+
+
+def _of_ticket(world: World, target: int, place: str) -> dict[str, Any]:
+    """The body of a request about a ticket."""
+    letters = {number: word for (of, word), number in world.ids.items() if of == "tickets"}
+    letter = letters.get(target, "M")
+    bodies = {
+        "comments": {"text": "Hello"},
+        "transition": {"statusId": world.ids["ticketstatuses", letter if letter != "T" else "M"]},
+        "assign": {"assigneeId": 0},
+    }
+    return bodies.get(place.rpartition("/")[2], {"subject": "Broken again"})
 
 
 def _value(word: str) -> Any:

@@ -14,6 +14,8 @@ from motorpool.api.resources.helpdesk import (
     ticket_lists,
     ticket_service_levels,
     ticket_statistics,
+    ticket_work,
+    tickets,
 )
 
 __all__ = ["OPERATIONS"]
@@ -31,4 +33,6 @@ OPERATIONS: tuple[Operation, ...] = (
     *ticket_events.OPERATIONS,
     *ticket_service_levels.OPERATIONS,
     *ticket_statistics.OPERATIONS,
+    *tickets.OPERATIONS,
+    *ticket_work.OPERATIONS,
 )

@@ -1,0 +1,98 @@
+"""Requests with the header Idempotency-Key: what was done once is answered again, not done again
+(docs/tickets.md#repeated-requests).
+"""
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import trio
+from quart import Response
+
+from motorpool.api.engine.call import Call
+from motorpool.api.http.errors import BadRequest
+from motorpool.storage import idempotency
+from motorpool.storage.idempotency import StoredAnswer
+from motorpool.storage.queries import Queries
+
+__all__ = ["IDEMPOTENCY_KEY", "RepeatableRequest", "repeatable"]
+
+HEADER = "Idempotency-Key"
+IDEMPOTENCY_KEY: Mapping[str, str] = {
+    HEADER: (
+        "1 to 128 visible ASCII characters. A request that was served is answered again with what it was "
+        "answered then, for a day, and nothing is done twice; with another body the answer is 400. "
+        "Not in the specification."
+    )
+}
+REPLAY_HEADER = "Idempotent-Replay"
+MAX_LENGTH = 128
+WAIT_SECONDS = 5.0
+"""How long a request waits for one with the same key that is in progress."""
+
+
+class RepeatableRequest:
+    """A request that may have a key. Without one nothing is looked up or stored."""
+
+    def __init__(self, call: Call, key: str, body_hash: bytes) -> None:
+        self._call = call
+        self._key = key
+        self._hash = body_hash
+        self._path = f"{call.request.method} {call.request.path}"
+
+    async def earlier_answer(self, queries: Queries) -> Response | None:
+        """Return the answer that the request was given before; BadRequest if that had another body."""
+        if not self._key:
+            return None
+        found = await idempotency.find(queries, self._call.caller.id, self._key, self._path)
+        if found is None:
+            return None
+        if found.body_hash != self._hash:
+            raise BadRequest(f"{HEADER}: was used with another body")
+        return _response(found)
+
+    async def store(self, transaction: Queries, answer: bytes) -> None:
+        """Store an answer of 200 in the transaction of what it tells."""
+        if self._key:
+            stored = StoredAnswer(self._hash, 200, answer)
+            await idempotency.store(
+                transaction, self._call.caller.id, self._key, self._path, stored, now=self._call.now
+            )
+
+
+def _response(found: StoredAnswer) -> Response:
+    return Response(
+        found.answer, found.status, content_type="application/json", headers={REPLAY_HEADER: "true"}
+    )
+
+
+@asynccontextmanager
+async def repeatable(call: Call) -> AsyncIterator[RepeatableRequest]:
+    """Serve a request in the block; one with the same key waits until it has been served.
+
+    Raises:
+        BadRequest: The key is not one, or the other request takes too long.
+    """
+    key = call.request.headers.get(HEADER, "")
+    if HEADER in call.request.headers and not (
+        0 < len(key) <= MAX_LENGTH and all("!" <= letter <= "~" for letter in key)
+    ):
+        raise BadRequest(f"{HEADER}: not 1 to {MAX_LENGTH} visible ASCII characters")
+    if not key:
+        yield RepeatableRequest(call, "", b"")
+        return
+    body_hash = hashlib.sha256(await call.raw_body()).digest()
+    request = RepeatableRequest(call, key, body_hash)
+    in_progress = call.context.keys_in_progress
+    name = call.caller.id, key, request._path
+    with trio.move_on_after(WAIT_SECONDS) as waiting:
+        while (earlier := in_progress.get(name)) is not None:
+            await earlier.wait()
+    if waiting.cancelled_caught:
+        raise BadRequest("request in progress")
+    in_progress[name] = served = trio.Event()
+    try:
+        yield request
+    finally:
+        del in_progress[name]
+        served.set()

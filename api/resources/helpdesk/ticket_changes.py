@@ -1,0 +1,189 @@
+"""Changing one ticket: rights, versions, the change itself, and what follows the commit.
+
+All writing operations on tickets lead through here, so that each is one transaction
+(docs/tickets.md#changes).
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from quart import Response
+
+from motorpool.actors.tickets.draft import to_milliseconds
+from motorpool.actors.tickets.facts import Author, Change, Outcome, TicketFacts, TicketRefused
+from motorpool.actors.tickets.ticket_reader import lock_facts
+from motorpool.actors.tickets.ticket_writer import announce, write
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.versions import require_version
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
+from motorpool.api.json import encode
+from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.idempotency import RepeatableRequest, repeatable
+from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
+from motorpool.storage import idempotency, tickets
+from motorpool.storage.companies import Standing
+from motorpool.storage.errors import Conflict
+from motorpool.storage.helpdesk_records import Ticket, TicketEvent
+from motorpool.storage.queries import Queries
+
+__all__ = [
+    "Situation",
+    "author_of",
+    "change_ticket",
+    "json_of",
+    "require_agent",
+    "require_writer",
+    "serve_once",
+]
+
+MAX_REQUEST_ID = 128
+
+
+class Situation(NamedTuple):
+    """A ticket that is locked by the transaction of a request, and what its caller is in its company."""
+
+    call: Call
+    transaction: Queries
+    facts: TicketFacts
+    standing: Standing
+    author: Author
+    now: datetime
+
+    @property
+    def ticket(self) -> Ticket:
+        """The ticket before the change."""
+        return self.facts.ticket
+
+
+Decide = Callable[[Situation], Awaitable[Outcome]]
+
+
+def require_writer(call: Call, standing: Standing) -> None:
+    """Raise BadRequest unless the caller may create tickets and comment on them."""
+    if not standing.linked:
+        raise no_company()
+    if call.caller.readonly:
+        raise BadRequest("the user is read-only")
+
+
+def require_agent(standing: Standing) -> None:
+    """Raise BadRequest unless the caller handles tickets of the company."""
+    if not standing.handles_tickets:
+        raise BadRequest("only agents of the company may do this")
+
+
+def author_of(call: Call, standing: Standing) -> Author:
+    """Return the caller as the author of changes."""
+    attributes: dict[str, Any] = {"userName": call.caller.user.name}
+    if call.caller.impersonator_id:
+        attributes["byUserId"] = call.caller.impersonator_id
+    request_id = call.request.headers.get("X-Request-Id", "")
+    if request_id.isprintable() and 0 < len(request_id) <= MAX_REQUEST_ID:
+        attributes["requestId"] = request_id
+    return Author("user", call.caller.id, standing.handles_tickets, attributes)
+
+
+def json_of(record: Ticket | TicketEvent) -> bytes:
+    """Return the JSON of a ticket or an entry, with times in whole seconds."""
+    return encode(whole_seconds(record))
+
+
+def answer_of(body: bytes, ticket: Ticket) -> Response:
+    """Return an answer with the version of the ticket as its ETag."""
+    response = Response(body, 200, content_type="application/json")
+    response.set_etag(str(ticket.version))
+    return response
+
+
+async def serve_once(
+    call: Call, serve: Callable[[Queries, RepeatableRequest], Awaitable[tuple[Response, list[Change]]]]
+) -> Response:
+    """Serve a request in one transaction and announce its changes; one that is repeated changes nothing."""
+    async with repeatable(call) as request:
+        for is_last in (False, True):
+            try:
+                async with call.context.database.transaction() as transaction:
+                    response, changes = await serve(transaction, request)
+                break
+            except TicketRefused as refused:
+                raise BadRequest(str(refused)) from None
+            except Conflict as conflict:
+                # Another server has served the same request, or made a ticket of the same uniqueId.
+                if is_last or conflict.constraint not in {idempotency.CONSTRAINT, "tickets_unique_id"}:
+                    raise
+        await announce(call.context.system, changes)
+        return response
+
+
+async def change_ticket(
+    call: Call,
+    decide: Decide,
+    *,
+    version: int = 0,
+    people: Iterable[int] = (),
+    priorities: Iterable[int] = (),
+    lock_company: bool = False,
+    shows_comment: bool = False,
+) -> Response:
+    """Change the ticket of the path as `decide` says, and answer with it, or with the comment it made.
+
+    `version` is what the body expects the ticket to be at, 0 if it expects nothing. `people` and
+    `priorities` are what the change may name.
+
+    Raises:
+        ResourceNotFound: There is no such ticket.
+        BadRequest: The caller has no access, the ticket has another version, or a rule forbids the change.
+    """
+
+    async def serve(transaction: Queries, request: RepeatableRequest) -> tuple[Response, list[Change]]:
+        if lock_company:
+            company_id = await tickets.company_of(transaction, call.id)
+            await tickets.lock_company(transaction, company_id or 0)
+        now = to_milliseconds(call.now)
+        found = await lock_facts(
+            transaction,
+            [call.id],
+            call.context.business_calendars,
+            now=now,
+            people=people,
+            priorities=priorities,
+        )
+        facts = found.get(call.id)
+        if facts is None:
+            raise ResourceNotFound("no such ticket")
+        standing = await standing_of(call, facts.ticket.company_id, transaction)
+        require_writer(call, standing)
+        earlier = await request.earlier_answer(transaction)
+        if earlier is not None:
+            return earlier, []
+        _require_versions(call, facts.ticket, version)
+        author = author_of(call, standing)
+        outcome = await decide(Situation(call, transaction, facts, standing, author, now))
+        if outcome.ticket.status_id != facts.ticket.status_id:
+            await _keep_status(transaction, outcome)
+        changes = await write(transaction, [Change(facts, outcome)], now, call.context.ticket_mails)
+        written = changes[0].outcome
+        body = json_of(_comment_of(written) if shows_comment else written.ticket)
+        await request.store(transaction, body)
+        return answer_of(body, written.ticket), changes
+
+    return await serve_once(call, serve)
+
+
+def _comment_of(outcome: Outcome) -> TicketEvent:
+    return next(entry for entry in outcome.entries if entry.type == "comment")
+
+
+def _require_versions(call: Call, ticket: Ticket, version: int) -> None:
+    what = f"ticket {ticket.id}"
+    require_version(call, what, ticket.version)
+    if version not in {0, ticket.version}:
+        raise BadRequest(f"{what} was changed: it is at version {ticket.version}, you sent {version}")
+
+
+async def _keep_status(transaction: Queries, outcome: Outcome) -> None:
+    """Prevent a change of the new status until the commit: its kind is copied into the ticket."""
+    kind = await tickets.lock_status(transaction, outcome.ticket.status_id)
+    if kind != outcome.ticket.status_kind:
+        raise BadRequest(f"status {outcome.ticket.status_id} was changed just now")

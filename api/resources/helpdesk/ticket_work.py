@@ -1,0 +1,173 @@
+"""Working on tickets: comments, transitions and assignment (docs/tickets.md)."""
+
+from typing import Annotated, Any
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.tickets.assign import assign
+from motorpool.actors.tickets.comment import comment
+from motorpool.actors.tickets.facts import Outcome
+from motorpool.actors.tickets.transition import transition
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
+from motorpool.api.engine.operations import BodyRules, Content, Operations
+from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER
+from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY
+from motorpool.api.resources.helpdesk.ticket_changes import Situation, change_ticket, require_agent
+from motorpool.storage.helpdesk_records import Ticket, TicketEvent
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("tickets")
+
+MAX_TEXT = 65_536
+MAX_ATTRIBUTES_BYTES = 16_384
+HEADERS = {**IF_MATCH, **IDEMPOTENCY_KEY}
+Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
+TICKET = {200: Content(shape=Ticket, headers=VERSION_HEADER)}
+
+
+class NewComment(msgspec.Struct, frozen=True, rename="camel"):
+    """A comment, and a status to move to after it."""
+
+    text: Text = ""
+    internal: bool = False
+    on_behalf_of_contact: bool = False
+    """Whether the words are the contact's."""
+    status_id: Id = 0
+    version: Id = 0
+
+
+class NewTransition(msgspec.Struct, frozen=True, rename="camel"):
+    """A status to move to, and a comment before it."""
+
+    status_id: Id = 0
+    comment: Text = ""
+    internal: bool = False
+    version: Id = 0
+    attributes: dict[str, Any] = {}
+
+
+class NewAssignment(msgspec.Struct, frozen=True, rename="camel"):
+    """A team or user to assign to; absent: unchanged, 0: nobody."""
+
+    team_id: Id | None = None
+    assignee_id: Id | None = None
+    comment: Text = ""
+    version: Id = 0
+    expect_assignee_id: Id | None = None
+    """Who must be the assignee before."""
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/tickets/{id}/comments",
+    body=NewComment,
+    body_rules=BodyRules(required=("text",)),
+    answers={200: Content(shape=TicketEvent, headers=VERSION_HEADER)},
+    headers=HEADERS,
+)
+async def comment_ticket(call: Call) -> Response:
+    """Comment on a ticket, and move it to a status if one is given.
+
+    The first public comment of an agent is the first response. One of the contact moves a pending ticket on
+    and reopens a resolved one; what a linked user who is no agent writes counts as the contact's.
+    """
+    body = await call.body(NewComment)
+    text = body.text.strip()
+    if not text:
+        raise BadRequest("text: needed")
+
+    async def decide(situation: Situation) -> Outcome:
+        if body.internal or body.on_behalf_of_contact:
+            require_agent(situation.standing)
+        _require_mover(situation, body.status_id)
+        return comment(
+            situation.facts,
+            situation.author,
+            situation.now,
+            text=text,
+            internal=body.internal,
+            on_behalf_of_contact=body.on_behalf_of_contact,
+            status_id=body.status_id,
+        )
+
+    return await change_ticket(call, decide, version=body.version, shows_comment=True)
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/tickets/{id}/transition",
+    body=NewTransition,
+    body_rules=BodyRules(required=("status_id",)),
+    answers=TICKET,
+    headers=HEADERS,
+)
+async def transition_ticket(call: Call) -> Response:
+    """Move a ticket to a status that the workflow allows; the present one changes nothing.
+
+    Users who are no agents may reopen and cancel what they reported.
+    """
+    body = await call.body(NewTransition)
+    if not body.status_id:
+        raise BadRequest("statusId: needed")
+    if len(msgspec.json.encode(body.attributes)) > MAX_ATTRIBUTES_BYTES:
+        raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES_BYTES} bytes")
+
+    async def decide(situation: Situation) -> Outcome:
+        if body.internal:
+            require_agent(situation.standing)
+        _require_mover(situation, body.status_id)
+        return transition(
+            situation.facts,
+            situation.author,
+            situation.now,
+            status_id=body.status_id,
+            comment=body.comment.strip(),
+            internal=body.internal,
+            attributes=body.attributes,
+        )
+
+    return await change_ticket(call, decide, version=body.version)
+
+
+@OPERATIONS.operation("POST", "/tickets/{id}/assign", body=NewAssignment, answers=TICKET, headers=HEADERS)
+async def assign_ticket(call: Call) -> Response:
+    """Assign a ticket to a team, a user, or nobody.
+
+    With `expectAssigneeId` 0 of several users who take a ticket at once one gets it.
+    """
+    body = await call.body(NewAssignment)
+
+    async def decide(situation: Situation) -> Outcome:
+        require_agent(situation.standing)
+        return assign(
+            situation.facts,
+            situation.author,
+            situation.now,
+            team_id=body.team_id,
+            assignee_id=body.assignee_id,
+            comment=body.comment.strip(),
+            expect_assignee_id=body.expect_assignee_id,
+        )
+
+    people = [body.assignee_id] if body.assignee_id else []
+    return await change_ticket(call, decide, version=body.version, people=people)
+
+
+def _require_mover(situation: Situation, status_id: int) -> None:
+    """Raise BadRequest unless the caller may move the ticket to a status.
+
+    Agents may; others may reopen a resolved ticket that they reported, and cancel it.
+    """
+    ticket, setup = situation.ticket, situation.facts.setup
+    if not status_id or situation.standing.handles_tickets:
+        return
+    status = setup.statuses.get(status_id)
+    is_own = ticket.reporter_id == situation.author.user_id
+    kind = status.kind if status is not None else ""
+    reopens = ticket.status_kind == "resolved" and kind == "open"
+    if not (is_own and (reopens or kind == "cancelled")):
+        require_agent(situation.standing)

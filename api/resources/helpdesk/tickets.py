@@ -1,0 +1,348 @@
+"""Tickets: create, fetch, edit and delete (docs/tickets.md)."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.messages.changes import TicketChanged
+from motorpool.actors.tickets.create import create, with_category
+from motorpool.actors.tickets.draft import to_milliseconds
+from motorpool.actors.tickets.edit import EDITABLE, edit, json_name
+from motorpool.actors.tickets.facts import Change, CompanySetup, Outcome
+from motorpool.actors.tickets.ticket_reader import business_times_of, lock_facts, setup_of
+from motorpool.actors.tickets.ticket_writer import announce_deletion, write, write_deletion
+from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
+from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
+from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
+from motorpool.api.http.responses import no_content
+from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY, RepeatableRequest
+from motorpool.api.resources.helpdesk.ticket_changes import (
+    Situation,
+    answer_of,
+    author_of,
+    change_ticket,
+    json_of,
+    require_agent,
+    require_writer,
+    serve_once,
+)
+from motorpool.storage import referable_rows, tickets
+from motorpool.storage.companies import Standing
+from motorpool.storage.helpdesk_records import EPOCH, Ticket, TicketCategory
+from motorpool.storage.queries import Queries
+from motorpool.storage.referable_rows import Reference
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("tickets")
+
+MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
+MAX_ATTRIBUTES_BYTES = 65_536
+EXCUSED = "slaExcused"
+TARGETS = ("firstResponse", "resolution")
+CHANNELS = Literal["api", "web", "phone", "email", "device", "schedule"]
+AGENT_FIELDS = ("status_id", "team_id", "assignee_id")
+"""Fields of a new ticket that only agents set."""
+REFERENCES = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
+
+
+class TicketFields(msgspec.Struct, frozen=True, rename="camel"):
+    """The fields of a ticket that clients set."""
+
+    id: Id = 0
+    unique_id: str = ""
+    branch_id: Id = 0
+    contact_id: Id = 0
+    device_id: Id = 0
+    category_id: Id = 0
+    priority_id: Id = 0
+    status_id: Id = 0
+    team_id: Id = 0
+    assignee_id: Id = 0
+    parent_id: Id = 0
+    subject: str = ""
+    description: str = ""
+    attributes: dict[str, Any] = {}
+    version: Id = 0
+
+
+class NewTicket(TicketFields, frozen=True, rename="camel"):
+    """The fields of a ticket that clients set when it is created."""
+
+    company_id: Id = 0
+    channel: CHANNELS = "api"
+    event_id: Id = 0
+    position_id: Id = 0
+    maintenance_id: Id = 0
+    geofence_id: Id = 0
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+
+
+LENGTHS: Mapping[str, int] = {
+    "subject": MAX_SUBJECT,
+    "description": MAX_DESCRIPTION,
+    "unique_id": MAX_UNIQUE_ID,
+}
+_READ_ONLY = tuple(
+    name for name in Ticket.__struct_fields__ if name not in {*NewTicket.__struct_fields__, "id", "version"}
+)
+TICKET: dict[int, Content] = {200: Content(shape=Ticket, headers=VERSION_HEADER)}
+
+
+@OPERATIONS.operation("GET", "/tickets/{id}", answers=TICKET, errors=(400,))
+async def get_ticket(call: Call) -> Response:
+    """Fetch a ticket."""
+    ticket = await tickets.TABLE.fetch(call.context.database, call.id)
+    if ticket is None:
+        raise ResourceNotFound("no such ticket")
+    if not (await standing_of(call, ticket.company_id)).linked:
+        raise no_company()
+    return answer_of(json_of(ticket), ticket)
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/tickets",
+    body=NewTicket,
+    body_rules=BodyRules(required=("company_id", "subject"), max_lengths=LENGTHS, ignored=_READ_ONLY),
+    answers=TICKET,
+    headers=IDEMPOTENCY_KEY,
+)
+async def create_ticket(call: Call) -> Response:
+    """Create a ticket.
+
+    The category gives team and priority where the body has none; without a status the company's first one of
+    kind `new`, else `open`, is taken. `createdAt` counts only from administrators. A `uniqueId` that a ticket
+    of the company has answers that ticket if it was created with the same fields.
+    """
+    body = await call.body(NewTicket)
+    sent = await call.body_fields()
+    values = _checked(body, NewTicket.__struct_fields__)
+    if not body.company_id:
+        raise BadRequest("companyId: needed")
+    if not values["subject"]:
+        raise BadRequest("subject: needed")
+    created_at = body.created_at if call.caller.administrator else None
+    if created_at is not None and not EPOCH <= created_at <= call.now:
+        raise BadRequest("createdAt: in the future, or before 1970")
+
+    async def serve(transaction: Queries, request: RepeatableRequest) -> tuple[Response, list[Change]]:
+        standing = await standing_of(call, body.company_id, transaction)
+        require_writer(call, standing)
+        earlier = await request.earlier_answer(transaction)
+        if earlier is not None:
+            return earlier, []
+        if not standing.handles_tickets and any(values[name] for name in AGENT_FIELDS):
+            raise BadRequest("only agents of the company may set status, team and assignee")
+        _require_excuser(standing, {}, body.attributes)
+        stored = await _of_unique_id(transaction, body.company_id, values, sent)
+        if stored is not None:
+            return answer_of(json_of(stored), stored), []
+        change = await _create(call, transaction, standing, values, created_at)
+        written = change.outcome.ticket
+        answer = json_of(written)
+        await request.store(transaction, answer)
+        return answer_of(answer, written), [change]
+
+    return await serve_once(call, serve)
+
+
+async def _create(
+    call: Call,
+    transaction: Queries,
+    standing: Standing,
+    values: Mapping[str, Any],
+    created_at: datetime | None,
+) -> Change:
+    company_id, now = values["company_id"], to_milliseconds(call.now)
+    setup = await setup_of(transaction, company_id, people=(values["assignee_id"], call.caller.id))
+    if setup is None:
+        raise no_company()
+    names = await _check_references(call, transaction, company_id, values, None)
+    ticket = _with_category(
+        Ticket(**_fields_of(values)), names["category_id"].get(values["category_id"]), setup
+    )
+    hours = await business_times_of(
+        transaction, [setup], [ticket.priority_id], call.context.business_calendars, now=now
+    )
+    number = await tickets.next_number(transaction, company_id)
+    if number is None:
+        raise no_company()
+    ticket = msgspec.structs.replace(ticket, id=number.ticket_id, number=number.number)
+    outcome = create(ticket, setup, hours, author_of(call, standing), now, created_at=created_at)
+    if await tickets.lock_status(transaction, outcome.ticket.status_id) != outcome.ticket.status_kind:
+        raise BadRequest(f"status {outcome.ticket.status_id} was changed just now")
+    return (await write(transaction, [Change(None, outcome)], now, call.context.ticket_mails))[0]
+
+
+def _fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in {"id", "version", "created_at"}}
+
+
+def _with_category(ticket: Ticket, category: Reference | None, setup: CompanySetup) -> Ticket:
+    if category is None:
+        return ticket
+    return with_category(
+        ticket, TicketCategory(team_id=category.team_id, priority_id=category.priority_id), setup
+    )
+
+
+async def _of_unique_id(
+    transaction: Queries, company_id: int, values: Mapping[str, Any], sent: frozenset[str]
+) -> Ticket | None:
+    """Return the ticket that has the external reference, if it was created by an equal request."""
+    if not values["unique_id"]:
+        return None
+    stored = await tickets.of_unique_id(transaction, company_id, values["unique_id"])
+    if stored is None:
+        return None
+    initial = await tickets.initial_fields(transaction, stored.id)
+    for name, value in values.items():
+        key = json_name(name)
+        if name in {"id", "version", "created_at", "company_id"} or key not in sent or value in ("", 0, {}):
+            continue
+        if initial.get(key) != value:
+            raise BadRequest(f"uniqueId: ticket {stored.number} has it already, with another {key}")
+    return stored
+
+
+@OPERATIONS.operation(
+    "PUT",
+    "/tickets/{id}",
+    body=TicketFields,
+    body_rules=BodyRules(
+        max_lengths=LENGTHS,
+        ignored=(*_READ_ONLY, *(set(NewTicket.__struct_fields__) - set(TicketFields.__struct_fields__))),
+    ),
+    answers=TICKET,
+    headers=IF_MATCH,
+)
+async def update_ticket(call: Call) -> Response:
+    """Change fields of a ticket; those that are left out stay as they are.
+
+    `attributes` are replaced as a whole. A `version` in the body is checked like If-Match.
+    """
+    body = await call.body(TicketFields)
+    sent = await call.body_fields()
+    if body.id not in {0, call.id}:
+        raise BadRequest("id: is not the one of the path")
+    values = _checked(body, EDITABLE)
+    fields = {name: values[name] for name in EDITABLE if json_name(name) in sent}
+    if fields.get("subject") == "":
+        raise BadRequest("subject: needed")
+    if fields.get("status_id") == 0:
+        # Every ticket has a status.
+        del fields["status_id"]
+
+    async def decide(situation: Situation) -> Outcome:
+        require_agent(situation.standing)
+        ticket = situation.ticket
+        if "attributes" in fields:
+            _require_excuser(situation.standing, ticket.attributes, fields["attributes"])
+        found = await _check_references(call, situation.transaction, ticket.company_id, fields, ticket)
+        names = {
+            field: {number: reference.name for number, reference in known.items()}
+            for field, known in found.items()
+            if field != "contact_id"
+        }
+        return edit(situation.facts, situation.author, situation.now, fields=fields, names=names)
+
+    return await change_ticket(
+        call,
+        decide,
+        version=body.version,
+        people=[fields[name] for name in ("assignee_id",) if fields.get(name)],
+        priorities=[fields[name] for name in ("priority_id",) if fields.get(name)],
+        lock_company=bool(fields.get("parent_id")),
+    )
+
+
+def _checked(body: TicketFields, names: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a body, with texts trimmed; BadRequest for one that is too long."""
+    values = {name: getattr(body, name) for name in names}
+    for name, longest in LENGTHS.items():
+        if len(values[name]) > longest:
+            raise BadRequest(f"{json_name(name)}: longer than {longest} characters")
+        values[name] = values[name].strip()
+    if any(letter in values["subject"] for letter in "\r\n"):
+        values["subject"] = " ".join(values["subject"].split())
+    _check_attributes(body.attributes)
+    return values
+
+
+def _check_attributes(attributes: Mapping[str, Any]) -> None:
+    if len(msgspec.json.encode(attributes)) > MAX_ATTRIBUTES_BYTES:
+        raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES_BYTES} bytes")
+    tags = attributes.get("tags")
+    if tags is not None and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
+        raise BadRequest("attributes.tags: not a list of texts")
+    excused = attributes.get(EXCUSED)
+    if excused is not None and not (isinstance(excused, list) and all(each in TARGETS for each in excused)):
+        raise BadRequest(f"attributes.{EXCUSED}: not a list of {' and '.join(TARGETS)}")
+
+
+def _require_excuser(standing: Standing, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    if old.get(EXCUSED) != new.get(EXCUSED) and not standing.manager:
+        raise BadRequest(f"attributes.{EXCUSED}: only managers of the company may do this")
+
+
+async def _check_references(
+    call: Call, transaction: Queries, company_id: int, fields: Mapping[str, Any], old: Ticket | None
+) -> dict[str, dict[int, Reference]]:
+    """Check references that change; return those, and what they were before, by field and id."""
+    wanted: dict[str, list[int]] = {}
+    for name in REFERENCES:
+        before = getattr(old, name) if old is not None else 0
+        if name in fields and fields[name] != before:
+            wanted[name] = [number for number in (fields[name], before) if number]
+    user_id = None if call.caller.administrator else call.caller.id
+    found = await referable_rows.find(transaction, company_id, user_id, wanted)
+    for name in wanted:
+        number = fields[name]
+        if not number:
+            continue
+        reference = found[name].get(number)
+        if reference is None or not reference.visible:
+            raise BadRequest(f"{json_name(name)}: no access to it, or no such")
+        if reference.disabled:
+            raise BadRequest(f"{json_name(name)}: it is disabled")
+    parent_id = fields["parent_id"] if "parent_id" in wanted else 0
+    if old is not None and parent_id:
+        lies_below = await referable_rows.is_below(transaction, company_id, old.id, parent_id)
+        if lies_below:
+            raise BadRequest("parentId: the ticket would lie below itself")
+    return found
+
+
+@OPERATIONS.operation("DELETE", "/tickets/{id}", answers={204: NO_CONTENT}, errors=(400,), headers=IF_MATCH)
+async def delete_ticket(call: Call) -> Response:
+    """Delete a ticket with its history.
+
+    Only managers of the company and administrators; agents close or cancel it instead.
+    """
+    context, now = call.context, to_milliseconds(call.now)
+    async with context.database.transaction() as transaction:
+        found = await lock_facts(transaction, [call.id], context.business_calendars, now=now)
+        facts = found.get(call.id)
+        if facts is None:
+            raise ResourceNotFound("no such ticket")
+        ticket = facts.ticket
+        standing = await standing_of(call, ticket.company_id, transaction)
+        require_writer(call, standing)
+        if not standing.manager:
+            raise BadRequest("only managers of the company may do this")
+        require_version(call, f"ticket {ticket.id}", ticket.version)
+        await write_deletion(transaction, facts, now)
+        attributes = {"number": ticket.number, "subject": ticket.subject, "companyId": ticket.company_id}
+        await record_action(call, transaction, "remove", "ticket", ticket.id, attributes=attributes)
+    await announce_deletion(
+        context.system, TicketChanged(ticket.id, "deleted", ticket.company_id, ticket.version)
+    )
+    return no_content()
