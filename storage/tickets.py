@@ -31,7 +31,6 @@ __all__ = [
     "next_number",
     "of_unique_id",
     "pauses_of",
-    "read",
     "read_setups",
     "update",
 ]
@@ -71,13 +70,6 @@ async def lock(q: Queries, ticket_ids: Sequence[int], *, skip_locked: bool = Fal
     ids = [ticket_id for ticket_id in ticket_ids if 0 < ticket_id < 1 << 63]
     skipping = " skip locked" if skip_locked else ""
     return await q.fetch(f"{_SELECT} where id = any($1::bigint[]) order by id{LOCK}{skipping}", ids)
-
-
-async def read(q: Queries, ticket_id: int) -> Row | None:
-    """Return the row of a ticket as `lock` does, without locking it; None if there is no such ticket."""
-    if not 0 < ticket_id < 1 << 63:
-        return None
-    return await q.fetch_row(f"{_SELECT} where id = $1", ticket_id)
 
 
 async def company_of(q: Queries, ticket_id: int) -> int | None:

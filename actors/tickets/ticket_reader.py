@@ -15,7 +15,7 @@ from motorpool.storage import tickets
 from motorpool.storage.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.queries import Queries, Row
 
-__all__ = ["business_times_of", "level_of", "lock_facts", "read_facts", "setup_of", "ticket_of"]
+__all__ = ["business_times_of", "level_of", "lock_facts", "setup_of", "ticket_of"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -36,34 +36,15 @@ async def lock_facts(
     `people` and `priorities` are users and priorities that the change may name.
     """
     rows = await tickets.lock(transaction, ticket_ids, skip_locked=skip_locked)
-    return await _facts_of(transaction, rows, calendars, now, people, priorities)
-
-
-async def read_facts(
-    q: Queries, ticket_id: int, calendars: BusinessCalendars, *, now: datetime
-) -> TicketFacts | None:
-    """Return what is known of a ticket, which may change meanwhile; None if there is no such ticket."""
-    row = await tickets.read(q, ticket_id)
-    return None if row is None else (await _facts_of(q, [row], calendars, now))[ticket_id]
-
-
-async def _facts_of(
-    q: Queries,
-    rows: Sequence[Row],
-    calendars: BusinessCalendars,
-    now: datetime,
-    people: Iterable[int] = (),
-    priorities: Iterable[int] = (),
-) -> dict[int, TicketFacts]:
     if not rows:
         return {}
-    found = [ticket_of(row) for row in rows]
-    pauses = await tickets.pauses_of(q, [ticket.id for ticket in found])
-    pairs = {(ticket.company_id, ticket.assignee_id) for ticket in found}
-    pairs |= {(ticket.company_id, user_id) for ticket in found for user_id in people}
-    setups = await _setups(q, sorted(pairs))
-    asked = {ticket.priority_id for ticket in found} | {*priorities}
-    hours = await business_times_of(q, setups.values(), asked, calendars, now=now)
+    locked = [ticket_of(row) for row in rows]
+    pauses = await tickets.pauses_of(transaction, [ticket.id for ticket in locked])
+    pairs = {(ticket.company_id, ticket.assignee_id) for ticket in locked}
+    pairs |= {(ticket.company_id, user_id) for ticket in locked for user_id in people}
+    setups = await _setups(transaction, sorted(pairs))
+    asked = {ticket.priority_id for ticket in locked} | {*priorities}
+    hours = await business_times_of(transaction, setups.values(), asked, calendars, now=now)
     return {
         ticket.id: TicketFacts(
             ticket=ticket,
@@ -75,7 +56,7 @@ async def _facts_of(
             setup=setups[ticket.company_id],
             business_times=hours,
         )
-        for row, ticket in zip(rows, found, strict=True)
+        for row, ticket in zip(rows, locked, strict=True)
     }
 
 
