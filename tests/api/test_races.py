@@ -59,7 +59,13 @@ async def made(served: Any) -> dict[str, dict[str, Any]]:
     found |= await make("commands", {"type": "engineStop", "description": "Stop"})
     found |= await make("attributes/computed", {**BODIES["createComputedAttribute"], "priority": 1})
     steps = {"onStart": [{"commandId": 1}], "calendarId": 1}
-    return found | await make("scheduledcommands", {"name": "At night", **steps})
+    found |= await make("scheduledcommands", {"name": "At night", **steps})
+    found |= await make("companies", {"name": "North"})
+    company = {"companyId": 1, "name": "One"}
+    for family in ("branches", "teams", "contacts", "ticketcategories"):
+        found |= await make(family, company)
+    found |= await make("ticketpriorities", {**company, "level": 1})
+    return found | await make("ticketstatuses", {**company, "kind": "new"})
 
 
 def with_number(body: dict[str, Any], number: int) -> dict[str, Any]:
