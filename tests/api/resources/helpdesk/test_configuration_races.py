@@ -1,6 +1,7 @@
 """Parallel changes of a company's configuration have the outcome of the same ones in some order."""
 
 from functools import partial
+from random import Random
 
 from tests.api.test_races import CONNECTIONS, connections, in_parallel
 
@@ -128,3 +129,107 @@ async def test_a_company_that_is_deleted_gets_nothing_more(desk):
     for family in families:
         assert (await desk.served.admin.get(f"/{family}?all=true")).json() == []
     assert await desk.database.fetch_value("select count(*) from companies") == 0
+
+
+class Hammer:
+    """Random requests of one client; what it cannot know, such as what others have deleted, is refused."""
+
+    def __init__(self, desk, client, seed, ids):
+        self.desk = desk
+        self.client = client
+        self.random = Random(seed)
+        self.ids = ids
+        """Family -> ids made by anybody."""
+        self.statuses = []
+
+    async def run(self, steps):
+        actions = (self.create, self.refer, self.refer, self.delete, self.join, self.leave, self.complete)
+        for _ in range(steps):
+            answer = await self.random.choice(actions)()
+            self.statuses.append((answer.status, answer.text))
+
+    def family(self):
+        return self.random.choice(["ticketcategories", "ticketpriorities", "ticketstatuses", "teams"])
+
+    def some(self, family):
+        return self.random.choice(self.ids[family])
+
+    def body(self, family):
+        """A record that refers to others."""
+        attributes = {
+            "ticketpriorities": {
+                "escalatePriorityId": self.some("ticketpriorities"),
+                "escalateTeamId": self.some("teams"),
+            },
+            "ticketstatuses": {"next": [self.some("ticketstatuses") for _ in range(3)]},
+        }
+        return {
+            "companyId": self.desk.id,
+            "name": "x",
+            "level": 1,
+            "kind": "open",
+            "parentId": self.some("ticketcategories") if family == "ticketcategories" else 0,
+            "attributes": attributes.get(family, {}),
+        }
+
+    async def create(self):
+        family = self.family()
+        answer = await self.client.post(f"/{family}", json={**self.body(family), "attributes": {}})
+        if answer.status == 200:
+            self.ids[family].append(answer.json()["id"])
+        return answer
+
+    async def refer(self):
+        family = self.family()
+        return await self.client.put(f"/{family}/{self.some(family)}", json=self.body(family))
+
+    async def delete(self):
+        family = self.family()
+        return await self.client.delete(f"/{family}/{self.some(family)}")
+
+    async def join(self):
+        return await self.client.put(f"/teams/{self.some('teams')}/members/{self.desk.ann.id}")
+
+    async def leave(self):
+        link = {"userId": self.desk.ann.id, "companyId": self.desk.id}
+        return await self.client.delete("/permissions", json=link)
+
+    async def complete(self):
+        return await self.client.post(f"/tickets/defaults?companyId={self.desk.id}")
+
+
+async def test_whatever_eight_connections_do_the_configuration_stays_whole(desk):
+    families = ["ticketcategories", "ticketpriorities", "ticketstatuses", "teams"]
+    new = {"name": "x", "level": 1, "kind": "open"}
+    ids = {family: [(await desk.make(family, **new))["id"] for _ in range(3)] for family in families}
+    # Administrators reach all of it, also what managers of the company only do with users of their own.
+    clients = await connections(desk.served)
+    hammers = [Hammer(desk, client, seed, ids) for seed, client in enumerate(clients)]
+    await in_parallel(*(partial(hammer.run, 20) for hammer in hammers))
+    answers = [answer for hammer in hammers for answer in hammer.statuses]
+    assert {status for status, _ in answers} <= {200, 204, 400, 404}, answers
+    rows = {
+        family: {each["id"]: each for each in (await desk.chief.get(f"/{family}")).json()}
+        for family in families
+    }
+    above = {number: each["parentId"] for number, each in rows["ticketcategories"].items()}
+    escalates = {
+        number: each["attributes"].get("escalatePriorityId", 0)
+        for number, each in rows["ticketpriorities"].items()
+    }
+    for chains in (above, escalates):
+        assert set(chains.values()) - {0} <= set(chains)
+        for number in chains:
+            chain_from(number, chains)
+    for each in rows["ticketpriorities"].values():
+        assert each["attributes"].get("escalateTeamId", 0) in {0, *rows["teams"]}
+    for number, each in rows["ticketstatuses"].items():
+        following = each["attributes"].get("next", [])
+        assert set(following) <= set(rows["ticketstatuses"]) - {number}
+    standard = [each["name"] for each in rows["ticketcategories"].values() if each["name"] != "x"]
+    assert len(standard) == len(set(standard))
+    outside = await desk.database.fetch_value(
+        "select count(*) from user_team m join teams t on t.id = m.team_id where not exists"
+        " (select from user_company l where l.user_id = m.user_id and l.company_id = t.company_id)"
+    )
+    assert outside == 0
