@@ -122,10 +122,10 @@ def note_terms(draft: Draft, field: str, old: Level, new: Level) -> Level:
     return _changed(draft, field, old, new, "calendar") if new.credit != old.credit else new
 
 
-def note_settled(draft: Draft, field: str, old: Level, new: Level) -> Level:
+def note_settled(draft: Draft, field: str, old: Level, new: Level, reason: str = "") -> Level:
     """Enter the same of a level that was settled, where also a due time that moved says so."""
-    reason = "calendar" if new.target_minutes == old.target_minutes else "priority"
-    return _changed(draft, field, old, new, reason)
+    seen = "calendar" if new.target_minutes == old.target_minutes else "priority"
+    return _changed(draft, field, old, new, reason or seen)
 
 
 def _changed(draft: Draft, field: str, old: Level, new: Level, reason: str) -> Level:

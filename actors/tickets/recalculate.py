@@ -17,6 +17,6 @@ def recalculate(facts: TicketFacts, now: datetime, *, reason: str = "calendar") 
     "calendar", for the history.
     """
     draft = Draft(facts, SYSTEM, now)
-    settle_first(draft)
+    settle_first(draft, reason=reason)
     change_terms(draft, reason)
     return draft.finish()

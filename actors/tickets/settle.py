@@ -26,10 +26,14 @@ def settle(facts: TicketFacts, now: datetime) -> Outcome:
     return draft.finish()
 
 
-def settle_first(draft: Draft) -> None:
-    """Bring a ticket up to the present, before anything is changed: acts count from when they are done."""
+def settle_first(draft: Draft, *, reason: str = "") -> None:
+    """Bring a ticket up to the present, before anything is changed: acts count from when they are done.
+
+    `reason` is why terms may have been edited, for the history: "priority" or "calendar"; by default what the
+    levels show.
+    """
     author, draft.author = draft.author, SYSTEM
-    while found := _settle_levels(draft):
+    while found := _settle_levels(draft, reason):
         for occurrence in found:
             if occurrence.is_breach:
                 _breach(draft, occurrence)
@@ -46,11 +50,13 @@ def settle_first(draft: Draft) -> None:
     draft.author = author
 
 
-def _settle_levels(draft: Draft) -> tuple[Occurrence, ...]:
+def _settle_levels(draft: Draft, reason: str) -> tuple[Occurrence, ...]:
     levels = draft.first_response, draft.resolution
     (first_response, resolution), found = service_levels.settle(levels, draft.clocks, draft.now)
-    draft.first_response = note_settled(draft, "firstResponseDue", draft.first_response, first_response)
-    draft.resolution = note_settled(draft, "resolutionDue", draft.resolution, resolution)
+    draft.first_response = note_settled(
+        draft, "firstResponseDue", draft.first_response, first_response, reason
+    )
+    draft.resolution = note_settled(draft, "resolutionDue", draft.resolution, resolution, reason)
     return found
 
 
