@@ -235,7 +235,7 @@ class _Driver:
         chance = self.chance
         self.fuel = round(self.fuel - chance.uniform(0, 0.2), 2)
         if chance.random() < 0.03:
-            self.fuel = round(chance.choice((self.fuel - 7, self.fuel + 20)), 2)
+            self.fuel = round(self.fuel + chance.choice((-1, 1.5)) * chance.uniform(3, 9), 2)
         attributes |= {"fuel": self.fuel, "odometer": round(self.odometer, 3)}
         if chance.random() < 0.05:
             attributes["alarm"] = chance.choice(("sos", "sos,tow", "vibration", "hardBraking"))

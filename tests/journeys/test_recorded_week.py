@@ -176,7 +176,7 @@ async def test_a_recorded_week_makes_the_events_that_an_independent_checker_work
     port = CODECS["osmand"].port
     offset = free_port(port)
     places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=offset)}
-    vehicles = recorded_week(1)
+    vehicles = recorded_week(2)
     async with start(database, data=tmp_path, protocols=("osmand",), **places) as served:
 
         async def call(method, path, json):
