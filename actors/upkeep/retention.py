@@ -12,6 +12,7 @@ from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage import (
     expired_rows,
+    idempotency,
     known_addresses,
     positions,
     runs,
@@ -66,6 +67,7 @@ class Retention(Actor[None]):
             partial(self._rows, "audit", self._days.audit),
             partial(self._rows, "statistics", self._days.statistics),
             self._accounts,
+            self._stored_answers,
         )
         for step in steps:
             try:
@@ -105,6 +107,10 @@ class Retention(Actor[None]):
         if gone := await users.delete_expired_temporary(database, now):
             deleted = [UserChanged(user_id, "deleted") for user_id in gone]
             await publish_changes(self.context.system, *deleted)
+
+    async def _stored_answers(self) -> None:
+        while await idempotency.delete_expired(self._database, self.context.clock.now()):
+            pass
 
     def _report(self, deleted: int, what: str, days: int) -> None:
         if deleted:

@@ -1,8 +1,8 @@
 """Tickets: create, fetch, edit and delete (docs/tickets.md)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 from quart import Response
@@ -16,7 +16,6 @@ from motorpool.actors.tickets.ticket_reader import business_times_of, lock_facts
 from motorpool.actors.tickets.ticket_writer import announce_deletion, write, write_deletion
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
@@ -33,7 +32,16 @@ from motorpool.api.resources.helpdesk.ticket_changes import (
     require_writer,
     serve_once,
 )
-from motorpool.storage import referable_rows, tickets
+from motorpool.api.resources.helpdesk.ticket_fields import (
+    LENGTHS,
+    READ_ONLY,
+    NewTicket,
+    TicketFields,
+    check_references,
+    checked,
+    require_excuser,
+)
+from motorpool.storage import tickets
 from motorpool.storage.companies import Standing
 from motorpool.storage.helpdesk_records import EPOCH, Ticket, TicketCategory
 from motorpool.storage.queries import Queries
@@ -43,56 +51,8 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("tickets")
 
-MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
-MAX_ATTRIBUTES_BYTES = 65_536
-EXCUSED = "slaExcused"
-TARGETS = ("firstResponse", "resolution")
-CHANNELS = Literal["api", "web", "phone", "email", "device", "schedule"]
 AGENT_FIELDS = ("status_id", "team_id", "assignee_id")
 """Fields of a new ticket that only agents set."""
-REFERENCES = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
-
-
-class TicketFields(msgspec.Struct, frozen=True, rename="camel"):
-    """The fields of a ticket that clients set."""
-
-    id: Id = 0
-    unique_id: str = ""
-    branch_id: Id = 0
-    contact_id: Id = 0
-    device_id: Id = 0
-    category_id: Id = 0
-    priority_id: Id = 0
-    status_id: Id = 0
-    team_id: Id = 0
-    assignee_id: Id = 0
-    parent_id: Id = 0
-    subject: str = ""
-    description: str = ""
-    attributes: dict[str, Any] = {}
-    version: Id = 0
-
-
-class NewTicket(TicketFields, frozen=True, rename="camel"):
-    """The fields of a ticket that clients set when it is created."""
-
-    company_id: Id = 0
-    channel: CHANNELS = "api"
-    event_id: Id = 0
-    position_id: Id = 0
-    maintenance_id: Id = 0
-    geofence_id: Id = 0
-    created_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-
-
-LENGTHS: Mapping[str, int] = {
-    "subject": MAX_SUBJECT,
-    "description": MAX_DESCRIPTION,
-    "unique_id": MAX_UNIQUE_ID,
-}
-_READ_ONLY = tuple(
-    name for name in Ticket.__struct_fields__ if name not in {*NewTicket.__struct_fields__, "id", "version"}
-)
 TICKET: dict[int, Content] = {200: Content(shape=Ticket, headers=VERSION_HEADER)}
 
 
@@ -111,7 +71,7 @@ async def get_ticket(call: Call) -> Response:
     "POST",
     "/tickets",
     body=NewTicket,
-    body_rules=BodyRules(required=("company_id", "subject"), max_lengths=LENGTHS, ignored=_READ_ONLY),
+    body_rules=BodyRules(required=("company_id", "subject"), max_lengths=LENGTHS, ignored=READ_ONLY),
     answers=TICKET,
     headers=IDEMPOTENCY_KEY,
 )
@@ -124,7 +84,7 @@ async def create_ticket(call: Call) -> Response:
     """
     body = await call.body(NewTicket)
     sent = await call.body_fields()
-    values = _checked(body, NewTicket.__struct_fields__)
+    values = checked(body, NewTicket.__struct_fields__)
     if not body.company_id:
         raise BadRequest("companyId: needed")
     if not values["subject"]:
@@ -141,7 +101,7 @@ async def create_ticket(call: Call) -> Response:
             return earlier, []
         if not standing.handles_tickets and any(values[name] for name in AGENT_FIELDS):
             raise BadRequest("only agents of the company may set status, team and assignee")
-        _require_excuser(standing, {}, body.attributes)
+        require_excuser(standing, {}, body.attributes)
         stored = await _of_unique_id(transaction, body.company_id, values, sent)
         if stored is not None:
             return answer_of(json_of(stored), stored), []
@@ -165,7 +125,7 @@ async def _create(
     setup = await setup_of(transaction, company_id, people=(values["assignee_id"], call.caller.id))
     if setup is None:
         raise no_company()
-    names = await _check_references(call, transaction, company_id, values, None)
+    names = await check_references(call, transaction, company_id, values, None)
     ticket = _with_category(
         Ticket(**_fields_of(values)), names["category_id"].get(values["category_id"]), setup
     )
@@ -219,7 +179,7 @@ async def _of_unique_id(
     body=TicketFields,
     body_rules=BodyRules(
         max_lengths=LENGTHS,
-        ignored=(*_READ_ONLY, *(set(NewTicket.__struct_fields__) - set(TicketFields.__struct_fields__))),
+        ignored=(*READ_ONLY, *(set(NewTicket.__struct_fields__) - set(TicketFields.__struct_fields__))),
     ),
     answers=TICKET,
     headers=IF_MATCH,
@@ -233,7 +193,7 @@ async def update_ticket(call: Call) -> Response:
     sent = await call.body_fields()
     if body.id not in {0, call.id}:
         raise BadRequest("id: is not the one of the path")
-    values = _checked(body, EDITABLE)
+    values = checked(body, EDITABLE)
     fields = {name: values[name] for name in EDITABLE if json_name(name) in sent}
     if fields.get("subject") == "":
         raise BadRequest("subject: needed")
@@ -245,8 +205,8 @@ async def update_ticket(call: Call) -> Response:
         require_agent(situation.standing)
         ticket = situation.ticket
         if "attributes" in fields:
-            _require_excuser(situation.standing, ticket.attributes, fields["attributes"])
-        found = await _check_references(call, situation.transaction, ticket.company_id, fields, ticket)
+            require_excuser(situation.standing, ticket.attributes, fields["attributes"])
+        found = await check_references(call, situation.transaction, ticket.company_id, fields, ticket)
         names = {
             field: {number: reference.name for number, reference in known.items()}
             for field, known in found.items()
@@ -262,63 +222,6 @@ async def update_ticket(call: Call) -> Response:
         priorities=[fields[name] for name in ("priority_id",) if fields.get(name)],
         lock_company=bool(fields.get("parent_id")),
     )
-
-
-def _checked(body: TicketFields, names: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of a body, with texts trimmed; BadRequest for one that is too long."""
-    values = {name: getattr(body, name) for name in names}
-    for name, longest in LENGTHS.items():
-        if len(values[name]) > longest:
-            raise BadRequest(f"{json_name(name)}: longer than {longest} characters")
-        values[name] = values[name].strip()
-    if any(letter in values["subject"] for letter in "\r\n"):
-        values["subject"] = " ".join(values["subject"].split())
-    _check_attributes(body.attributes)
-    return values
-
-
-def _check_attributes(attributes: Mapping[str, Any]) -> None:
-    if len(msgspec.json.encode(attributes)) > MAX_ATTRIBUTES_BYTES:
-        raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES_BYTES} bytes")
-    tags = attributes.get("tags")
-    if tags is not None and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
-        raise BadRequest("attributes.tags: not a list of texts")
-    excused = attributes.get(EXCUSED)
-    if excused is not None and not (isinstance(excused, list) and all(each in TARGETS for each in excused)):
-        raise BadRequest(f"attributes.{EXCUSED}: not a list of {' and '.join(TARGETS)}")
-
-
-def _require_excuser(standing: Standing, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    if old.get(EXCUSED) != new.get(EXCUSED) and not standing.manager:
-        raise BadRequest(f"attributes.{EXCUSED}: only managers of the company may do this")
-
-
-async def _check_references(
-    call: Call, transaction: Queries, company_id: int, fields: Mapping[str, Any], old: Ticket | None
-) -> dict[str, dict[int, Reference]]:
-    """Check references that change; return those, and what they were before, by field and id."""
-    wanted: dict[str, list[int]] = {}
-    for name in REFERENCES:
-        before = getattr(old, name) if old is not None else 0
-        if name in fields and fields[name] != before:
-            wanted[name] = [number for number in (fields[name], before) if number]
-    user_id = None if call.caller.administrator else call.caller.id
-    found = await referable_rows.find(transaction, company_id, user_id, wanted)
-    for name in wanted:
-        number = fields[name]
-        if not number:
-            continue
-        reference = found[name].get(number)
-        if reference is None or not reference.visible:
-            raise BadRequest(f"{json_name(name)}: no access to it, or no such")
-        if reference.disabled:
-            raise BadRequest(f"{json_name(name)}: it is disabled")
-    parent_id = fields["parent_id"] if "parent_id" in wanted else 0
-    if old is not None and parent_id:
-        lies_below = await referable_rows.is_below(transaction, company_id, old.id, parent_id)
-        if lies_below:
-            raise BadRequest("parentId: the ticket would lie below itself")
-    return found
 
 
 @OPERATIONS.operation("DELETE", "/tickets/{id}", answers={204: NO_CONTENT}, errors=(400,), headers=IF_MATCH)

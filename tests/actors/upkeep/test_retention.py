@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
-from motorpool.storage import devices, expired_rows, positions, runs
+from motorpool.storage import devices, expired_rows, idempotency, positions, runs, users
 from motorpool.storage.errors import StorageUnavailable
-from motorpool.storage.records import Position
+from motorpool.storage.idempotency import StoredAnswer
+from motorpool.storage.records import Position, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -231,3 +232,16 @@ async def test_one_step_that_fails_does_not_keep_the_others_from_their_work(
         await time.settle()
     assert "the table is locked" in caplog.text
     assert await database.fetch("select id from audit") == []
+
+
+async def test_answers_to_repeated_requests_are_kept_for_a_day(database, tree, time):
+    ann = await users.TABLE.insert(database, User(name="Ann", email="ann@example.org"))
+    answer = StoredAnswer(b"hash", 200, b"{}")
+    for hours in (0, 23, 25, 100):
+        then = NOW - timedelta(hours=hours)
+        await idempotency.store(database, ann.id, f"{hours}", "POST /api/tickets", answer, now=then)
+    async with tree(retention_spec(database, RetentionDays())):
+        await time.settle()
+    rows = await database.fetch("select key from idempotency_keys order by created desc")
+    assert [row[0] for row in rows] == ["0", "23"]
+    assert await idempotency.find(database, ann.id, "23", "POST /api/tickets") == answer

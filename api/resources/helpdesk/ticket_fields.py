@@ -1,0 +1,134 @@
+"""The fields of tickets in requests, and their checks (docs/tickets.md#editing)."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from motorpool.actors.tickets.edit import json_name
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
+from motorpool.api.http.errors import BadRequest
+from motorpool.storage import referable_rows
+from motorpool.storage.companies import Standing
+from motorpool.storage.helpdesk_records import Ticket
+from motorpool.storage.queries import Queries
+from motorpool.storage.referable_rows import Reference
+
+__all__ = [
+    "LENGTHS",
+    "READ_ONLY",
+    "NewTicket",
+    "TicketFields",
+    "check_references",
+    "checked",
+    "require_excuser",
+]
+
+MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
+MAX_ATTRIBUTES_BYTES = 65_536
+EXCUSED = "slaExcused"
+TARGETS = ("firstResponse", "resolution")
+CHANNELS = Literal["api", "web", "phone", "email", "device", "schedule"]
+REFERENCES = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
+
+
+class TicketFields(msgspec.Struct, frozen=True, rename="camel"):
+    """The fields of a ticket that clients set."""
+
+    id: Id = 0
+    unique_id: str = ""
+    branch_id: Id = 0
+    contact_id: Id = 0
+    device_id: Id = 0
+    category_id: Id = 0
+    priority_id: Id = 0
+    status_id: Id = 0
+    team_id: Id = 0
+    assignee_id: Id = 0
+    parent_id: Id = 0
+    subject: str = ""
+    description: str = ""
+    attributes: dict[str, Any] = {}
+    version: Id = 0
+
+
+class NewTicket(TicketFields, frozen=True, rename="camel"):
+    """The fields of a ticket that clients set when it is created."""
+
+    company_id: Id = 0
+    channel: CHANNELS = "api"
+    event_id: Id = 0
+    position_id: Id = 0
+    maintenance_id: Id = 0
+    geofence_id: Id = 0
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+
+
+LENGTHS: Mapping[str, int] = {
+    "subject": MAX_SUBJECT,
+    "description": MAX_DESCRIPTION,
+    "unique_id": MAX_UNIQUE_ID,
+}
+READ_ONLY = tuple(
+    name for name in Ticket.__struct_fields__ if name not in {*NewTicket.__struct_fields__, "id", "version"}
+)
+
+
+def checked(body: TicketFields, names: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a body, with texts trimmed; BadRequest for one that is too long."""
+    values = {name: getattr(body, name) for name in names}
+    for name, longest in LENGTHS.items():
+        if len(values[name]) > longest:
+            raise BadRequest(f"{json_name(name)}: longer than {longest} characters")
+        values[name] = values[name].strip()
+    if any(letter in values["subject"] for letter in "\r\n"):
+        values["subject"] = " ".join(values["subject"].split())
+    _check_attributes(body.attributes)
+    return values
+
+
+def _check_attributes(attributes: Mapping[str, Any]) -> None:
+    if len(msgspec.json.encode(attributes)) > MAX_ATTRIBUTES_BYTES:
+        raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES_BYTES} bytes")
+    tags = attributes.get("tags")
+    if tags is not None and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
+        raise BadRequest("attributes.tags: not a list of texts")
+    excused = attributes.get(EXCUSED)
+    if excused is not None and not (isinstance(excused, list) and all(each in TARGETS for each in excused)):
+        raise BadRequest(f"attributes.{EXCUSED}: not a list of {' and '.join(TARGETS)}")
+
+
+def require_excuser(standing: Standing, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Raise BadRequest if who is no manager of the company changes what is excused."""
+    if old.get(EXCUSED) != new.get(EXCUSED) and not standing.manager:
+        raise BadRequest(f"attributes.{EXCUSED}: only managers of the company may do this")
+
+
+async def check_references(
+    call: Call, transaction: Queries, company_id: int, fields: Mapping[str, Any], old: Ticket | None
+) -> dict[str, dict[int, Reference]]:
+    """Check references that change; return those, and what they were before, by field and id."""
+    wanted: dict[str, list[int]] = {}
+    for name in REFERENCES:
+        before = getattr(old, name) if old is not None else 0
+        if name in fields and fields[name] != before:
+            wanted[name] = [number for number in (fields[name], before) if number]
+    user_id = None if call.caller.administrator else call.caller.id
+    found = await referable_rows.find(transaction, company_id, user_id, wanted)
+    for name in wanted:
+        number = fields[name]
+        if not number:
+            continue
+        reference = found[name].get(number)
+        if reference is None or not reference.visible:
+            raise BadRequest(f"{json_name(name)}: no access to it, or no such")
+        if reference.disabled:
+            raise BadRequest(f"{json_name(name)}: it is disabled")
+    parent_id = fields["parent_id"] if "parent_id" in wanted else 0
+    if old is not None and parent_id:
+        lies_below = await referable_rows.is_below(transaction, company_id, old.id, parent_id)
+        if lies_below:
+            raise BadRequest("parentId: the ticket would lie below itself")
+    return found
