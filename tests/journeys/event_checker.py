@@ -327,6 +327,31 @@ def _motions(chain: Sequence[Stored]) -> list[Made]:
     ]
 
 
+def check_pair(
+    reports: Sequence[tuple[str, Report]], *, enter: float, leave: float, alone: float
+) -> list[tuple[str, str, datetime]]:
+    """Work out the events of two vehicles that are linked to each other, as vehicle, type and time.
+
+    Each report arrives after those before it. `enter`, `leave` and `alone` are the distances in metres of
+    coming close, of moving away, and of moving unaccompanied.
+    """
+    latest: dict[str, Report] = {}
+    near: dict[str, bool] = {}
+    found = []
+    for number, report in reports:
+        before, others = latest.get(number), [each for name, each in latest.items() if name != number]
+        latest[number] = report
+        for other in others:
+            apart = _metres(report.latitude, report.longitude, other.latitude, other.longitude)
+            was, near[number] = near.get(number), apart <= (leave if near.get(number) else enter)
+            if was is not None and was != near[number]:
+                found.append((number, "proximityEnter" if near[number] else "proximityExit", report.time))
+            starts = before is not None and before.speed <= 0.01 < report.speed
+            if starts and apart > alone:
+                found.append((number, "unaccompaniedMotion", report.time))
+    return found
+
+
 def _made(
     kind: str,
     position: Stored,

@@ -353,3 +353,21 @@ def _week_of(number: str, seed: int) -> Vehicle:
         HOME.get(number, ""),
         office_hours=number == "cab",
     )
+
+
+def recorded_pair(seed: int) -> list[tuple[str, Report]]:
+    """What a truck and its trailer send, in the order in which it arrives: now coupled, now apart."""
+    chance = random.Random(seed)
+    north = {"truck": 0.0, "trailer": 30.0}
+    now, found = MONDAY, []
+    for number in ("truck", "trailer") * 40:
+        now += timedelta(seconds=chance.choice((20, 60)))
+        drives = chance.random() < (0.7 if number == "truck" else 0.3)
+        if drives:
+            other = north["trailer" if number == "truck" else "truck"]
+            north[number] = other + chance.choice((-1, 1)) * chance.choice((20, 60, 90, 130, 170, 260, 900))
+        report = Report(
+            now, round(52 + north[number] / DEGREE, 6), 13.0, chance.choice((8.0, 30.0)) if drives else 0.0
+        )
+        found.append((number, report))
+    return found

@@ -5,13 +5,14 @@ independent checker; and a server that is killed in the middle of a day.
 import itertools
 from base64 import b64encode
 from collections import Counter
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from urllib.parse import urlencode
 
 import trio
 from tests.api.conftest import NOON, start
-from tests.journeys.event_checker import check
+from tests.journeys.event_checker import check, check_pair
 from tests.journeys.recorded_week import (
     CALENDAR,
     FENCES,
@@ -21,6 +22,7 @@ from tests.journeys.recorded_week import (
     Change,
     Report,
     recorded_day,
+    recorded_pair,
     recorded_week,
 )
 
@@ -120,10 +122,11 @@ class Sender:
                     lambda each: isinstance(each, Report), self._steps[self.acknowledged :]
                 )
                 batch = list(itertools.islice(waiting, PIPELINED))
-                if not await self._send(stream, batch):
+                if not await self.send(stream, batch):
                     return
 
-    async def _send(self, stream, batch):
+    async def send(self, stream, batch):
+        """Send messages and await their answers; return whether all came."""
         requests = (
             f"POST /?{urlencode(report.query(self._number))} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
             for report in batch
@@ -210,6 +213,41 @@ async def test_a_recorded_week_makes_the_events_that_an_independent_checker_work
         ], vehicle.number
         kinds.update(each[0] for each in found)
     assert min(kinds[kind] for kind in EVERY_KIND) >= 3, kinds
+
+
+async def test_a_truck_and_its_trailer_make_the_events_that_the_checker_works_out(
+    database, tmp_path, free_port
+):
+    port = CODECS["osmand"].port
+    offset = free_port(port)
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=offset)}
+    distances = {"proximityEnterDistance": 100, "proximityExitDistance": 200, "unaccompaniedDistance": 120}
+    reports = recorded_pair(1)
+    async with start(database, data=tmp_path, protocols=("osmand",), **places) as served:
+        ids = {
+            number: await served.device(served.admin, number, attributes=distances)
+            for number in ("truck", "trailer")
+        }
+        for number, other in (("truck", "trailer"), ("trailer", "truck")):
+            pair = {"deviceId": ids[number], "linkedDeviceId": ids[other]}
+            assert (await served.admin.post("/permissions", json=pair)).status == 204
+        # What is not in memory yet would make no event.
+        assert (await served.admin.get("/devices")).status == 200
+        async with AsyncExitStack() as stack:
+            streams = {
+                number: await stack.enter_async_context(await trio.open_tcp_stream(LOOPBACK, port + offset))
+                for number in ids
+            }
+            for number, report in reports:
+                sender = Sender(port, number, (report,))
+                assert await sender.send(streams[number], (report,))
+    rows = await database.fetch(EVENTS, list(ids.values()))
+    names = {number: name for name, number in ids.items()}
+    linked = {"proximityEnter", "proximityExit", "unaccompaniedMotion"}
+    found = [(names[row["device_id"]], row["type"], row["event_time"]) for row in rows]
+    expected_events = check_pair(reports, enter=100, leave=200, alone=120)
+    assert [each for each in found if each[1] in linked] == expected_events
+    assert min(Counter(each[1] for each in expected_events)[kind] for kind in linked) >= 3
 
 
 EVERY_KIND = (
