@@ -39,19 +39,17 @@ _AT_ENDS = """
         sum(change)::bigint
     from (
         select width_bucket(created_at, $1::timestamptz[]) as created,
-            width_bucket(event_time, $1::timestamptz[]) as changed,
-            (to_kind in ('new', 'open', 'pending'))::integer
-                - (from_kind in ('new', 'open', 'pending'))::integer as change
+            width_bucket(event_time, $1::timestamptz[]) as changed, change
         from (
-            select ticket_id, event_time, attributes ->> 'fromKind' as from_kind,
-                attributes ->> 'toKind' as to_kind
+            select ticket_id, event_time, (to_kind in ('new', 'open', 'pending'))::integer
+                - (from_kind in ('new', 'open', 'pending'))::integer as change
             from ticket_events
-            where type = 'statusChanged' and event_time >= ($1::timestamptz[])[1] and {companies}
-        ) entries
+            where to_kind is not null and event_time >= ($1::timestamptz[])[1] and {companies}
+        ) moves
         join scope on scope.id = ticket_id
-        where $2 or not is_cancelled
+        where change <> 0 and ($2 or not is_cancelled)
     ) changes
-    where created < changed and change <> 0
+    where created < changed
     group by grouping sets ((created), (changed))
 """
 

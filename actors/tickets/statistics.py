@@ -83,10 +83,10 @@ class _Figures:
         met, breached, excused = (self[f"{name} {verdict}"] for verdict in ("met", "breached", "excused"))
         times = self.times.get(name)
         return TargetFigures(
-            decided=met + breached,
+            decided=met + breached + excused,
             met=met,
-            breached=breached,
-            attainment=_percent(met, met + breached - excused),
+            breached=breached + excused,
+            attainment=_percent(met, met + breached),
             average_minutes=_tenths(times.minutes, times.done) if times else None,
             median_minutes=times.median if times else None,
             p90_minutes=times.p90 if times else None,
