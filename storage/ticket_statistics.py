@@ -166,7 +166,10 @@ _COUNTS = f""",
     group by grouping sets ((what), (what, priority), (what, team), (what, zone), (what, period))
 """  # noqa: S608 - constants
 _TIMES = """,
-    places as (select id, zone, dense_rank() over (order by zone) as place from zones),
+    places as (
+        select id, zone, case when zone = '' then 0 else dense_rank() over (order by zone) end as place
+        from zones
+    ),
     dated as (
         select coalesce(priority_id, 0) as priority, coalesce(team_id, 0) as team,
             coalesce(place, 0) as place, width_bucket(at, $3::timestamptz[]) as period, target,
