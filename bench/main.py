@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--streams", type=int, default=400, help="live streams (default 400)")
     parser.add_argument("--actors", type=int, default=100_000, help="idle actors (default 100000)")
     parser.add_argument("--schedules", type=int, default=10_000, help="scheduled commands (default 10000)")
+    parser.add_argument("--tickets", type=int, default=200, help="tickets created a second (default 200)")
+    parser.add_argument("--overdue", type=int, default=10_000, help="overdue tickets (default 10000)")
     parser.add_argument("--soak-streams", type=int, default=40, help="live streams of soak (default 40)")
     parser.add_argument(
         "--soak-requests", type=float, default=50.0, help="API requests a second of soak (default 50)"
@@ -75,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
         streams=args.streams,
         actors=args.actors,
         schedules=args.schedules,
+        tickets=args.tickets,
+        overdue=args.overdue,
         soak_streams=args.soak_streams,
         soak_requests=args.soak_requests,
         soak_sockets=args.soak_sockets,

@@ -20,6 +20,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     streams: int = 400
     actors: int = 100_000
     schedules: int = 10_000
+    tickets: int = 200
+    """Tickets a second that the scenario `tickets` creates."""
+    overdue: int = 10_000
+    """Tickets that are overdue when the server of the scenario `tickets` starts again."""
     soak_streams: int = 40
     """Live streams of the scenario `soak`; each has two viewers."""
     soak_requests: float = 50.0

@@ -49,7 +49,7 @@ class ServerProcess(Protocol):
 
 def start_process(folder: Path, environment: Mapping[str, str]) -> ServerProcess:
     """Start `motorpool serve` in this folder; it logs to the file server.log there."""
-    with (folder / LOG_FILE).open("wb") as log:
+    with (folder / LOG_FILE).open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "motorpool", "serve"],
             cwd=folder,
@@ -63,8 +63,9 @@ def start_process(folder: Path, environment: Mapping[str, str]) -> ServerProcess
 class Server:
     """A running server on loopback, with an administrator."""
 
-    def __init__(self, process: ServerProcess, folder: Path, port: int, database: str) -> None:
-        self.process = process
+    def __init__(self, start: Callable[[], ServerProcess], folder: Path, port: int, database: str) -> None:
+        self._start = start
+        self.process = start()
         self.folder = folder
         self.url = f"http://127.0.0.1:{port}"
         self.host = "127.0.0.1"
@@ -183,6 +184,26 @@ class Server:
             time.sleep(0.1)
         raise BenchError(f"the server did not start within {START_SECONDS:g} s: {self._last_log_line()}")
 
+    def restart(self, pause_seconds: float = 0.0) -> None:
+        """Stop the server in order, wait, start it on the same data, and wait until it is healthy.
+
+        Raises:
+            BenchError: it does not start.
+        """
+        self.stop()
+        time.sleep(pause_seconds)
+        self.process = self._start()
+        self.await_health()
+
+    def stop(self) -> None:
+        """Stop the server in order; one that takes too long is killed."""
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
     def _last_log_line(self) -> str:
         lines = [line for line in self.log.splitlines() if line.strip()]
         return lines[-1] if lines else "no output"
@@ -217,23 +238,18 @@ def run_server(
             "MOTORPOOL_REGISTER_UNKNOWN": "true",
             **(settings or {}),
         }
-        process = start(folder, environment)
-        server = Server(process, folder, port, environment.get("MOTORPOOL_DATABASE", _EMBEDDED))
+        database = environment.get("MOTORPOOL_DATABASE", _EMBEDDED)
+        server = Server(lambda: start(folder, environment), folder, port, database)
         server.password = password
         try:
             server.await_health()
             yield server
         except BenchError as error:
-            kept = Path(tempfile.gettempdir()) / f"motorpool-bench-{process.pid}.log"
+            kept = Path(tempfile.gettempdir()) / f"motorpool-bench-{server.process.pid}.log"
             kept.write_text(server.log, encoding="utf-8")
             raise BenchError(f"{error} (the server's log: {kept})") from error
         finally:
-            process.terminate()
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            server.stop()
 
 
 def _psql() -> Path:

@@ -248,6 +248,26 @@ class RequestResult(msgspec.Struct, frozen=True, kw_only=True, tag="requests"):
     """Request lines and status lines of the first failures."""
 
 
+class WebhookLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.webhook_receiver`: one line on its standard input; any other line stops it."""
+
+    host: str
+    port: int
+    """Where it listens."""
+
+
+class WebhookResult(msgspec.Struct, frozen=True, kw_only=True, tag="webhooks"):
+    """What a receiver of ticket webhooks was sent."""
+
+    messages: int
+    """Messages with different ids."""
+    repeated: int
+    """Messages whose id had come before."""
+    out_of_order: int
+    """Messages that did not follow the previous one of their ticket."""
+    cpu_share: float
+
+
 class ChurnLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Input of `bench.load.churn`: one line on its standard input."""
 
@@ -398,6 +418,7 @@ Message = (
     | ViewerResult
     | ChurnResult
     | FuzzResult
+    | WebhookResult
 )
 Load = (
     TerminalLoad
@@ -413,4 +434,5 @@ Load = (
     | ViewerLoad
     | ChurnLoad
     | FuzzLoad
+    | WebhookLoad
 )

@@ -21,6 +21,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "reports",
         "schedules",
         "soak",
+        "tickets",
     ]
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 

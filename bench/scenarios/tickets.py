@@ -1,0 +1,253 @@
+"""Tickets of many companies: created while positions come in and webhooks go out, and overdue ones settled.
+
+One server. Tickets are created through the API at a steady rate, each with its history and the message to
+its company's webhook, which a receiver on this machine takes. Then the server is stopped until thousands of
+tickets are overdue, and started again.
+"""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import msgspec
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.free_ports import free_port
+from motorpool.bench.load.plan import (
+    Mark,
+    RequestLoad,
+    RequestResult,
+    TerminalLoad,
+    TerminalResult,
+    WebhookLoad,
+    WebhookResult,
+)
+from motorpool.bench.load.program import LoadFailed, LoadProgram, run_program
+from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.server import Server, run_server
+from motorpool.bench.usage import Usage, read_usage, usage_between
+
+NAME = "tickets"
+TITLE = "200 tickets a second in 20 companies beside ingest, webhooks, 10,000 overdue tickets after a restart"
+STEPS = 4
+COMPANIES = 20
+POSITIONS_RATE = 1000.0
+WARM_SECONDS = 2.0
+AHEAD_SECONDS = 6.0
+"""So much longer do terminals report than tickets are created, which starts later."""
+OVERDUE_SECONDS = 5.0
+"""From when tickets get their due time until it passes: the server must be down by then."""
+TARGET_MINUTES = 60
+POLL_SECONDS = 0.2
+PATIENCE_SECONDS = 120.0
+
+
+class Company(msgspec.Struct, frozen=True):
+    """A company that the bench has made."""
+
+    id: int
+    priority_id: int
+    status_id: int
+
+
+def run(options: Options, report: Report, step: Step) -> None:
+    """Create tickets beside ingest, wait for the webhooks, and settle overdue tickets after a restart."""
+    receiver_port = free_port()
+    settings = {"MOTORPOOL_WEBHOOK_ALLOW": "127.0.0.0/8"}
+    receiver_load = WebhookLoad(host="127.0.0.1", port=receiver_port)
+    try:
+        with run_server(settings) as server, run_program("webhook_receiver", receiver_load) as receiver:
+            receiver.wait_for(Mark, PATIENCE_SECONDS)
+            step(f"{COMPANIES} companies")
+            with server.client() as client:
+                companies = _make_companies(client, f"http://127.0.0.1:{receiver_port}/tickets")
+                token = client.post("/session/token").raise_for_status().text
+            step(f"{options.tickets:,} tickets a second, {POSITIONS_RATE:,.0f} positions a second")
+            _create(report, server, token, companies, options)
+            step("webhooks that wait are sent")
+            _await_webhooks(report, server)
+            step(f"{options.overdue:,} tickets are overdue at a restart")
+            _settle_overdue(report, server, companies, options.overdue)
+            _await_no_messages(server)
+            _report_webhooks(report, receiver, _count(server, "ticket_messages"))
+    except LoadFailed as error:
+        raise BenchError(str(error)) from error
+
+
+def _make_companies(client: httpx.Client, url: str) -> list[Company]:
+    companies = []
+    for number in range(1, COMPANIES + 1):
+        webhook = {"url": url, "secret": f"a-secret-of-the-bench-{number}"}
+        body = {"name": f"C{number}", "attributes": {"ticketWebhook": webhook}}
+        company = _post(client, "/companies", body)
+        company_id = company["id"]
+        made = _post(client, "/tickets/defaults", {"companyId": company_id})
+        priority = {
+            "companyId": company_id,
+            "name": "Bench",
+            "level": 1,
+            "firstResponseMinutes": TARGET_MINUTES,
+            "resolutionMinutes": 0,
+            "calendarId": 0,
+            "attributes": {},
+        }
+        statuses = made["statuses"]
+        assert isinstance(statuses, list)
+        companies.append(
+            Company(
+                id=int(str(company_id)),
+                priority_id=int(str(_post(client, "/ticketpriorities", priority)["id"])),
+                status_id=next(status["id"] for status in statuses if status["kind"] == "new"),
+            )
+        )
+    return companies
+
+
+def _post(client: httpx.Client, path: str, body: Mapping[str, object]) -> Mapping[str, object]:
+    answer = client.post(path, json=body)
+    if answer.status_code != 200:
+        raise BenchError(f"POST {path} answered {answer.status_code}: {answer.text[:200]}")
+    record: Mapping[str, object] = answer.json()
+    return record
+
+
+def _create(report: Report, server: Server, token: str, companies: list[Company], options: Options) -> None:
+    """Create tickets while terminals report."""
+    seconds = options.span(20.0)
+    requests = RequestLoad(
+        host=server.host,
+        port=httpx.URL(server.url).port or 80,
+        messages=tuple(_creation(company, token) for company in companies),
+        rate=float(options.tickets),
+        seconds=seconds,
+        warm_seconds=min(WARM_SECONDS, seconds),
+    )
+    day_ago = (datetime.now(UTC) - timedelta(days=1)).replace(microsecond=0)
+    terminals = TerminalLoad(
+        host=server.host,
+        port=server.jt808_port,
+        phones=tuple(f"136{number:08d}" for number in range(1, options.terminals + 1)),
+        mode="paced",
+        rate=min(POSITIONS_RATE, float(options.terminals)),
+        seconds=seconds + AHEAD_SECONDS,
+        warm_seconds=min(WARM_SECONDS, seconds),
+        first_epoch=day_ago.timestamp(),
+    )
+    with run_program("terminals", terminals) as ingest:
+        ingest.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+        with run_program("requests", requests) as program:
+            program.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+            before, count = read_usage(server), _count(server, "tickets")
+            program.wait_for(Mark, seconds + PATIENCE_SECONDS, lambda mark: mark.name == "end")
+            used, count = usage_between(before, read_usage(server)), _count(server, "tickets") - count
+            result = program.wait_for(RequestResult, PATIENCE_SECONDS)
+        stored = ingest.wait_for(TerminalResult, seconds + PATIENCE_SECONDS)
+    report.add(NAME, "tickets asked for", float(options.tickets), "tickets/s")
+    goal = Goal(options.tickets * 0.95, at_least=True)
+    report.add(NAME, "tickets created", count / seconds, "tickets/s", goals=(goal,))
+    _report_creation(report, result, stored, used)
+
+
+def _creation(company: Company, token: str) -> str:
+    body = msgspec.json.encode(
+        {
+            "companyId": company.id,
+            "priorityId": company.priority_id,
+            "subject": "The terminal sends no positions",
+            "description": "It has been silent since the vehicle left the workshop. " * 4,
+        }
+    ).decode()
+    lines = (
+        "POST /api/tickets HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: Bearer {token}",
+        "Accept: application/json",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    )
+    return "\r\n".join(lines) + "\r\n\r\n" + body
+
+
+def _report_creation(report: Report, result: RequestResult, stored: TerminalResult, used: Usage) -> None:
+    report.add(NAME, "tickets refused or unanswered", float(result.failures), "tickets", goals=(Goal(0),))
+    report.add(NAME, "POST /tickets p50", result.p50_ms, "ms")
+    report.add(NAME, "POST /tickets p99", result.p99_ms, "ms")
+    report.add(NAME, "positions beside", stored.answers / stored.seconds, "messages/s")
+    report.add(NAME, "acknowledgements of positions p50", stored.p50_ms, "ms")
+    report.add(NAME, "acknowledgements of positions p99", stored.p99_ms, "ms")
+    report.add(NAME, "positions refused", float(stored.rejected), "messages", goals=(Goal(0),))
+    report.add(NAME, "server at work", used.server_share, "cores")
+    report.add(NAME, "database at work", used.database_share, "cores")
+    for reason in result.reasons:
+        report.note(f"{NAME}: {reason}")
+
+
+def _await_webhooks(report: Report, server: Server) -> None:
+    waiting = _count(server, "ticket_messages where state = 'waiting'")
+    report.add(NAME, "webhooks that wait at the end", float(waiting), "messages")
+    begun = time.monotonic()
+    _await_no_messages(server)
+    report.add(NAME, "webhooks sent after the end in", time.monotonic() - begun, "s")
+
+
+def _await_no_messages(server: Server) -> None:
+    _await(server, "ticket_messages where state = 'waiting'", 0)
+
+
+def _settle_overdue(report: Report, server: Server, companies: list[Company], count: int) -> None:
+    """Let tickets become overdue while the server is down, and measure how long it takes to settle them."""
+    for place, company in enumerate(companies):
+        # Never looked at by the clock: they have no instant yet. All values are numbers of the bench's own.
+        share = count // len(companies) + (place < count % len(companies))
+        server.run_sql(
+            "with numbers as (update companies"  # noqa: S608
+            f"  set last_ticket_number = last_ticket_number + {share} where id = {company.id}"
+            f"  returning last_ticket_number - {share} as last)"
+            " insert into tickets (company_id, number, priority_id, status_id, status_kind, subject,"
+            "  created_at, updated_at, status_changed_at, first_response_target, attributes)"
+            f" select {company.id}, last + each, {company.priority_id}, {company.status_id}, 'new', 'Late',"
+            f"  now(), now(), now(), {TARGET_MINUTES}, '{{\"overdue\": true}}'"
+            f" from numbers, generate_series(1, {share}) each"
+        )
+    breaches = "ticket_breaches where target = 'firstResponse'"
+    before = _count(server, breaches)
+    server.run_sql(
+        "update tickets set first_response_due = now() + due, next_clock_at = now() + due + interval '1 ms',"  # noqa: S608
+        f" created_at = now() + due - interval '{TARGET_MINUTES} min'"
+        f" from (select interval '{OVERDUE_SECONDS} s' as due) as instants"
+        " where attributes ? 'overdue'"
+    )
+    server.restart(OVERDUE_SECONDS)
+    _await(server, breaches, before + count)
+    ended = time.time()
+    begun = server.fetch_sql(f"select extract(epoch from min(detected_at)) from {breaches}")[0][0]  # noqa: S608
+    report.add(NAME, "overdue tickets", float(count), "tickets")
+    report.add(NAME, "overdue tickets settled in", ended - float(begun), "s", goals=(Goal(10),))
+    twice = server.fetch_sql(
+        "select count(*) from (select ticket_id from ticket_events where type = 'slaBreached'"
+        " group by ticket_id having count(*) > 1) twice"
+    )
+    report.add(NAME, "overdue tickets breached twice", float(twice[0][0]), "tickets", goals=(Goal(0),))
+
+
+def _report_webhooks(report: Report, receiver: LoadProgram, expected: int) -> None:
+    receiver.stop()
+    result = receiver.wait_for(WebhookResult, PATIENCE_SECONDS)
+    report.add(NAME, "webhooks received", float(result.messages), "messages")
+    missing = float(expected - result.messages)
+    report.add(NAME, "webhooks missing", missing, "messages", goals=(Goal(0),))
+    report.add(NAME, "webhooks out of order", float(result.out_of_order), "messages", goals=(Goal(0),))
+    report.add(NAME, "webhooks received twice", float(result.repeated), "messages")
+
+
+def _count(server: Server, rows: str) -> int:
+    return int(server.fetch_sql(f"select count(*) from {rows}")[0][0])  # noqa: S608 - constant text
+
+
+def _await(server: Server, rows: str, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (found := _count(server, rows)) != count:
+        if time.monotonic() > deadline:
+            raise BenchError(f"after {PATIENCE_SECONDS:g} s there are {found:,} and not {count:,} {rows}")
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,36 @@
+"""The scenario `tickets`, for a moment, so that it cannot rot."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from motorpool.bench.figures import Report
+from motorpool.bench.options import Options
+from motorpool.bench.scenarios import scenario, tickets
+from motorpool.bench.server import Server
+
+
+def test_tickets_are_created_sent_to_webhooks_and_settled_after_a_restart(
+    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
+) -> None:
+    report, steps = Report({}), list[str]()
+    monkeypatch.setattr(tickets, "run_server", start_server)
+    monkeypatch.setattr(tickets, "COMPANIES", 3)
+    monkeypatch.setattr(tickets, "OVERDUE_SECONDS", 1.0)
+    monkeypatch.setattr(tickets, "AHEAD_SECONDS", 1.0)
+    options = Options(seconds=0.5, terminals=5, tickets=20, overdue=30)
+    scenario("tickets").run(options, report, steps.append)
+    figures = {figure.metric: figure.value for figure in report.figures}
+    assert len(steps) == scenario("tickets").STEPS
+    assert report.notes == []
+    assert figures["tickets created"] > 0
+    assert figures["overdue tickets"] == 30
+    for metric in (
+        "tickets refused or unanswered",
+        "positions refused",
+        "overdue tickets breached twice",
+        "webhooks missing",
+        "webhooks out of order",
+    ):
+        assert figures[metric] == 0
