@@ -23,6 +23,7 @@ from motorpool.actors.messages.tickets import (
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.facts import Change, TicketFacts, TicketMessage
+from motorpool.actors.tickets.webhook_body import message_rows
 from motorpool.actors.tickets.webhook_settings import KEY, WebhookSettings, read_settings
 from motorpool.runtime import ActorError, Kind, System
 from motorpool.storage import ticket_messages, tickets
@@ -164,9 +165,14 @@ async def _enqueue(
     now: datetime,
 ) -> None:
     rows: list[NewTicketMessage] = []
-    del changes, wanted, webhooks, stored  # webhook_body.py makes the rows
-    if rows:
-        await ticket_messages.enqueue(transaction, rows, now=now)
+    for change, messages in zip(changes, wanted, strict=True):
+        rows += message_rows(
+            webhooks[change.outcome.ticket.company_id],
+            [_message_with_id(message, stored) for message in messages],
+            sequence=change.facts.message_sequence if change.facts else 0,
+            now=now,
+        )
+    await ticket_messages.enqueue(transaction, rows, now=now)
 
 
 def _message_with_id(message: TicketMessage, stored: dict[int, int]) -> TicketMessage:
@@ -222,6 +228,13 @@ async def write_deletion(transaction: Queries, facts: TicketFacts, now: datetime
     """Delete a ticket that this transaction has locked, with its history, and tell its company's webhook."""
     ticket = facts.ticket
     await tickets.delete(transaction, ticket.company_id, ticket.id, now=now)
+    rows = message_rows(
+        read_settings(facts.setup.company.attributes),
+        [TicketMessage("ticket.deleted", None, (), ticket)],
+        sequence=facts.message_sequence,
+        now=now,
+    )
+    await ticket_messages.enqueue(transaction, rows, now=now)
 
 
 async def announce_deletion(system: System, deleted: TicketChanged) -> None:
