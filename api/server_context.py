@@ -58,6 +58,8 @@ CLIENT_BODY_MEMORY = 16 << 20
 PARSER_THREADS = 2
 REGISTRATION_SECONDS = 3600.0
 """The window of `users.registrations_per_address`."""
+WEBHOOK_TESTS = 6
+"""Tests of a company's webhook within a minute."""
 REFRESH_SECONDS = 5.0
 """After an attempt to read the server's settings that fails, in seconds until the next."""
 
@@ -103,6 +105,8 @@ class ServerContext:
     """Users registered from each address."""
     message_tests: RateLimit = field(init=False)
     """Test messages sent by each user."""
+    webhook_tests: RateLimit = field(init=False)
+    """Tests of the webhook of each company."""
     openid: OpenIdProvider | None = field(init=False)
     """The OpenID Connect provider; None where none is configured."""
     devices: RowCache[int, Versioned[Device]] = field(init=False)
@@ -150,6 +154,7 @@ class ServerContext:
         self.open_sockets = OpenSockets(self.settings.http)
         self.registrations = RateLimit(chosen.registrations_per_address, REGISTRATION_SECONDS, monotonic)
         self.message_tests = RateLimit(chosen.tests_per_hour, 3600.0, monotonic)
+        self.webhook_tests = RateLimit(WEBHOOK_TESTS, 60.0, monotonic)
         self.reports = Sources(
             system=self.system,
             database=self.database,

@@ -443,10 +443,33 @@ FIELDS: Mapping[str, str] = {
     "EscalationView.escalatedAt": "When; null if it was not.",
     "EscalationView.teamId": "The team that it went to; 0 is none.",
     "EscalationView.priorityId": "The priority that it got; 0 is none.",
+    # Messages to webhooks of companies
+    "Delivery.messageId": "The header `webhook-id`, the same at each attempt.",
+    "Delivery.type": "The type of the message.",
+    "Delivery.ticketId": "The ticket that it is about.",
+    "Delivery.sequence": "1, 2, 3 … for the messages of a ticket.",
+    "Delivery.state": "`waiting`, `delivered`, `failed` after its last attempt, or `dropped`.",
+    "Delivery.createdAt": "When the change was made that it tells of.",
+    "Delivery.nextAttempt": "When it is sent again; null unless it waits.",
+    "Delivery.reason": "Why it was dropped, or the error of the last attempt; empty if there is none.",
+    "Delivery.attempts": "The latest attempts to deliver it, oldest first.",
+    "Attempt.time": "When it began.",
+    "Attempt.milliseconds": "How long it took.",
+    "Attempt.address": "The IP address that was connected to; empty if there is none.",
+    "Attempt.status": "The HTTP status of the answer; null without one.",
+    "Attempt.error": "`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if it was delivered.",
+    "Attempt.answer": "The beginning of the answer.",
+    "WebhookTest.delivered": "Whether the message was delivered.",
+    "WebhookTest.error": "`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if delivered.",
+    "WebhookTest.milliseconds": "How long it took; null for all but administrators.",
+    "WebhookTest.address": "The IP address that was connected to; null for all but administrators.",
+    "WebhookTest.status": "The HTTP status of the answer; null for all but administrators.",
+    "WebhookTest.answer": "The beginning of the answer; null for all but administrators.",
 }
 """By record and field, or by field alone for all records without a description of their own."""
 
 PARAMETERS: Mapping[str, str] = {
+    "deliveryId": "The message to a webhook.",
     "id": "The record.",
     "deviceId": "The device.",
     "groupId": "The group, and all groups below it.",

@@ -15,6 +15,9 @@ from motorpool.api.json import decode
 from motorpool.api.resources import OPERATIONS
 
 OURS = {
+    "get /companies/{id}/webhook/deliveries",
+    "post /companies/{id}/webhook/deliveries/{deliveryId}/retry",
+    "post /companies/{id}/webhook/test",
     "get /notifications/failing",
     "get /positions/kmz",
     "get /reports",

@@ -268,11 +268,16 @@ class World:
             await self.link("userId", manager, "managedUserId", "T")
 
     async def _staff(self) -> None:
-        """own created the company A; devro is a member of the team M."""
+        """own created the company A; devro is a member of the team M. M has a webhook that is not reached."""
         created = "update user_company set manager = true where company_id = $1"
         await self.database.execute(created, self.ids["companies", "A"])
         await self.link("userId", "devro", "teamId", "M")
         await self.database.execute("update companies set last_ticket_number = 2")
+        await self.database.execute(
+            "update companies set attributes = $2 where id = $1",
+            self.ids["companies", "M"],
+            {"ticketWebhook": {"url": "https://127.0.0.1:8443/", "secret": "a secret of the world"}},
+        )
 
     async def _nest(self) -> None:
         """Group C below P, the devices M and T in C."""

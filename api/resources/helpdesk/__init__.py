@@ -5,6 +5,7 @@ from motorpool.api.resources.helpdesk import (
     branches,
     categories,
     companies,
+    company_webhooks,
     contacts,
     defaults,
     priorities,
@@ -22,6 +23,7 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS: tuple[Operation, ...] = (
     *companies.OPERATIONS,
+    *company_webhooks.OPERATIONS,
     *branches.OPERATIONS,
     *teams.OPERATIONS,
     *contacts.OPERATIONS,

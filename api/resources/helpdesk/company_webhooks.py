@@ -1,0 +1,137 @@
+"""The messages to the webhook of a company, and its test (docs/ticket-webhooks.md#deliveries)."""
+
+import secrets
+from typing import Annotated, Literal
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
+from motorpool.actors.tickets.webhook_attempt import send_once
+from motorpool.actors.tickets.webhook_body import test_body
+from motorpool.actors.tickets.webhook_settings import read_settings
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.spans import Instant
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
+from motorpool.api.http.responses import as_json
+from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.storage import ticket_deliveries
+from motorpool.storage.company_tables import COMPANIES
+from motorpool.storage.helpdesk_records import Company
+from motorpool.storage.ticket_deliveries import Delivery
+from motorpool.storage.ticket_messages import message_id
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("companies")
+
+State = Literal["waiting", "delivered", "failed", "dropped"]
+
+
+class DeliveriesQuery(
+    msgspec.Struct, frozen=True, rename={"ticket_id": "ticketId", "start": "from", "end": "to"}
+):
+    """Which messages are listed."""
+
+    state: Annotated[tuple[State, ...], msgspec.Meta(description="Those in these states.")] = ()
+    ticket_id: Annotated[Id, msgspec.Meta(description="Those of this ticket.")] = 0
+    start: Annotated[Instant | None, msgspec.Meta(description="Those created from this instant on.")] = None
+    end: Annotated[Instant | None, msgspec.Meta(description="Those created until this instant.")] = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000, description="At most so many.")] = 100
+    offset: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1, description="Skip so many.")] = 0
+
+
+class WebhookTest(msgspec.Struct, frozen=True):
+    """How the test of a webhook went."""
+
+    delivered: bool
+    error: str
+    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if the message was delivered."""
+    milliseconds: int | None = None
+    """For administrators, like what follows."""
+    address: str | None = None
+    status: int | None = None
+    answer: str | None = None
+
+
+@OPERATIONS.operation(
+    "GET", "/companies/{id}/webhook/deliveries", query=DeliveriesQuery, answer=list[Delivery]
+)
+async def list_webhook_deliveries(call: Call) -> Response:
+    """The messages to the webhook of a company and the attempts to deliver them; for its managers."""
+    company = await _managed(call)
+    query = call.query(DeliveriesQuery)
+    found = await ticket_deliveries.page(
+        call.context.database,
+        company.id,
+        states=query.state,
+        ticket_id=query.ticket_id,
+        start=query.start,
+        end=query.end,
+        limit=query.limit,
+        offset=query.offset,
+    )
+    return as_json(found)
+
+
+@OPERATIONS.operation(
+    "POST", "/companies/{id}/webhook/deliveries/{deliveryId}/retry", answer=Delivery, errors=(404,)
+)
+async def retry_webhook_delivery(call: Call) -> Response:
+    """Send a message to the webhook of a company again, now; for its managers."""
+    company = await _managed(call)
+    database, row_id = call.context.database, call.path["deliveryId"]
+    if not await ticket_deliveries.retry(database, company.id, row_id, now=call.now):
+        raise ResourceNotFound("no such message")
+    found = await ticket_deliveries.fetch(database, company.id, row_id)
+    if found is None:
+        raise ResourceNotFound("no such message")
+    call.context.system.ref(WEBHOOK_SENDER).offer(TicketMessagesWaiting(frozenset({company.id})))
+    return as_json(found)
+
+
+@OPERATIONS.operation("POST", "/companies/{id}/webhook/test", answer=WebhookTest, errors=(429,))
+async def test_webhook(call: Call) -> Response:
+    """Test the webhook of a company, also if it is disabled; for managers, six times a minute."""
+    company = await _managed(call)
+    settings = read_settings(company.attributes)
+    if settings is None:
+        raise BadRequest("the company has no webhook")
+    if wait := call.context.webhook_tests.hit(str(company.id)):
+        raise TooManyRequests(f"too many tests; try again in {max(1, round(wait))} s", wait)
+    attempt, error = await send_once(
+        call.context.outgoing.ticket_webhooks,
+        settings,
+        test_body(company.id, call.now),
+        message_id=message_id(company.id, f"test{secrets.token_hex(8)}"),
+        clock=call.context.clock,
+    )
+    if not call.caller.administrator:
+        # What was answered, and by which host, would make this a scanner of ports.
+        return as_json(WebhookTest(error is None, attempt.error))
+    return as_json(
+        WebhookTest(
+            error is None,
+            attempt.error,
+            attempt.milliseconds,
+            attempt.address,
+            attempt.status,
+            attempt.answer,
+        )
+    )
+
+
+async def _managed(call: Call) -> Company:
+    """Return the company of the path. Raises BadRequest for all but its managers, or ResourceNotFound."""
+    standing = await standing_of(call, call.id)
+    if not standing.linked:
+        raise no_company()
+    if not standing.manager:
+        raise BadRequest("only managers of the company may do this")
+    company = await COMPANIES.fetch(call.context.database, call.id)
+    if company is None:
+        raise ResourceNotFound("no such company")
+    assert isinstance(company, Company)
+    return company
