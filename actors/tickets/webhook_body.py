@@ -85,7 +85,7 @@ def _shortened(data: dict[str, Any], encode: Callable[[Mapping[str, Any]], str])
         if len(body.encode()) <= MAX_BYTES:
             return body
     event = data["event"]
-    bare = {
+    bare: dict[str, Any] = {
         "event": None if event is None else {**event, "text": "", "from": None, "to": None, "attributes": {}},
         "changes": [],
         "ticket": {**data["ticket"], "description": "", "attributes": {}},
