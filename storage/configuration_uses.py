@@ -3,54 +3,25 @@
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Literal
 
 from motorpool.storage.queries import Queries
 
 __all__ = [
+    "Cleared",
     "category_lies_in",
-    "clear",
     "count",
     "count_priorities_of_calendar",
     "escalates_to",
     "forget_escalation",
     "forget_status",
+    "tickets_of",
     "unknown_statuses",
 ]
 
 Cleared = Literal["branch_id", "contact_id", "team_id", "assignee_id", "device_id"]
 Counted = Literal["category_id", "priority_id", "status_id"]
 
-_ENTRIES = {
-    "branch_id": ("updated", "branchId"),
-    "contact_id": ("updated", "contactId"),
-    "device_id": ("updated", "deviceId"),
-    "team_id": ("assigned", "teamId"),
-    "assignee_id": ("assigned", "assigneeId"),
-}
-"""Column of a ticket -> type and field of the entry of its history."""
-
-# Rows are locked in the order of ids, as all who write tickets do.
-_CLEAR = """
-    with locked as (
-        select id from tickets where {column} = $1 and ($2::bigint = 0 or company_id = $2)
-        order by id for update
-    ),
-    cleared as (
-        update tickets set {column} = null, version = version + 1,
-            updated_at = date_trunc('milliseconds', $4::timestamptz)
-        where id in (select id from locked)
-        returning id, company_id, version, updated_at
-    )
-    insert into ticket_events (
-        company_id, ticket_id, event_time, created_at, type, actor, user_id, field, from_value, to_value,
-        version, attributes
-    )
-    select company_id, id, updated_at, updated_at, '{type}', 'user', $3, '{field}', to_jsonb($1::bigint),
-        to_jsonb(0), version, '{{"reason": "deleted"}}'
-    from cleared order by id
-"""
 _LIES_IN = """
     with recursive chain (id, parent_id) as (
         select id, parent_id from ticket_categories where id = $1
@@ -97,15 +68,10 @@ async def count_priorities_of_calendar(q: Queries, calendar_id: int) -> int:
     return int(await q.fetch_value(sql, calendar_id))
 
 
-async def clear(
-    transaction: Queries, column: Cleared, record_id: int, *, user_id: int, now: datetime, company_id: int = 0
-) -> None:
-    """Take a row that a user deletes out of all tickets, or of those of its company, and note it in their
-    history.
-    """
-    entry_type, field = _ENTRIES[column]
-    sql = _CLEAR.format(column=column, type=entry_type, field=field)
-    await transaction.execute(sql, record_id, company_id, user_id, now)
+async def tickets_of(q: Queries, column: Cleared, record_id: int, company_id: int = 0) -> list[int]:
+    """Return the ids of the tickets that refer to a row, of one company or, with 0, of all; in order."""
+    sql = f"select id from tickets where {column} = $1 and ($2::bigint = 0 or company_id = $2) order by id"  # noqa: S608 - constant names
+    return [row[0] for row in await q.fetch(sql, record_id, company_id)]
 
 
 async def category_lies_in(transaction: Queries, category_id: int, ancestor_id: int) -> bool:

@@ -7,7 +7,7 @@ comes after its commit.
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -31,7 +31,15 @@ from motorpool.storage.helpdesk_records import Ticket, TicketEvent
 from motorpool.storage.queries import Queries
 from motorpool.storage.ticket_messages import NewTicketMessage
 
-__all__ = ["announce", "announce_deletion", "write", "write_deletion"]
+__all__ = [
+    "Announcement",
+    "announce",
+    "announce_deletion",
+    "announcement_of",
+    "publish_announcement",
+    "write",
+    "write_deletion",
+]
 
 M = TypeVar("M")
 
@@ -40,6 +48,8 @@ _REFERENCES = frozenset(
     | {"reporter_id", "parent_id"}
 )
 """References that are null in the table where they are 0."""
+FACTS_AT_A_TIME = 1000
+"""Facts that are published together: their followers look at all of them without a pause."""
 _KEPT_IF_SAME = ("subject", "description", "attributes")
 
 
@@ -190,25 +200,62 @@ def _with_ids(change: Change, stored: dict[int, int]) -> Change:
     return change._replace(outcome=msgspec.structs.replace(change.outcome, entries=entries))
 
 
-async def announce(system: System, changes: Sequence[Change]) -> None:
-    """Tell those who follow tickets what was committed, after the commit."""
+class Announcement(NamedTuple):
+    """What those who follow tickets are to hear of committed changes."""
+
+    facts: tuple[TicketChanged, ...] = ()
+    wake_at: datetime | None = None
+    """When the ticket clock has to look at one of them, at the earliest."""
+    companies: frozenset[int] = frozenset()
+    """Companies whose webhooks have messages waiting."""
+    has_mails: bool = False
+
+    def joined(self, other: "Announcement") -> "Announcement":
+        """Return the announcement of both."""
+        instants = [at for at in (self.wake_at, other.wake_at) if at is not None]
+        return Announcement(
+            self.facts + other.facts,
+            min(instants, default=None),
+            self.companies | other.companies,
+            self.has_mails or other.has_mails,
+        )
+
+
+def announcement_of(changes: Sequence[Change]) -> Announcement:
+    """Return what is to be announced of changes that were written."""
     changed = [change for change in changes if change.outcome.entries]
     instants = [
         change.outcome.next_clock_at for change in changes if change.outcome.next_clock_at is not None
     ]
-    if instants:
-        _wake(system, TICKET_CLOCK, WakeTicketClock(min(instants)))
     companies = frozenset(
         change.outcome.setup.company.id
         for change in changed
         if change.outcome.messages and KEY in change.outcome.setup.company.attributes
     )
-    if companies:
-        _wake(system, WEBHOOK_SENDER, TicketMessagesWaiting(companies))
-    if any(change.outcome.notices for change in changed):
+    return Announcement(
+        tuple(_fact(change) for change in changed),
+        min(instants, default=None),
+        companies,
+        any(change.outcome.notices for change in changed),
+    )
+
+
+async def announce(system: System, changes: Sequence[Change]) -> None:
+    """Tell those who follow tickets what was committed, after the commit."""
+    await publish_announcement(system, announcement_of(changes))
+
+
+async def publish_announcement(system: System, announcement: Announcement) -> None:
+    """Tell those who follow tickets of changes, after their commit."""
+    if announcement.wake_at is not None:
+        _wake(system, TICKET_CLOCK, WakeTicketClock(announcement.wake_at))
+    if announcement.companies:
+        _wake(system, WEBHOOK_SENDER, TicketMessagesWaiting(announcement.companies))
+    if announcement.has_mails:
         _wake(system, OUTBOX, OutboxFilled())
-    if changed:
-        await publish_changes(system, *(_fact(change) for change in changed))
+    facts = announcement.facts
+    for start in range(0, len(facts), FACTS_AT_A_TIME):
+        await publish_changes(system, *facts[start : start + FACTS_AT_A_TIME])
 
 
 def _wake(system: System, kind: Kind[None, M], message: M) -> None:

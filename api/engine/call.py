@@ -1,7 +1,7 @@
 """One request as an operation sees it: the caller, their address, and the parsed parameters and body."""
 
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, partial
@@ -44,6 +44,8 @@ class Call:
         self._body: bytes | None = None
         self._body_memory = 0
         """Bytes of the body that are counted in `ServerContext.body_memory`."""
+        self.after_commit: list[Callable[[], Awaitable[None]]] = []
+        """What follows the commit of a change of a resource, beside what its policy does then."""
         self.shield: trio.CancelScope | None = None
         """Set while a change is served to its end whatever the client does."""
 

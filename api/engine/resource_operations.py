@@ -155,6 +155,8 @@ class _ResourceOperations(Generic[R]):
                 fact = change(record_id, "updated", changed_fields(old, new))
             await publish_changes(call.context.system, fact)
         await self._policy.after_commit(call, record_id, new, old)
+        for follow in call.after_commit:
+            await follow()
 
     async def _answer(self, call: Call, stored: R, version: int) -> Response:
         """Return the stored record, with a warning if there is one."""

@@ -18,7 +18,8 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import access, configuration_uses, devices, groups, links, plain_tables, runs, users
+from motorpool.api.resources.helpdesk.cleared_references import clear_references
+from motorpool.storage import access, devices, groups, links, plain_tables, runs, users
 from motorpool.storage.conditions import Condition, all_of, any_of
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
@@ -83,7 +84,7 @@ class DevicePolicy(LinkedPolicy[Device]):
     async def delete(self, call: Call, transaction: Queries, old: Device) -> None:
         """Delete; pending steps of scheduled commands for it end, and its tickets are of no device."""
         await runs.cancel_for_device(transaction, old.id, call.now)
-        await configuration_uses.clear(transaction, "device_id", old.id, user_id=call.caller.id, now=call.now)
+        await clear_references(call, transaction, "device_id", old.id, name=old.name)
         await super().delete(call, transaction, old)
 
     async def after_commit(self, call: Call, record_id: int, new: Device | None, old: Device | None) -> None:

@@ -33,6 +33,7 @@ from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
+from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.user_rules import (
     MAX_PASSWORD_LENGTH,
     User,
@@ -44,7 +45,7 @@ from motorpool.api.resources.user_rules import (
     prepare_new,
     show,
 )
-from motorpool.storage import configuration_uses, known_addresses, links, scheduled_commands, users
+from motorpool.storage import known_addresses, links, scheduled_commands, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import User as UserRow
@@ -185,9 +186,7 @@ class UserPolicy(ResourcePolicy[User]):
         await scheduled_commands.release_owners(
             transaction, (old.id,), call.now, actor_id=call.caller.id, address=call.address
         )
-        await configuration_uses.clear(
-            transaction, "assignee_id", old.id, user_id=call.caller.id, now=call.now
-        )
+        await clear_references(call, transaction, "assignee_id", old.id)
         await users.TABLE.delete(transaction, old.id)
 
     async def show(self, call: Call, records: Sequence[UserRow]) -> list[User]:

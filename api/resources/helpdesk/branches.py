@@ -4,8 +4,9 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy
-from motorpool.storage import company_tables, configuration_uses
+from motorpool.storage import company_tables
 from motorpool.storage.helpdesk_records import Branch
 from motorpool.storage.queries import Queries
 
@@ -19,8 +20,8 @@ class BranchPolicy(CompanyPolicy[Branch]):
 
     async def delete(self, call: Call, transaction: Queries, old: Branch) -> None:
         """Delete; its tickets and contacts are then of no branch."""
-        await configuration_uses.clear(
-            transaction, "branch_id", old.id, company_id=old.company_id, user_id=call.caller.id, now=call.now
+        await clear_references(
+            call, transaction, "branch_id", old.id, company_id=old.company_id, name=old.name
         )
         await super().delete(call, transaction, old)
 

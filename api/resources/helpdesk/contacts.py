@@ -9,9 +9,10 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
 from motorpool.codecs.calendars.calendar import find_zone
-from motorpool.storage import companies, company_tables, configuration_uses, plain_tables, users
+from motorpool.storage import companies, company_tables, plain_tables, users
 from motorpool.storage.companies import Standing
 from motorpool.storage.conditions import Condition
 from motorpool.storage.helpdesk_records import Contact
@@ -69,9 +70,7 @@ class ContactPolicy(CompanyPolicy[Contact]):
 
     async def delete(self, call: Call, transaction: Queries, old: Contact) -> None:
         """Delete; its tickets are then without contact. Their history never held its name."""
-        await configuration_uses.clear(
-            transaction, "contact_id", old.id, company_id=old.company_id, user_id=call.caller.id, now=call.now
-        )
+        await clear_references(call, transaction, "contact_id", old.id, company_id=old.company_id)
         await super().delete(call, transaction, old)
 
 

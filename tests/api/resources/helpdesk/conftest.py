@@ -37,9 +37,10 @@ class Helpdesk:
                 company_id, number, status_id, status_kind, subject, created_at, updated_at,
                 status_changed_at
             )
-            select $1, last_ticket_number, $2, $3, 'Broken', now(), now(), now() from counted returning id
+            select $1, last_ticket_number, $2, $3, 'Broken', $4, $4, $4 from counted returning id
         """
-        number = await self.database.fetch_value(sql, self.id, status_id, kind)
+        now = self.served.clock.now()
+        number = await self.database.fetch_value(sql, self.id, status_id, kind, now)
         for name, value in columns.items():
             await self.database.execute(f"update tickets set {name} = $2 where id = $1", number, value)
         return int(number)

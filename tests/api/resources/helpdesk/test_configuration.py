@@ -5,6 +5,8 @@ from functools import partial
 
 from tests.api.test_races import connections, in_parallel
 
+from motorpool.actors.messages.changes import CHANGES, TicketChanged
+
 FAMILIES = {
     "branches": {},
     "teams": {},
@@ -338,7 +340,7 @@ async def test_a_deleted_contact_leaves_its_tickets(desk):
     )
     by = ("updated", "user", desk.chief.id)
     assert [tuple(row.values()) for row in rows] == [
-        (ticket, *by, "contactId", contact["id"], 0, 2, {"reason": "deleted"})
+        (ticket, *by, "contactId", contact["id"], 0, 2, {"reason": "deleted", "userName": "chief"})
     ]
 
 
@@ -349,24 +351,32 @@ async def test_tickets_survive_the_end_of_what_they_refer_to(desk):
     await desk.ticket(
         status["id"], branch_id=branch["id"], team_id=team["id"], device_id=device, assignee_id=desk.ann.id
     )
-    admin = desk.served.admin
-    for path in (
-        f"/branches/{branch['id']}",
-        f"/teams/{team['id']}",
-        f"/devices/{device}",
-        f"/users/{desk.ann.id}",
-    ):
-        assert (await admin.delete(path)).status == 204
+    admin, versions = desk.served.admin, []
+    async with desk.served.context.system.topic(CHANGES).subscribe() as subscription:
+        for path in (
+            f"/branches/{branch['id']}",
+            f"/teams/{team['id']}",
+            f"/devices/{device}",
+            f"/users/{desk.ann.id}",
+        ):
+            assert (await admin.delete(path)).status == 204
+            versions.append([])
+            while not versions[-1]:
+                for changes in await subscription.receive_batch():
+                    versions[-1] += [each.version for each in changes if isinstance(each, TicketChanged)]
+    # Who follows the ticket hears of each.
+    assert versions == [[2], [3], [4], [5]]
     row = await desk.database.fetch_row(
         "select branch_id, team_id, device_id, assignee_id, version from tickets"
     )
     assert tuple(row.values()) == (None, None, None, None, 5)
     rows = await desk.database.fetch(
-        "select type, field, from_value, version from ticket_events order by version"
+        "select type, field, from_value, attributes->>'fromName' as name, version from ticket_events"
+        " order by version"
     )
     assert [tuple(row.values()) for row in rows] == [
-        ("updated", "branchId", branch["id"], 2),
-        ("assigned", "teamId", team["id"], 3),
-        ("updated", "deviceId", device, 4),
-        ("assigned", "assigneeId", desk.ann.id, 5),
+        ("updated", "branchId", branch["id"], "a", 2),
+        ("assigned", "teamId", team["id"], "b", 3),
+        ("updated", "deviceId", device, "Vehicle 1", 4),
+        ("assigned", "assigneeId", desk.ann.id, "ann", 5),
     ]

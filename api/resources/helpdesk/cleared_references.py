@@ -1,0 +1,61 @@
+"""Takes a row that is being deleted out of the tickets that refer to it
+(docs/helpdesk.md#branches-teams-and-contacts).
+"""
+
+from motorpool.actors.tickets.draft import to_milliseconds
+from motorpool.actors.tickets.edit import edit
+from motorpool.actors.tickets.facts import Author, Change
+from motorpool.actors.tickets.ticket_reader import lock_facts
+from motorpool.actors.tickets.ticket_writer import (
+    Announcement,
+    announcement_of,
+    publish_announcement,
+    write,
+)
+from motorpool.api.engine.call import Call
+from motorpool.storage import configuration_uses
+from motorpool.storage.configuration_uses import Cleared
+from motorpool.storage.queries import Queries
+
+__all__ = ["clear_references"]
+
+TICKETS_AT_A_TIME = 200
+
+
+async def clear_references(
+    call: Call,
+    transaction: Queries,
+    field: Cleared,
+    record_id: int,
+    *,
+    company_id: int = 0,
+    name: str = "",
+) -> None:
+    """Edit the tickets that refer to a row, of one company or, with 0, of all, as if the caller did it.
+
+    `name` is what the history calls the row. What follows the edits comes after the commit
+    (`Call.after_commit`).
+    """
+    found = await configuration_uses.tickets_of(transaction, field, record_id, company_id)
+    if not found:
+        return
+    context, now = call.context, to_milliseconds(call.now)
+    attributes = {"userName": call.caller.user.name, "reason": "deleted"}
+    author = Author("user", call.caller.id, True, attributes)
+    names: dict[str, dict[int, str]] = {field: {record_id: name}} if name else {}
+    announcement = Announcement()
+    for start in range(0, len(found), TICKETS_AT_A_TIME):
+        batch = found[start : start + TICKETS_AT_A_TIME]
+        facts = await lock_facts(transaction, batch, context.business_calendars, now=now)
+        changes = [
+            Change(each, edit(each, author, now, fields={field: 0}, names=names))
+            for each in facts.values()
+            if getattr(each.ticket, field) == record_id
+        ]
+        written = await write(transaction, changes, now, context.ticket_mails)
+        announcement = announcement.joined(announcement_of(written))
+
+    async def announce() -> None:
+        await publish_announcement(context.system, announcement)
+
+    call.after_commit.append(announce)
