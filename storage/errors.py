@@ -8,6 +8,7 @@ __all__ = [
     "StatementRejected",
     "StorageError",
     "StorageUnavailable",
+    "UnexpectedResult",
 ]
 
 
@@ -39,6 +40,10 @@ class Conflict(StorageError):
 
 class StatementRejected(StorageError):
     """A value violates a constraint: a reference does not exist, or a number is out of range."""
+
+
+class UnexpectedResult(StorageError):
+    """A script had another result than `Queries.execute_with_next` was told to expect."""
 
 
 class SetupFailed(StorageError):

@@ -1,13 +1,13 @@
 """Positions: copied in by the writer, read by device and time."""
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from motorpool.storage import events as event_rows
 from motorpool.storage import report_days
 from motorpool.storage.cleaning import text_bytes
-from motorpool.storage.errors import Conflict
+from motorpool.storage.errors import Conflict, UnexpectedResult
 from motorpool.storage.id_blocks import allocate_block
 from motorpool.storage.partitions import drop_before, ensure_partitions
 from motorpool.storage.position_rows import COLUMNS, copy_data, pack_row
@@ -110,9 +110,23 @@ async def _store(
         if rows:
             await _copy(q, rows)
         return 0
+    try:
+        return await _store_together(q, rows, events, now, late, report_days.expect_none)
+    except UnexpectedResult:
+        return await _store_together(q, rows, events, now, late, report_days.drop)
+
+
+async def _store_together(
+    q: Queries,
+    rows: Sequence[bytes],
+    events: Sequence[Event],
+    now: datetime | None,
+    late: Sequence[tuple[int, datetime]],
+    prepare: Callable[[Queries, Sequence[tuple[int, datetime]]], Awaitable[None]],
+) -> int:
     async with q.transaction() as transaction:
         if late:
-            await report_days.drop(transaction, late)
+            await prepare(transaction, late)
         left = await event_rows.insert_many(transaction, events, now=now) if events else 0
         if rows:
             await _copy(transaction, rows)

@@ -61,10 +61,12 @@ class Queries(Protocol):
         """
         ...
 
-    async def execute_with_next(self, script: str) -> None:
+    async def execute_with_next(self, script: str, *, expects: str = "") -> None:
         """Run a script together with the next statement of the transaction; immediately if there is none.
 
         Saves a round trip. The next statement raises its errors; without a next one it may not be run.
+        `expects` is the command tag of the last statement of the script, such as "SELECT 0": with any other
+        the next statement is not run and raises UnexpectedResult. Default: any. No other script may follow.
         """
         ...
 

@@ -22,6 +22,7 @@ __all__ = [
     "drop_before",
     "drop_device",
     "drop_span",
+    "expect_none",
     "read",
     "store",
     "version",
@@ -126,6 +127,16 @@ async def drop(transaction: Queries, changed: Iterable[tuple[int, datetime]]) ->
     Call it in the transaction of the change, before rows of positions are locked.
     """
     await _drop(transaction, [(device_id, time, time) for device_id, time in changed])
+
+
+async def expect_none(transaction: Queries, changed: Iterable[tuple[int, datetime]]) -> None:
+    """Like `drop`, but have the next statement raise UnexpectedResult if there might be something to drop.
+
+    Costs less where there is nothing.
+    """
+    ids = ",".join({str(device_id) for device_id, _ in changed})
+    look = f"select from report_versions where device_id = any('{{{ids}}}'::bigint[]) limit 1"
+    await transaction.execute_with_next(f"{_SHARE}; {look}", expects="SELECT 0")
 
 
 async def drop_span(transaction: Queries, device_id: int, start: datetime, end: datetime) -> None:

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from motorpool.storage.errors import StorageError
+from motorpool.storage.errors import StorageError, UnexpectedResult
 from motorpool.storage.queries import Queries, Row, Value
 
 __all__ = ["DriverConnection", "Session", "Statements"]
@@ -62,9 +62,10 @@ class Statements(ABC):
         """Run a statement together with the commit of the transaction; immediately if there is none."""
         await self._call("execute", sql, *args)
 
-    async def execute_with_next(self, script: str) -> None:
+    async def execute_with_next(self, script: str, *, expects: str = "") -> None:
         """Run a script together with the next statement of the transaction; immediately if there is none."""
-        await self._call("execute", script)
+        if await self._call("execute", script) != expects and expects:
+            raise UnexpectedResult(script)
 
     async def copy_binary(
         self, table: str, columns: tuple[str, ...], source: bytes, *, at_commit: bool = False
@@ -75,6 +76,7 @@ class Statements(ABC):
 
 
 _cursors = itertools.count(1)
+_UNEXPECTED: Final = object()
 
 
 class Session(Statements):
@@ -88,6 +90,8 @@ class Session(Statements):
         self._depth = depth
         self._opening = opening
         """SQL to run before the next statement; empty afterwards."""
+        self._expects = ""
+        """The command tag that it must have; empty: any."""
         self._is_open = not opening
         """Whether the transaction has begun."""
         self._at_commit: list[Callable[[], Awaitable[Any]]] = []
@@ -96,10 +100,15 @@ class Session(Statements):
     async def _call(self, method: str, *args: object, **more: object) -> Value:
         call = getattr(self._connection.driver, method)
         if self._opening:
-            call = partial(_open_and_call, self._connection.driver.execute, self._opening, call)
-            self._opening = ""
-            self._is_open = True
-        return await self._connection.call(self._seconds, call, *args, **more)
+            call = partial(
+                _open_and_call, self._connection.driver.execute, self._opening, self._expects, call
+            )
+            self._opened()
+        return _expected(await self._connection.call(self._seconds, call, *args, **more))
+
+    def _opened(self) -> None:
+        self._opening = self._expects = ""
+        self._is_open = True
 
     async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; immediately if there is none."""
@@ -108,12 +117,14 @@ class Session(Statements):
         else:
             await self.execute(sql, *args)
 
-    async def execute_with_next(self, script: str) -> None:
+    async def execute_with_next(self, script: str, *, expects: str = "") -> None:
         """Run a script together with the next statement of the transaction; immediately if there is none."""
         if self._depth:
+            assert not self._expects
             self._opening = f"{self._opening}; {script}" if self._opening else script
+            self._expects = expects
         else:
-            await self.execute(script)
+            await super().execute_with_next(script, expects=expects)
 
     async def copy_binary(
         self, table: str, columns: tuple[str, ...], source: bytes, *, at_commit: bool = False
@@ -142,7 +153,7 @@ class Session(Statements):
             yield inner
         except Exception:
             if inner._is_open:
-                inner._opening = ""
+                inner._opened()
                 # If that fails as well, the connection is lost, and the server rolls back.
                 with suppress(StorageError):
                     await inner.execute(rollback)
@@ -165,11 +176,11 @@ class Session(Statements):
     async def _finish(self, commit: str) -> str:
         execute = self._connection.driver.execute
         statements = [*self._at_commit, partial(execute, commit)]
+        finish = partial(_execute_all, statements)
         if self._opening:
-            statements.insert(0, partial(execute, self._opening))
-            self._opening = ""
-            self._is_open = True
-        tag: str = await self._connection.call(self._seconds * len(statements), _execute_all, statements)
+            finish = partial(_open_and_call, execute, self._opening, self._expects, finish)
+            self._opened()
+        tag: str = _expected(await self._connection.call(self._seconds * (len(statements) + 1), finish))
         return tag
 
     async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
@@ -184,12 +195,20 @@ class Session(Statements):
 async def _open_and_call(
     execute: Callable[[str], Awaitable[Any]],
     opening: str,
+    expects: str,
     call: Callable[..., Awaitable[Any]],
     *args: object,
     **more: object,
 ) -> Value:
-    await execute(opening)
+    if await execute(opening) != expects and expects:
+        return _UNEXPECTED
     return await call(*args, **more)
+
+
+def _expected(answer: Value) -> Value:
+    if answer is _UNEXPECTED:
+        raise UnexpectedResult("a statement was not run, as the script before it had another result")
+    return answer
 
 
 async def _execute_all(statements: Sequence[Callable[[], Awaitable[Any]]]) -> Value:
