@@ -175,8 +175,8 @@ class Session(Statements):
 
     async def _finish(self, commit: str) -> str:
         execute = self._connection.driver.execute
-        statements = [*self._at_commit, partial(execute, commit)]
-        finish = partial(_execute_all, statements)
+        statements: list[Callable[[], Awaitable[Any]]] = [*self._at_commit, partial(execute, commit)]
+        finish: Callable[[], Awaitable[Any]] = partial(_execute_all, statements)
         if self._opening:
             finish = partial(_open_and_call, execute, self._opening, self._expects, finish)
             self._opened()

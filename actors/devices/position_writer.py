@@ -47,6 +47,8 @@ QUEUE_BYTES = 64 << 20
 """Limit of the large rows in the queue."""
 LARGE_BYTES = 4096
 """Attributes from this size on count as large."""
+_SIZED = frozenset({str, dict, list})
+"""Types of values that may be large."""
 ID_BLOCK = 1_000
 """Position ids that are allocated at once."""
 
@@ -245,6 +247,8 @@ class PositionWriter(Actor[WriterMessage]):
 
 def attributes_size(attributes: Mapping[str, Any]) -> int:
     """Return about how many bytes the texts and nested values among the attributes take."""
+    if _SIZED.isdisjoint(map(type, attributes.values())):
+        return 0
     size = 0
     for value in attributes.values():
         if value.__class__ is str:

@@ -10,7 +10,6 @@ __all__ = ["add_hours", "copy_attributes"]
 NUMBER: Final = (int, float)
 MOST_HOURS = 1e15
 """Milliseconds; up to here sums are exact."""
-_NONE: Final = timedelta(0)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
@@ -26,12 +25,14 @@ def add_hours(position: Position, latest: Position) -> None:
 
     The time between two positions with the ignition on counts.
     """
-    hours = latest.attributes.get("hours")
+    attributes, before = position.attributes, latest.attributes
+    hours = before.get("hours", 0)
+    is_running = attributes.get("ignition") is True and before.get("ignition") is True
+    if not (hours or is_running):
+        return
     if not isinstance(hours, NUMBER) or hours is True or not 0 <= hours < MOST_HOURS:
         hours = 0
-    if position.attributes.get("ignition") is True and latest.attributes.get("ignition") is True:
-        span = position.device_time - latest.device_time
-        if span > _NONE:
-            hours += span // _MILLISECOND
+    if is_running and position.device_time > latest.device_time:
+        hours += (position.device_time - latest.device_time) // _MILLISECOND
     if hours:
-        position.attributes["hours"] = hours
+        attributes["hours"] = hours

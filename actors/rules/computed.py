@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from motorpool.actors.rules.expressions import Expression, ExpressionError
+from motorpool.actors.rules.expressions import Expression, ExpressionError, Run
 from motorpool.actors.rules.expressions.values import text
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
@@ -146,10 +146,11 @@ def compute_values(
     """Like `compute_all`, but put the values into `attributes`; return those of fields of the position."""
     failures: Failures = ()
     fields: dict[str, Any] = {}
+    run = Run(variables)
     for each in compiled:
         name = each.attribute.attribute
         try:
-            value = each.expression.evaluate(variables)
+            value = each.expression.evaluate_in(run)
             if value is not None:
                 value = _converted(value, each.target)
                 if name in _TYPE_OF_FIELD:

@@ -119,10 +119,13 @@ def events_of(
 
     near = state.near
     if linked is not None:
-        enter, leave = settings.proximity_enter_distance, settings.proximity_exit_distance
-        if linked and (enter or leave):
-            events, near = proximity_events(position, near, linked, enter_distance=enter, exit_distance=leave)
-            found += events
+        if linked:
+            enter, leave = settings.proximity_enter_distance, settings.proximity_exit_distance
+            if enter or leave:
+                events, near = proximity_events(
+                    position, near, linked, enter_distance=enter, exit_distance=leave
+                )
+                found += events
         if settings.unaccompanied_distance:
             distance = settings.unaccompanied_distance
             found += unaccompanied_events(position, last, linked, distance=distance)

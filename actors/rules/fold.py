@@ -93,7 +93,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         # A device that sent no time at all may have sent the report from its memory.
         outdated = report.device_time is None and report.fix_time is None and not report.valid
         fix_time = report.fix_time or device_time
-        if fix_time < oldest:
+        if fix_time is not device_time and fix_time < oldest:
             fix_time = unroll(fix_time, server_time)
         if settings.changes_location:
             device_time, fix_time = override_times(device_time, fix_time, server_time, settings)
@@ -103,7 +103,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         outdated = True
         place = latest or _NO_LOCATION
         fix_time = latest.fix_time if latest is not None else UNKNOWN_FIX_TIME
-    is_future = fix_time - server_time > FUTURE
+    is_future = fix_time > server_time and fix_time - server_time > FUTURE
     replaces = not is_future and (latest is None or fix_time >= latest.fix_time)
     add_distance(report, latest, attributes, is_next=replaces)
     if report.archived:
@@ -162,7 +162,7 @@ def _add_known(position: Position, latest: Position | None, rules: DeviceRules) 
     if latest is not None:
         if rules.settings.processing_copy_attributes:
             copy_attributes(rules.settings.processing_copy_attributes, latest, attributes)
-        if "hours" not in attributes and ("hours" in latest.attributes or "ignition" in attributes):
+        if "hours" not in attributes:
             add_hours(position, latest)
 
 

@@ -5,7 +5,7 @@ import pytest
 import trio
 
 from motorpool.storage import groups
-from motorpool.storage.errors import Conflict, StorageError
+from motorpool.storage.errors import Conflict, StorageError, UnexpectedResult
 from motorpool.storage.position_rows import COLUMNS, copy_data, pack_row
 from motorpool.storage.records import Group, Position
 
@@ -233,6 +233,32 @@ async def test_a_script_that_fails_or_is_not_sent_leaves_nothing_behind(database
         # Nothing else is asked: not even this.
         await transaction.execute_with_next("select 1 / 0")
     assert await names(database) == []
+    assert database.pool.acquired == 0
+
+
+async def expect_no_key(database):
+    async with database.transaction() as transaction:
+        await transaction.execute_with_next("select from keys", expects="SELECT 0")
+        await put(transaction, "a")
+
+
+async def copy_if_no_key(database, rows):
+    async with database.transaction() as transaction:
+        await transaction.execute_with_next("select from keys", expects="SELECT 0")
+        await transaction.copy_binary("positions", COLUMNS, rows, at_commit=True)
+
+
+async def test_a_script_may_have_to_find_nothing(database):
+    await expect_no_key(database)
+    assert await names(database) == ["a"]
+    await database.execute(KEY, "x")
+    with pytest.raises(UnexpectedResult):
+        await expect_no_key(database)
+    with pytest.raises(UnexpectedResult):
+        await copy_if_no_key(database, copy_data([]))
+    with pytest.raises(UnexpectedResult):
+        await database.execute_with_next("select from keys", expects="SELECT 0")
+    assert await names(database) == ["a"]
     assert database.pool.acquired == 0
 
 

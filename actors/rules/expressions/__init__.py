@@ -7,5 +7,6 @@ There are no loops, assignments or constructors, so the length of the text bound
 
 from motorpool.actors.rules.expressions.compiler import Expression, compile_expression
 from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.run import Run
 
-__all__ = ["Expression", "ExpressionError", "compile_expression"]
+__all__ = ["Expression", "ExpressionError", "Run", "compile_expression"]

@@ -33,8 +33,13 @@ class Expression:
         Raises:
             ExpressionError: the evaluation with these variables failed.
         """
+        return self.evaluate_in(Run(variables))
+
+    def evaluate_in(self, run: Run) -> object:
+        """Like `evaluate`, in a run that evaluates several expressions, each with the whole of its work."""
+        run.restart()
         try:
-            return self._node.step(Run(variables))
+            return self._node.step(run)
         except Returned as returned:
             return returned.value
         except RecursionError:

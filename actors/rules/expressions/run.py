@@ -23,6 +23,10 @@ class Run:
         self.variables = variables
         self._left = WORK
 
+    def restart(self) -> None:
+        """Begin an evaluation with the same variables."""
+        self._left = WORK
+
     def variable(self, name: str) -> object:
         """Return the value of a variable; raise Absent if it is undefined."""
         try:

@@ -19,6 +19,7 @@ from motorpool.actors.reports.track import find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.runtime.testing import TestClock
 from motorpool.storage import devices, positions, report_days, report_rows
+from motorpool.storage.errors import UnexpectedResult
 from motorpool.storage.position_rows import copy_data
 from motorpool.storage.records import Device, Position
 
@@ -194,7 +195,13 @@ class Change:
 
     async def _look(self):
         self._transaction = await self._stack.enter_async_context(self._database.transaction())
-        await report_days.drop(self._transaction, [(1, MAY)])
+        await report_days.expect_none(self._transaction, [(1, MAY)])
+        try:
+            await self._transaction.execute("select")
+        except UnexpectedResult as error:
+            await self._stack.__aexit__(type(error), error, None)
+            self._transaction = await self._stack.enter_async_context(self._database.transaction())
+            await report_days.drop(self._transaction, [(1, MAY)])
 
     async def _copy(self):
         row = positions.pack_row(row_of(1, self._id, POINT))
