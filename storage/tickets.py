@@ -23,7 +23,6 @@ __all__ = [
     "initial_fields",
     "insert",
     "insert_breaches",
-    "insert_events",
     "insert_pauses",
     "lock",
     "lock_company",
@@ -86,13 +85,18 @@ class NewNumber(NamedTuple):
     ticket_id: int
     number: int
 
+    status_kind: str | None
+    """Of the status that was locked; None if it is gone."""
 
-async def next_number(q: Queries, company_id: int) -> NewNumber | None:
-    """Lock the row of a company until the transaction ends; return a new number, None without such a row."""
+
+async def next_number(q: Queries, company_id: int, status_id: int) -> NewNumber | None:
+    """Lock the row of a company and a status until the transaction ends; None without such a company."""
     row = await q.fetch_row(
-        "update companies set last_ticket_number = last_ticket_number + 1 where id = $1"
-        " returning nextval('tickets_id_seq'), last_ticket_number",
+        "with status as (select kind from ticket_statuses where id = $2 for share)"
+        " update companies set last_ticket_number = last_ticket_number + 1 where id = $1"
+        " returning nextval('tickets_id_seq'), last_ticket_number, (select kind from status)",
         company_id,
+        status_id,
     )
     return None if row is None else NewNumber(*row.values())
 
@@ -176,45 +180,18 @@ async def read_setups(q: Queries, pairs: Sequence[tuple[int, int]]) -> list[Row]
     return await q.fetch(_SETUPS, [company_id for company_id, _ in pairs], [user_id for _, user_id in pairs])
 
 
-def _insert_from_json(table: str, columns: Sequence[str]) -> str:
+def _insert_from_json(table: str, columns: Sequence[str], parameter: str) -> str:
     """Return a statement that inserts rows given as a JSON array of objects."""
     names = ", ".join(columns)
-    source = f"jsonb_populate_recordset(null::{table}, $1::jsonb)"
+    source = f"jsonb_populate_recordset(null::{table}, {parameter}::jsonb)"
     return f"insert into {table} ({names}) select {names} from {source}"  # noqa: S608 - constants
 
 
-_INSERT = _insert_from_json("tickets", _WRITTEN)
 _CHANGED = ", ".join(
     f"{column} = coalesce(new.{column}, tickets.{column})" if column in _LONG else f"{column} = new.{column}"
     for column in _WRITTEN
     if column not in _FIXED
 )
-_UPDATE = f"""
-    update tickets set {_CHANGED} from jsonb_populate_recordset(null::tickets, $1::jsonb) new
-    where tickets.id = new.id
-"""  # noqa: S608 - constants
-
-
-async def insert(q: Queries, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store new tickets; each row holds the columns of the record and of its clock.
-
-    Raises:
-        Conflict: A unique value is already in use.
-        StatementRejected: A reference does not exist.
-    """
-    await q.execute(_INSERT, list(rows))
-
-
-async def update(q: Queries, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Replace what may change of tickets; subject, description and attributes only where they are not None.
-
-    Raises:
-        Conflict: A unique value is already in use.
-        StatementRejected: A reference does not exist.
-    """
-    await q.execute(_UPDATE, list(rows))
-
-
 _EVENT_COLUMNS = (
     "company_id",
     "ticket_id",
@@ -232,35 +209,67 @@ _EVENT_COLUMNS = (
     "version",
     "attributes",
 )
-_INSERT_EVENTS = f"{_insert_from_json('ticket_events', _EVENT_COLUMNS)} returning id"
-
-
-async def insert_events(q: Queries, entries: Sequence[tuple[int, TicketEvent]]) -> list[int]:
-    """Append entries to the histories of tickets of these companies; return their ids in order."""
-    rows = await q.fetch(
-        _INSERT_EVENTS,
-        [
-            {
-                "company_id": company_id,
-                "ticket_id": entry.ticket_id,
-                "event_time": entry.event_time,
-                "created_at": entry.created_at,
-                "type": entry.type,
-                "actor": entry.actor,
-                "user_id": entry.user_id,
-                "contact_id": entry.contact_id,
-                "field": entry.field,
-                "from_value": entry.from_,
-                "to_value": entry.to,
-                "text": entry.text,
-                "internal": entry.internal,
-                "version": entry.version,
-                "attributes": entry.attributes,
-            }
-            for company_id, entry in entries
-        ],
+# One statement each: round trips are most of the cost of a change.
+_EVENTS = _insert_from_json("ticket_events", _EVENT_COLUMNS, "$2")
+_INSERT = f"with new as ({_insert_from_json('tickets', _WRITTEN, '$1')}) {_EVENTS} returning id"
+_UPDATE = f"""
+    with changed as (
+        update tickets set {_CHANGED} from jsonb_populate_recordset(null::tickets, $1::jsonb) new
+        where tickets.id = new.id
     )
-    return sorted(row[0] for row in rows)
+    {_EVENTS} returning id
+"""  # noqa: S608 - constants
+
+
+async def insert(
+    q: Queries, rows: Sequence[Mapping[str, Any]], entries: Sequence[tuple[int, TicketEvent]]
+) -> list[int]:
+    """Store new tickets with entries of their histories; return the ids of the entries in order.
+
+    Each row holds the columns of the record and of its clock; entries come with the company.
+
+    Raises:
+        Conflict: A unique value is already in use.
+        StatementRejected: A reference does not exist.
+    """
+    return await _write(q, _INSERT, rows, entries)
+
+
+async def update(
+    q: Queries, rows: Sequence[Mapping[str, Any]], entries: Sequence[tuple[int, TicketEvent]]
+) -> list[int]:
+    """Replace what may change of tickets, and append to their histories; return the ids of the entries.
+
+    As `insert`; but subject, description and attributes are replaced only where they are not None.
+    """
+    return await _write(q, _UPDATE, rows, entries)
+
+
+async def _write(
+    q: Queries, sql: str, rows: Sequence[Mapping[str, Any]], entries: Sequence[tuple[int, TicketEvent]]
+) -> list[int]:
+    found = await q.fetch(sql, list(rows), [_event_row(*entry) for entry in entries])
+    return sorted(row[0] for row in found)
+
+
+def _event_row(company_id: int, entry: TicketEvent) -> dict[str, Any]:
+    return {
+        "company_id": company_id,
+        "ticket_id": entry.ticket_id,
+        "event_time": entry.event_time,
+        "created_at": entry.created_at,
+        "type": entry.type,
+        "actor": entry.actor,
+        "user_id": entry.user_id,
+        "contact_id": entry.contact_id,
+        "field": entry.field,
+        "from_value": entry.from_,
+        "to_value": entry.to,
+        "text": entry.text,
+        "internal": entry.internal,
+        "version": entry.version,
+        "attributes": entry.attributes,
+    }
 
 
 async def close_pauses(q: Queries, ends: Mapping[int, datetime]) -> None:

@@ -37,7 +37,7 @@ def comment(
     draft = Draft(facts, author, now)
     settle_first(draft)
     moves = bool(status_id) and status_id != draft.ticket.status_id
-    status = enabled_status(draft, status_id) if moves else None
+    status = enabled_status(draft.setup, status_id) if moves else None
     add_comment(
         draft,
         text,

@@ -23,7 +23,7 @@ from motorpool.actors.tickets.service_levels import Level
 from motorpool.actors.tickets.status_moves import DONE_KINDS, RUNNING_KINDS, enabled_status
 from motorpool.storage.helpdesk_records import Ticket, TicketCategory, TicketPause, TicketStatus
 
-__all__ = ["NO_STARTING_STATUS", "create", "with_category"]
+__all__ = ["NO_STARTING_STATUS", "create", "starting_status", "with_category"]
 
 NO_STARTING_STATUS = "company has no starting status; call POST /tickets/defaults"
 RESPONDED = "firstResponse"
@@ -88,7 +88,7 @@ def create(
     began = to_milliseconds(created_at or now)
     facts = _before(ticket, setup, business_times)
     draft = Draft(facts, author, now)
-    status = _starting_status(draft, ticket.status_id)
+    status = starting_status(setup, ticket.status_id)
     if ticket.priority_id:
         require_priority(draft, ticket.priority_id)
     if ticket.team_id:
@@ -132,10 +132,15 @@ def _before(ticket: Ticket, setup: CompanySetup, business_times: Mapping[int, Bu
     )
 
 
-def _starting_status(draft: Draft, status_id: int) -> TicketStatus:
+def starting_status(setup: CompanySetup, status_id: int) -> TicketStatus:
+    """Return the status of a new ticket; `status_id` is the one asked for, 0: the company's first.
+
+    Raises:
+        TicketRefused: There is none, or it is disabled.
+    """
     if status_id:
-        return enabled_status(draft, status_id)
-    status = draft.setup.first_status("new", "open")
+        return enabled_status(setup, status_id)
+    status = setup.first_status("new", "open")
     if status is None:
         raise TicketRefused(NO_STARTING_STATUS)
     return status

@@ -65,7 +65,7 @@ def edit(
     if "team_id" in changed or "assignee_id" in changed:
         assign_to(draft, changed.get("team_id"), changed.get("assignee_id"))
     if "status_id" in changed and changed["status_id"] != draft.ticket.status_id:
-        status = enabled_status(draft, changed["status_id"])
+        status = enabled_status(draft.setup, changed["status_id"])
         require_next(draft, status)
         move_to(draft, status)
     return draft.finish()

@@ -8,7 +8,7 @@ import msgspec
 from motorpool.actors.tickets import service_levels
 from motorpool.actors.tickets.draft import Draft
 from motorpool.actors.tickets.escalation import note_terms
-from motorpool.actors.tickets.facts import LIVE_KINDS, FieldChange, TicketRefused, may_follow
+from motorpool.actors.tickets.facts import LIVE_KINDS, CompanySetup, FieldChange, TicketRefused, may_follow
 from motorpool.storage.helpdesk_records import TicketPause, TicketStatus
 
 __all__ = ["enabled_status", "move_to", "require_next"]
@@ -18,9 +18,9 @@ RUNNING_KINDS = frozenset({"new", "open"})
 """Kinds in which the resolution clock runs."""
 
 
-def enabled_status(draft: Draft, status_id: int) -> TicketStatus:
+def enabled_status(setup: CompanySetup, status_id: int) -> TicketStatus:
     """Return a status that a ticket may be moved to; TicketRefused if there is none, or it is disabled."""
-    status = draft.setup.statuses.get(status_id)
+    status = setup.statuses.get(status_id)
     if status is None:
         raise TicketRefused(f"statusId: the company has no status {status_id}")
     if status.disabled:

@@ -71,17 +71,21 @@ async def write(
     setups = {change.outcome.setup.company.id: change.outcome.setup for change in moved}.values()
     webhooks = {each.company.id: read_settings(each.company.attributes) for each in setups}
     wanted = [_wanted(change, webhooks[change.outcome.ticket.company_id]) for change in moved]
-    new = [_row(change, sent) for change, sent in zip(moved, wanted, strict=True) if change.facts is None]
-    old = [_row(change, sent) for change, sent in zip(moved, wanted, strict=True) if change.facts is not None]
-    if new:
-        await tickets.insert(transaction, new)
-    if old:
-        await tickets.update(transaction, old)
-    entries = [
-        (change.outcome.ticket.company_id, entry) for change in moved for entry in change.outcome.entries
-    ]
-    ids = await tickets.insert_events(transaction, entries) if entries else []
-    stored = {id(entry): number for (_, entry), number in zip(entries, ids, strict=True)}
+    stored: dict[int, int] = {}
+    for is_new, store in ((True, tickets.insert), (False, tickets.update)):
+        part = [
+            (change, sent)
+            for change, sent in zip(moved, wanted, strict=True)
+            if (change.facts is None) == is_new
+        ]
+        if part:
+            entries = [
+                (change.outcome.ticket.company_id, entry)
+                for change, _ in part
+                for entry in change.outcome.entries
+            ]
+            ids = await store(transaction, [_row(change, sent) for change, sent in part], entries)
+            stored |= {id(entry): number for (_, entry), number in zip(entries, ids, strict=True)}
     await _write_pauses(transaction, moved)
     await _write_breaches(transaction, moved, at)
     await _enqueue(transaction, moved, wanted, webhooks, stored, at)

@@ -35,7 +35,7 @@ def transition(
         return draft.finish()
     settle_first(draft)
     if status_id != draft.ticket.status_id:
-        status = enabled_status(draft, status_id)
+        status = enabled_status(draft.setup, status_id)
         require_next(draft, status)
     if comment:
         add_comment(draft, comment, internal=internal, moves_status=False)

@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from quart import Response
 
 from motorpool.actors.messages.changes import TicketChanged
-from motorpool.actors.tickets.create import create, with_category
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.edit import EDITABLE, edit, json_name
-from motorpool.actors.tickets.facts import Change, CompanySetup, Outcome
-from motorpool.actors.tickets.ticket_reader import business_times_of, lock_facts, setup_of
-from motorpool.actors.tickets.ticket_writer import announce_deletion, write, write_deletion
+from motorpool.actors.tickets.facts import Change, Outcome
+from motorpool.actors.tickets.ticket_creation import create_ticket as store_new_ticket
+from motorpool.actors.tickets.ticket_reader import lock_facts
+from motorpool.actors.tickets.ticket_writer import announce_deletion, write_deletion
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
@@ -121,37 +120,31 @@ async def _create(
     values: Mapping[str, Any],
     created_at: datetime | None,
 ) -> Change:
-    company_id, now = values["company_id"], to_milliseconds(call.now)
-    setup = await setup_of(transaction, company_id, people=(values["assignee_id"], call.caller.id))
-    if setup is None:
-        raise no_company()
-    names = await check_references(call, transaction, company_id, values, None)
-    ticket = _with_category(
-        Ticket(**_fields_of(values)), names["category_id"].get(values["category_id"]), setup
+    company_id = values["company_id"]
+    references = await check_references(call, transaction, company_id, values, None)
+    change = await store_new_ticket(
+        transaction,
+        Ticket(**_fields_of(values)),
+        author_of(call, standing),
+        call.context.business_calendars,
+        now=to_milliseconds(call.now),
+        category=_category(references["category_id"].get(values["category_id"])),
+        created_at=created_at,
+        mails=call.context.ticket_mails,
     )
-    hours = await business_times_of(
-        transaction, [setup], [ticket.priority_id], call.context.business_calendars, now=now
-    )
-    number = await tickets.next_number(transaction, company_id)
-    if number is None:
+    if change is None:
         raise no_company()
-    ticket = msgspec.structs.replace(ticket, id=number.ticket_id, number=number.number)
-    outcome = create(ticket, setup, hours, author_of(call, standing), now, created_at=created_at)
-    if await tickets.lock_status(transaction, outcome.ticket.status_id) != outcome.ticket.status_kind:
-        raise BadRequest(f"status {outcome.ticket.status_id} was changed just now")
-    return (await write(transaction, [Change(None, outcome)], now, call.context.ticket_mails))[0]
+    return change
 
 
 def _fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in {"id", "version", "created_at"}}
 
 
-def _with_category(ticket: Ticket, category: Reference | None, setup: CompanySetup) -> Ticket:
-    if category is None:
-        return ticket
-    return with_category(
-        ticket, TicketCategory(team_id=category.team_id, priority_id=category.priority_id), setup
-    )
+def _category(found: Reference | None) -> TicketCategory | None:
+    if found is None:
+        return None
+    return TicketCategory(team_id=found.team_id, priority_id=found.priority_id)
 
 
 async def _of_unique_id(

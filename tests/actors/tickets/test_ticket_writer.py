@@ -65,7 +65,7 @@ class Rows:
         async with self.database.transaction() as transaction:
             setup = await setup_of(transaction, self.company_id, people=[self.ann])
             hours = await business_times_of(transaction, [setup], setup.priorities, CALENDARS, now=at)
-            number = await tickets.next_number(transaction, self.company_id)
+            number = await tickets.next_number(transaction, self.company_id, self.statuses["new"])
             ticket = Ticket(id=number.ticket_id, number=number.number, company_id=self.company_id, **fields)
             outcome = create(ticket, setup, hours, self.agent, at)
             (change,) = await write(transaction, [Change(None, outcome)], at)

@@ -1,0 +1,54 @@
+"""Creates a ticket in a transaction: for requests, and for rules that open tickets."""
+
+from datetime import datetime
+
+import msgspec
+
+from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.actors.tickets.business_calendars import BusinessCalendars
+from motorpool.actors.tickets.create import create, starting_status, with_category
+from motorpool.actors.tickets.facts import Author, Change, TicketRefused
+from motorpool.actors.tickets.ticket_reader import business_times_of, setup_of
+from motorpool.actors.tickets.ticket_writer import write
+from motorpool.storage import tickets
+from motorpool.storage.helpdesk_records import Ticket, TicketCategory
+from motorpool.storage.queries import Queries
+
+__all__ = ["create_ticket"]
+
+
+async def create_ticket(
+    transaction: Queries,
+    ticket: Ticket,
+    author: Author,
+    calendars: BusinessCalendars,
+    *,
+    now: datetime,
+    category: TicketCategory | None = None,
+    created_at: datetime | None = None,
+    mails: TicketMails | None = None,
+) -> Change | None:
+    """Number and store a ticket of `ticket.company_id`; None if there is no such company.
+
+    Plain references have been checked. The category gives team and priority where the ticket has none.
+    Call `announce` after the commit.
+
+    Raises:
+        TicketRefused: The company has no starting status, or a reference cannot be set.
+        Conflict: Another ticket of the company has the same `unique_id`.
+    """
+    people = [user_id for user_id in (ticket.assignee_id, author.user_id) if user_id]
+    setup = await setup_of(transaction, ticket.company_id, people)
+    if setup is None:
+        return None
+    ticket = with_category(ticket, category, setup)
+    hours = await business_times_of(transaction, [setup], [ticket.priority_id], calendars, now=now)
+    status = starting_status(setup, ticket.status_id)
+    number = await tickets.next_number(transaction, ticket.company_id, status.id)
+    if number is None:
+        return None
+    if number.status_kind != status.kind:
+        raise TicketRefused(f"status {status.id} was changed just now")
+    ticket = msgspec.structs.replace(ticket, id=number.ticket_id, number=number.number, status_id=status.id)
+    outcome = create(ticket, setup, hours, author, now, created_at=created_at)
+    return (await write(transaction, [Change(None, outcome)], now, mails))[0]
