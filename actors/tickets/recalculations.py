@@ -7,7 +7,6 @@ examined when their company changes that, at the start and once a day.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
 from functools import partial
 
 import trio
@@ -21,9 +20,6 @@ from motorpool.actors.messages.counters import TICKETS_FAILED, TICKETS_RECALCULA
 from motorpool.actors.messages.tickets import TICKET_CLOCK, TICKET_RECALCULATIONS, WakeTicketClock
 from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.tickets.batches import BatchOutcome, TicketBatches
-from motorpool.actors.tickets.facts import Outcome, TicketFacts
-from motorpool.actors.tickets.recalculate import recalculate
-from motorpool.actors.tickets.service_levels import Level, TargetClock, clocks_of
 from motorpool.actors.tickets.settle import settle
 from motorpool.actors.tickets.ticket_writer import announce
 from motorpool.codecs.calendars.time_zones import tz_database_version
@@ -32,7 +28,7 @@ from motorpool.storage import ticket_clock, ticket_recalculations
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["recalculate_changed", "ticket_recalculations_spec"]
+__all__ = ["ticket_recalculations_spec"]
 
 BATCH = 100
 """Tickets of one transaction: requests for them wait until it ends."""
@@ -105,7 +101,7 @@ class TicketRecalculations(Actor[ApplyChanges]):
             if job is None:
                 return False
             ids = await ticket_recalculations.open_tickets(transaction, job, BATCH)
-            rule = partial(recalculate_changed, reason=job.reason)
+            rule = partial(settle, reason=job.reason)
             outcome = await self._batches.decide(transaction, ids, rule, now=now)
             await ticket_recalculations.advance(transaction, job, ids, more=len(ids) == BATCH)
         await self._report(outcome)
@@ -134,30 +130,6 @@ class TicketRecalculations(Actor[ApplyChanges]):
         for ticket_id, error in outcome.failed.items():
             self.context.log.error("the due times of ticket %d cannot be computed", ticket_id, exc_info=error)
         await announce(self.context.system, outcome.changes)
-
-
-def recalculate_changed(facts: TicketFacts, now: datetime, *, reason: str) -> Outcome:
-    """Return a ticket with its open due times computed again, unless what they depend on is as it was.
-
-    A ticket may be looked at more than once after a change, and a due time that is near would be put off to
-    the least remainder each time.
-    """
-    clocks = clocks_of(facts.ticket.created_at, facts.priority, facts.pauses, facts.business)
-    levels = facts.first_response, facts.resolution
-    if all(_is_current(level, clock, now) for level, clock in zip(levels, clocks, strict=True)):
-        return settle(facts, now)
-    return recalculate(facts, now, reason=reason)
-
-
-def _is_current(level: Level, clock: TargetClock, now: datetime) -> bool:
-    """Return whether a clock gives a level's due time, or while it stands its elapsed time."""
-    if not level.is_open:
-        return True
-    if level.target_minutes != clock.minutes:
-        return False
-    if clock.stands:
-        return level.elapsed == clock.elapsed(now)
-    return level.due == clock.due(level.credit, now)
 
 
 def ticket_recalculations_spec(database: Database, batches: TicketBatches) -> ChildSpec[ApplyChanges]:

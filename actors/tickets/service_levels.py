@@ -304,11 +304,21 @@ def _refreshed(level: Level, clock: TargetClock, now: datetime) -> Level:
     Terms that were edited reach a ticket with what happens to it next, if it has not been computed again
     before; so no edit breaches it, however long that takes.
     """
+    return level if _is_current(level, clock, now) else change_terms(level, clock, now)
+
+
+def _is_current(level: Level, clock: TargetClock, now: datetime) -> bool:
+    """Return whether a clock gives a level's due time, or while it stands its elapsed time.
+
+    Computed again without a reason, a due time that is near would be put off to the smallest remainder.
+    """
     if not level.is_open:
-        return level
-    if level.target_minutes == clock.minutes and (clock.stands or clock.due(level.credit, now) == level.due):
-        return level
-    return change_terms(level, clock, now)
+        return True
+    if level.target_minutes != clock.minutes:
+        return False
+    if clock.stands:
+        return level.elapsed is None or level.elapsed == clock.elapsed(now)
+    return level.due == clock.due(level.credit, now)
 
 
 def warning_at(level: Level, clock: TargetClock) -> datetime | None:

@@ -19,19 +19,19 @@ LATE = timedelta(minutes=1)
 """What is found so long after it was due is marked as late: no server was running."""
 
 
-def settle(facts: TicketFacts, now: datetime) -> Outcome:
-    """Return the ticket with what fell due until now; it has no entries if nothing did."""
+def settle(facts: TicketFacts, now: datetime, *, reason: str = "") -> Outcome:
+    """Return the ticket with what fell due until now; it has no entries if nothing did.
+
+    Its open due times are then those of the present priority and business hours, if these were edited:
+    `reason` says for the history which, "priority" or "calendar"; by default what the levels show.
+    """
     draft = Draft(facts, SYSTEM, now)
-    settle_first(draft)
+    settle_first(draft, reason=reason)
     return draft.finish()
 
 
 def settle_first(draft: Draft, *, reason: str = "") -> None:
-    """Bring a ticket up to the present, before anything is changed: acts count from when they are done.
-
-    `reason` is why terms may have been edited, for the history: "priority" or "calendar"; by default what the
-    levels show.
-    """
+    """Bring a ticket up to the present, before anything is changed: acts count from when they are done."""
     author, draft.author = draft.author, SYSTEM
     while found := _settle_levels(draft, reason):
         for occurrence in found:

@@ -12,7 +12,6 @@ from motorpool.actors.tickets.assign import assign
 from motorpool.actors.tickets.comment import comment
 from motorpool.actors.tickets.edit import edit
 from motorpool.actors.tickets.facts import TicketRefused
-from motorpool.actors.tickets.recalculate import recalculate
 from motorpool.actors.tickets.settle import settle
 from motorpool.actors.tickets.transition import transition
 
@@ -54,7 +53,7 @@ def take(desk, step):
         case ("settle",):
             desk.keep(settle(desk.facts, desk.now))
         case ("recalculate",):
-            desk.keep(recalculate(desk.facts, desk.now))
+            desk.keep(settle(desk.facts, desk.now, reason="calendar"))
 
 
 def lives(desk, steps):
