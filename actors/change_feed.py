@@ -28,6 +28,7 @@ from motorpool.actors.messages.access import ACCESS
 from motorpool.actors.messages.changes import (
     CHANGES,
     COMMITTED_CHANGES,
+    TICKETS,
     ApplyChanges,
     CalendarChanged,
     Change,
@@ -42,6 +43,7 @@ from motorpool.actors.messages.changes import (
     ScheduleChanged,
     ScheduledReportChanged,
     ServerChanged,
+    TicketChanged,
     TicketPriorityChanged,
     UserChanged,
 )
@@ -146,8 +148,12 @@ async def _devices(system: System, changes: tuple[Change, ...]) -> None:
 
 
 async def _subscribers(system: System, changes: tuple[Change, ...]) -> None:
-    """Open sockets and other subscribers of the topic."""
-    system.topic(CHANGES).publish(changes)
+    """Open sockets and other subscribers of the topics."""
+    tickets = tuple(change for change in changes if isinstance(change, TicketChanged))
+    if tickets:
+        system.topic(TICKETS).publish(tickets)
+    if len(tickets) < len(changes):
+        system.topic(CHANGES).publish(changes)
 
 
 FOLLOWERS: tuple[Follower, ...] = (

@@ -32,6 +32,7 @@ from motorpool.api.auth.authentication import authenticate, authenticate_token
 from motorpool.api.auth.caller import Caller
 from motorpool.api.json import encode
 from motorpool.api.server_context import ServerContext
+from motorpool.api.ticket_updates import TicketUpdates
 from motorpool.runtime import Lagged, TopicName
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
@@ -77,6 +78,7 @@ class LiveUpdates:
         self._events: list[Event] = []
         self._events_lost = False
         self._pending = trio.Event()
+        self.tickets = TicketUpdates(context, caller, self._wake)
         self._authorized = True
         self._expiry_sleep = trio.CancelScope()
         self._sent_positions = False
@@ -163,7 +165,7 @@ class LiveUpdates:
                 await self._pending.wait()
             if self._context.closing.is_set():
                 return GOING_AWAY
-            if self._events_lost:
+            if self._events_lost or self.tickets.lost:
                 return TRY_AGAIN_LATER
             self._pending = trio.Event()
             if quiet.cancelled_caught:
@@ -209,6 +211,9 @@ class LiveUpdates:
         ]
         if visible_events:
             message["events"] = visible_events
+        tickets = await self.tickets.take()
+        if tickets:
+            message["tickets"] = tickets
         return message
 
     def _add_positions(self, positions: tuple[Position, ...]) -> None:
@@ -240,6 +245,8 @@ class LiveUpdates:
 
     async def _apply(self, changes: Iterable[Change]) -> None:
         """Read again only what these changes concern."""
+        changes = list(changes)
+        self.tickets.apply(changes)
         identity = visibility = False
         edited: set[int] = set()
         caller = self._caller
@@ -278,11 +285,14 @@ class LiveUpdates:
         if caller is None or caller.id != self._caller.id:
             self._end()
         else:
-            self._caller = caller
+            self._caller = self.tickets.caller = caller
             self._expiry_sleep.cancel()
 
     def _end(self) -> None:
         self._authorized = False
+        self._pending.set()
+
+    def _wake(self) -> None:
         self._pending.set()
 
     async def _refresh_visible(self) -> None:

@@ -1,4 +1,4 @@
-"""`/api/socket`: devices, positions and events as they come, to those who may see them
+"""`/api/socket`: devices, positions, events and tickets as they change, to those who may see them
 (docs/http-api.md#websocket).
 
 A client that reads nothing at all is disconnected by api/http/listening_sockets.py.
@@ -40,6 +40,7 @@ async def _serve_socket(updates: LiveUpdates) -> None:
             updates.follow_latest,
             updates.follow_devices,
             updates.follow_events,
+            updates.tickets.follow,
             updates.follow_changes,
             updates.follow_expiry,
             updates.follow_closing,

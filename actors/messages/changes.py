@@ -14,6 +14,7 @@ from motorpool.runtime import Request, TopicName
 __all__ = [
     "CHANGES",
     "COMMITTED_CHANGES",
+    "TICKETS",
     "ApplyChanges",
     "AttributeChanged",
     "CalendarChanged",
@@ -231,7 +232,11 @@ COMMITTED_CHANGES: TopicName[tuple[Change, ...]] = TopicName("committed changes"
 """Each commit, before actors follow it. For `Topic.listen` only: caches drop rows without waiting."""
 
 CHANGES: TopicName[tuple[Change, ...]] = TopicName("changes")
-"""Each commit, after all followers have applied it: their answers now show what was committed."""
+"""Each commit that changed more than tickets, after all followers have applied it: their answers now show
+what was committed."""
+
+TICKETS: TopicName[tuple[TicketChanged, ...]] = TopicName("tickets")
+"""The tickets that each commit changed. A topic of its own: they change far more often than the rest."""
 
 
 def changed_fields(old: msgspec.Struct, new: msgspec.Struct) -> tuple[str, ...]:
