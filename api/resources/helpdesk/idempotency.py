@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+import msgspec
 import trio
 from quart import Response
 
@@ -60,10 +61,18 @@ class RepeatableRequest:
             )
 
 
+class _Versioned(msgspec.Struct, frozen=True):
+    """What the answers that are stored have in common."""
+
+    version: int
+
+
 def _response(found: StoredAnswer) -> Response:
-    return Response(
+    response = Response(
         found.answer, found.status, content_type="application/json", headers={REPLAY_HEADER: "true"}
     )
+    response.set_etag(str(msgspec.json.decode(found.answer, type=_Versioned).version))
+    return response
 
 
 @asynccontextmanager

@@ -100,6 +100,30 @@ async def test_a_request_sent_again_while_it_is_served_is_done_once(world: Any) 
     assert world.served.context.keys_in_progress == {}
 
 
+class OfAnotherServer(dict[Any, trio.Event]):
+    """Knows of no request that is in progress, as a server whose requests go to another one."""
+
+    def get(self, *_: Any) -> None:
+        return None
+
+    def __delitem__(self, key: Any) -> None:
+        self.pop(key, None)
+
+
+async def test_a_request_sent_to_two_servers_at_once_is_done_once(world: Any) -> None:
+    world.served.context.keys_in_progress = OfAnotherServer()
+    body, key = {"companyId": world.id, "subject": "x"}, {"Idempotency-Key": "k"}
+    answers = await at_once([post(world.chief, "/tickets", body, **key) for _ in range(10)])
+    assert [answer.status for answer in answers] == [200] * 10
+    assert len({answer.body for answer in answers}) == 1
+    path = f"/tickets/{answers[0].json()['id']}"
+    answers = await at_once([post(world.chief, f"{path}/comments", {"text": "x"}, **key) for _ in range(10)])
+    assert len({answer.body for answer in answers}) == 1
+    assert (await world.chief.get(path)).json()["commentCount"] == 1
+    count = "select count(*), max(last_ticket_number) from tickets, companies"
+    assert tuple((await world.database.fetch_row(count)).values()) == (1, 1)
+
+
 async def test_an_external_reference_is_used_once_however_often_it_is_sent(world: Any) -> None:
     body = {"companyId": world.id, "subject": "x", "uniqueId": "A-1"}
     answers = await at_once([post(world.chief, "/tickets", body) for _ in range(20)])

@@ -329,6 +329,7 @@ async def test_a_request_with_a_key_is_done_once(world: Any) -> None:
     again = await world.chief.post("/tickets", json=body, headers=key)
     assert (again.status, again.json()) == (200, first.json())
     assert again.headers["Idempotent-Replay"] == "true"
+    assert again.headers["ETag"] == first.headers["ETag"] == '"1"'
     assert "Idempotent-Replay" not in first.headers
     await refused(
         await world.chief.post("/tickets", json={**body, "subject": "y"}, headers=key), "other body"
