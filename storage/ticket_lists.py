@@ -4,7 +4,8 @@ Conditions are on the columns of `tickets` by their bare names.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Literal
 
@@ -21,6 +22,7 @@ __all__ = [
     "companies_of",
     "count",
     "due_before",
+    "from_indexes",
     "has_keyword",
     "has_tag",
     "in_categories",
@@ -63,6 +65,18 @@ _NULLABLE = frozenset({"level", "firstResponseDue", "resolutionDue", "nextDue"})
 _LEVELS = (
     " left join (select id as level_of, level from ticket_priorities) levels on levels.level_of = priority_id"
 )
+
+
+@asynccontextmanager
+async def from_indexes(q: Queries) -> AsyncIterator[Queries]:
+    """Begin a transaction in which lists and counts are answered from indexes.
+
+    A list may select most of the tickets there are. PostgreSQL would then read the whole table, unless it was
+    vacuumed lately: of two servers with the same tickets one would, and the other not.
+    """
+    async with q.transaction() as transaction:
+        await transaction.execute("set local enable_seqscan = off")
+        yield transaction
 
 
 async def companies_of(q: Queries, user_ids: Sequence[int]) -> list[int]:

@@ -49,7 +49,7 @@ FILL = f"""
         case when n % 3 > 0 then company + {COMPANIES} * (n % 5) end,
         case when n % 4 > 0 then n % 40 + 1 end, n % 40 + 1,
         case when n % 10 = 0 then n else 0 end, case when n % 50 = 0 then n - 1 end,
-        'Subject ' || md5(n::text), repeat('Description ' || md5((n * 7)::text) || ' ', 8),
+        'Subject ' || md5(n::text), repeat('Description ' || md5((n * 7)::text) || ' ', 2),
         made, made + interval '1 day', made, case when kind > 0 then made + interval '1 hour' end,
         made + interval '2 hours', made + interval '3 days', n % 17 = 0, n % 13 = 0,
         case when n % 29 = 0 then made + interval '3 hours' end,
@@ -111,7 +111,7 @@ FILTERS = {
     "created": ticket_lists.between("created_at", NOW - timedelta(days=400), NOW),
     "stuck": ticket_lists.between("updated_at", None, NOW - timedelta(days=30)),
 }
-KEYWORDS = ("abc1", "subject 9", "X-777", "description c4c", "#4242", "contact 1f0", "100%")
+KEYWORDS = ("abc1", "subject 9", "X-777", "description c4c", "#4242", "contact 1f0", "100%", "subject")
 SCOPES = {
     "the largest": ticket_lists.is_any_of("company_id", [1]),
     "a small one": ticket_lists.is_any_of("company_id", [2]),
@@ -149,8 +149,9 @@ async def plans(database):
         await transaction.execute(FILL)
     await database.execute(";".join(definition for _, definition in indexes))
     for table in ANALYSED:
-        await database.execute(f"vacuum analyze {table}")
-    yield Plans(database)
+        await database.execute(f"analyze {table}")
+    async with ticket_lists.from_indexes(database) as transaction:
+        yield Plans(transaction)
     await database.execute("truncate tickets, contacts restart identity cascade")
 
 

@@ -125,21 +125,21 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
 async def list_tickets(call: Call) -> Response:
     """List tickets of the companies that the caller is linked to."""
     sent = call.query(TicketQuery)
-    database = call.context.database
     scope = await ticket_scope(call, sent.company_id, is_all=sent.is_all, user_id=sent.user_id)
     condition = all_of(scope, references(sent), _properties(sent, scope))
-    page = await ticket_lists.list_page(
-        database,
-        condition,
-        sort=sent.sort.removeprefix("-"),
-        is_descending=sent.sort.startswith("-"),
-        limit=sent.limit,
-        offset=sent.offset,
-        exclude_attributes=sent.exclude_attributes,
-    )
-    total = sent.offset + len(page)
-    if len(page) == sent.limit or (sent.offset and not page):
-        total = await ticket_lists.count(database, condition)
+    async with ticket_lists.from_indexes(call.context.database) as queries:
+        page = await ticket_lists.list_page(
+            queries,
+            condition,
+            sort=sent.sort.removeprefix("-"),
+            is_descending=sent.sort.startswith("-"),
+            limit=sent.limit,
+            offset=sent.offset,
+            exclude_attributes=sent.exclude_attributes,
+        )
+        total = sent.offset + len(page)
+        if len(page) == sent.limit or (sent.offset and not page):
+            total = await ticket_lists.count(queries, condition)
     answer = as_json([whole_seconds(ticket) for ticket in page])
     answer.headers[TOTAL] = str(total)
     return answer
