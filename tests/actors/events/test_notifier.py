@@ -9,7 +9,14 @@ from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEven
 from motorpool.actors.events import deliveries
 from motorpool.actors.events import notifier as notifier_module
 from motorpool.actors.events.notifier import notifier_spec
-from motorpool.actors.messages.topics import EVENTS, RECEIVERS_PAUSED, WEB_EVENTS, ReceiverPaused
+from motorpool.actors.messages.topics import (
+    EVENTS,
+    RECEIVERS_PAUSED,
+    WEB_EVENTS,
+    WEBHOOKS_DISABLED,
+    ReceiverPaused,
+    WebhookDisabled,
+)
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.outgoing import OutgoingServices, SmtpAccount
 from motorpool.actors.outgoing.outbox import OUTBOX
@@ -419,6 +426,30 @@ async def test_the_user_of_a_paused_receiver_is_told_by_mail_and_socket(database
     # Not by mail where it is mail that is paused.
     (row,) = await database.fetch("select message from outbox")
     assert row[0]["subject"] == "Nachrichten über webhook sind ausgesetzt"
+
+
+async def test_managers_hear_of_a_webhook_that_was_disabled_by_mail_and_socket(
+    database, tree, time, make_user
+):
+    account = SmtpAccount(host="127.0.0.1", port=1, security="none", address="fleet@example.net")
+    ann, ben = await make_user("ann"), await make_user("ben", attributes={"language": "de"})
+    webhook = WebhookDisabled(frozenset({ann.id, ben.id}), "Acme", "the receiver answers 410")
+    async with tree(*notifying(database, OutgoingServices(mail=account))) as system:
+        await time.settle()
+        async with system.topic(WEB_EVENTS).subscribe() as web:
+            system.topic(WEBHOOKS_DISABLED).publish(webhook)
+            await time.settle()
+            published = await web.receive_batch()
+    assert [(each.user_ids, each.event.type) for each in published] == [
+        ({ann.id}, "ticketWebhookDisabled"),
+        ({ben.id}, "ticketWebhookDisabled"),
+    ]
+    assert "of Acme is disabled" in published[0].event.attributes["message"]
+    rows = await database.fetch("select message ->> 'subject' from outbox order by id")
+    assert [row[0] for row in rows] == [
+        "The ticket webhook of Acme is disabled",
+        "Der Ticket-Webhook von Acme ist deaktiviert",
+    ]
 
 
 async def test_more_recipients_than_fit_at_once_are_notified_of_one_event_after_the_other(

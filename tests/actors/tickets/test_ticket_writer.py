@@ -14,7 +14,7 @@ from motorpool.actors.tickets.edit import edit
 from motorpool.actors.tickets.facts import Author, Change
 from motorpool.actors.tickets.settle import settle
 from motorpool.actors.tickets.ticket_reader import business_times_of, lock_facts, setup_of
-from motorpool.actors.tickets.ticket_writer import write
+from motorpool.actors.tickets.ticket_writer import write, write_deletion
 from motorpool.actors.tickets.transition import transition
 from motorpool.storage import company_tables, links, tickets, users
 from motorpool.storage.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
@@ -187,3 +187,34 @@ async def test_the_history_in_the_database_tells_the_same_ticket(rows):
     entries = await rows.events(outcome.ticket.id)
     assert [row["type"] for row in entries] == ["created", "comment", "firstResponse"]
     assert entries[0]["event_time"] == outcome.ticket.created_at
+
+
+async def test_a_change_writes_its_messages(database):
+    """In the order in which it tells of them, numbered without gaps, with the ids of the history."""
+    rows = await Rows(database).make(ticketWebhook={"url": "https://hooks.example.org", "secret": "x" * 16})
+    ticket_id = (await rows.create()).ticket.id
+    at, agent = NOW + _minutes(1), rows.agent
+    answer = by(agent, comment, text="Answered", status_id=rows.statuses["pending"])
+    await rows.change([ticket_id], answer, at)
+    # What changes nothing is not told, nor is an internal comment, unless it is asked for.
+    await rows.change([ticket_id], by(agent, transition, status_id=rows.statuses["pending"]), at)
+    await rows.change([ticket_id], by(agent, comment, text="Among us", internal=True), at)
+    async with database.transaction() as transaction:
+        facts = (await lock_facts(transaction, [ticket_id], CALENDARS, now=at))[ticket_id]
+        await write_deletion(transaction, facts, at)
+    found = await database.fetch("select type, sequence, body, company_id from ticket_messages order by id")
+    assert [(row["type"], row["sequence"]) for row in found] == [
+        ("ticket.created", 1),
+        ("ticket.commented", 2),
+        ("ticket.status_changed", 3),
+        ("ticket.deleted", 4),
+    ]
+    created, commented, moved, deleted = (msgspec.json.decode(row["body"]) for row in found)
+    assert created["data"]["event"]["id"] > 0
+    assert commented["data"]["event"]["text"] == "Answered"
+    assert moved["data"]["ticket"]["statusKind"] == "pending"
+    assert {"field": "statusId", "from": rows.statuses["new"], "to": rows.statuses["pending"]} in moved[
+        "data"
+    ]["changes"]
+    assert "ticket" not in deleted["data"]
+    assert {row["company_id"] for row in found} == {rows.company_id}
