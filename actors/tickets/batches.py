@@ -17,8 +17,8 @@ from motorpool.storage.queries import Queries
 
 __all__ = ["BatchOutcome", "Decide", "TicketBatches"]
 
-TICKETS_AT_A_TIME = 20
-"""Tickets that are decided about without a pause for other tasks."""
+TICKETS_AT_A_TIME = 100
+"""Tickets that are decided about without a pause for other tasks: about 5 ms."""
 
 Decide = Callable[[TicketFacts, datetime], Outcome]
 """A pure decision about one ticket."""

@@ -34,6 +34,8 @@ async def test_a_target_is_warned_of_and_breached_at_its_instants_and_once(tree,
         (ticket, "resolution", NOW + 8 * HOUR),
         (ticket, "resolution warning", NOW + 384 * MINUTE),
     ]
+    kinds = [kind for _, _, kind in await world.messages()]
+    assert sorted(kinds) == ["ticket.sla_breached"] * 2 + ["ticket.sla_warning"] * 2
     assert await world.column(ticket, "next_clock_at") is None
 
 
@@ -74,6 +76,7 @@ async def test_a_restart_settles_back_dated_and_escalates_once(tree, time, clock
     assert (second[2], second[4]["target"]) == (instant("10-12 12:00"), "resolution")
     assert second[4]["detectedAt"] == "2026-10-12T12:40:00Z"
     before = await world.messages()
+    assert [kind for _, _, kind in before].count("ticket.escalated") == 1
 
     await boot(tree, time, clock, "10-12 12:45", clock_spec())
     assert len(await world.entries("slaBreached")) == 2
@@ -129,6 +132,7 @@ async def test_overdue_tickets_are_settled_in_the_order_in_which_they_were_due(
     tree, time, world, clock_spec, monkeypatch
 ):
     monkeypatch.setattr(ticket_clock, "BATCH", 3)
+    monkeypatch.setattr(ticket_clock, "WORKERS", 1)
     priority = await world.priority(first=60, resolution=0, **NEVER_WARN)
     late = [await world.ticket(NOW - (2 + hours) * HOUR, priority) for hours in (1, 0, 5, 3, 0, 2, 4)]
     async with tree(clock_spec()):
