@@ -37,8 +37,15 @@ def cut_periods(start: datetime, end: datetime, period: Period, zone: tzinfo) ->
     periods, or for an empty span, the whole is one.
 
     Raises:
-        ValueError: There are more than `MOST_PERIODS`.
+        ValueError: There are more than `MOST_PERIODS`, or one lies outside of the years 1 to 9999.
     """
+    try:
+        return _cut(start, end, period, zone)
+    except OverflowError:
+        raise ValueError("the span leaves the calendar") from None
+
+
+def _cut(start: datetime, end: datetime, period: Period, zone: tzinfo) -> list[datetime]:
     found = [start]
     if period == "none":
         return found

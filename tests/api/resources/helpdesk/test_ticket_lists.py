@@ -388,3 +388,36 @@ async def test_an_ended_link_ends_the_list_at_once(helpdesk, database):
     assert {each["companyId"] for each in answer.json()} == {2}
     assert (await helpdesk.agent.get("/tickets?companyId=1")).status == 400
     assert (await helpdesk.agent.get("/tickets/stats?companyId=1")).status == 400
+
+
+FIRST = "/tickets/stats?from=0001-01-01T00:00:00Z&to=0001-01-03T00:00:00Z"
+LAST = "/tickets/stats?from=9999-12-31T20:00:00Z&to=9999-12-31T23:59:59Z"
+EXTREMES = [
+    (f"{FIRST}&period=day&timezone=America/New_York", 400),
+    (f"{FIRST}&period=day", 200),
+    ("/tickets/stats?from=0001-01-01T00:00:00Z&to=9999-12-31T23:59:59Z", 200),
+    (f"{LAST}&period=day&timezone=Asia/Tokyo", 400),
+    (f"{LAST}&period=day", 200),
+    ("/tickets/stats?from=9999-12-01T00:00:00Z&to=9999-12-31T23:59:59Z&period=week", 200),
+    ("/tickets/stats?from=9999-12-01T00:00:00Z&to=9999-12-31T23:59:59Z&period=month", 200),
+    ("/tickets/stats?from=2026-05-01T00:00:00Z&to=2026-05-01T00:00:00Z&period=day", 200),
+    ("/tickets/stats?zone=%00", 400),
+    ("/tickets/stats?timezone=%00", 400),
+    (f"/tickets/stats?companyId={2**63 - 1}", 200),
+    (f"/tickets?offset={2**31 - 1}&number={2**63 - 1}&assigneeId={2**63 - 1}&all=true", 200),
+    (f"/tickets?companyId={2**63 - 1}", 200),
+    (f"/tickets?number={2**63}", 400),
+    ("/tickets?dueBefore=9999-12-31T23:59:59Z&updatedFrom=0001-01-01T00:00:00Z&all=true", 200),
+    ("/tickets?keyword=%00&all=true", 400),
+    ("/tickets?tag=%00&all=true", 400),
+    ("/tickets?keyword=%20%20&all=true", 200),
+    ("/tickets?keyword=%23999999999999999999&all=true", 200),
+    ("/tickets?keyword=%239999999999999999999&all=true", 200),
+    ("/tickets?keyword=%5C%25_'&all=true", 200),
+]
+
+
+async def test_extreme_values_are_answered_or_refused(helpdesk, served):
+    for asked, status in EXTREMES:
+        answer = await served.admin.get(asked)
+        assert answer.status == status, (asked, answer.status, answer.text)
